@@ -14,7 +14,7 @@ from .base import Shard, column
 
 __all__ = ["examples", "not_static", "only_nsp"]
 
-_ROWS = 2048  # made at a time
+_BATCH_ROWS = 2048  # made at a time
 
 
 def only_nsp(contents: PairsManifest) -> str:
@@ -39,8 +39,8 @@ def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
         names = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")
         columns = {name: column(batch, name) for name in names}
         labels = batch.column("next_sentence_label").to_numpy()
-        for start in range(0, batch.num_rows, _ROWS):
-            rows = np.arange(start, min(start + _ROWS, batch.num_rows))
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            rows = np.arange(start, min(start + _BATCH_ROWS, batch.num_rows))
 
             def filled(name: str, width: int, fill: int = 0, rows: Any = rows, columns: Any = columns) -> npt.NDArray[Any]:
                 return padded(columns[name].values, columns[name].ends, rows, width, fill)

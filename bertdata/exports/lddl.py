@@ -28,7 +28,7 @@ __all__ = ["LDDL"]
 _SIZES = "data/.num_samples.json"
 _COLUMNS = [("A", pa.string()), ("B", pa.string()), ("is_random_next", pa.bool_()), ("num_tokens", pa.uint16())]
 _MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string())]
-_ROWS = 4096  # in a row group
+_ROW_GROUP_ROWS = 4096  # in a row group
 
 
 def _refusal(contents: PairsManifest) -> str:
@@ -47,8 +47,8 @@ def _saved(positions: Any) -> bytes:
 def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     pieces, separator = np.array(shard.pieces, object), shard.special.sep
     for whole in shard.batches:
-        for start in range(0, whole.num_rows, _ROWS):
-            batch = whole.slice(start, _ROWS)
+        for start in range(0, whole.num_rows, _ROW_GROUP_ROWS):
+            batch = whole.slice(start, _ROW_GROUP_ROWS)
             ids = list(column(batch, "input_ids").rows())
             segments = column(batch, "token_type_ids").rows()
             middles = [int(np.argmax(segment_ids)) for segment_ids in segments]  # where B begins

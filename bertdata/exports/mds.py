@@ -26,7 +26,7 @@ from .base import Format, Shard, column, write_file
 __all__ = ["MDS", "ndarray"]
 
 _SIZE_LIMIT = 1 << 26  # that streaming's writer cuts shards at; its readers do not look at it
-_MOST = 1 << 32  # bytes that an offset can name
+_MAX_SHARD_BYTES = 1 << 32  # bytes that an offset can name
 _SIZES = {"int": 8, "int8": 1}  # of the encodings of one size; the others vary
 _INDEX = "data/index.json"
 
@@ -103,7 +103,7 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
     }
     columns = json.dumps(header, sort_keys=True).encode()
     ends = np.cumsum([4 + 4 * (len(samples) + 1) + len(columns), *map(len, samples)])
-    if ends[-1] >= _MOST:
+    if ends[-1] >= _MAX_SHARD_BYTES:
         raise UsageError(f"{shard.stem} has over 4 GB in MDS, which its offsets cannot name: make rows with more `shards`")
 
     def write(file: IO[bytes]) -> None:

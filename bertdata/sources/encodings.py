@@ -1,9 +1,9 @@
-"""Decode the bytes of a book: in the encoding that is given, or in one that is found by the bytes alone.
+"""Decode the bytes of a book, in a specified encoding or in one detected from the bytes.
 
-Unicode says what it is (a byte order mark, or valid UTF-8).  A header of Project Gutenberg names its encoding.  Others differ
-in where the bytes above 0x7F stand.  Western books have a few, alone among letters (Windows-1252, of which Latin-1 is the used
-part).  Russian books have almost nothing else, one a letter, and ten letters are two thirds of any text.  Chinese, Japanese and
-Korean books have them in pairs, and what is frequent has its own rows.
+Unicode is identified by a byte order mark or by being valid UTF-8.  A Project Gutenberg header names its encoding.  Other
+encodings differ in their bytes above 0x7F.  Western books have few, single ones among letters (Windows-1252, which includes the
+used part of Latin-1).  Russian books have almost only such bytes, one per letter, and ten letters make two thirds of any text.
+Chinese, Japanese and Korean books have them in pairs, with the frequent characters in specific rows.
 
     >>> decode("déjà vu".encode("latin-1")), decode("紅樓夢。第一回".encode("big5"))
     ('déjà vu', '紅樓夢。第一回')
@@ -28,33 +28,33 @@ _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]
-# in no text: not tab, line ends, DOS end of file, escape
+# control characters that text does not contain; excludes tab, line ends, DOS end of file and escape
 _CONTROL = bytes([*range(1, 9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
-_MOST_CONTROL = 1000  # a text may have one stray control character in so many bytes
+_MOST_CONTROL = 1000  # bytes of text per stray control character allowed
 _HIGH = bytes(range(0x80, 0x100))
 _LOW = bytes(range(0x80))
 _RUN = re.compile(rb"[\x80-\xff]{3,}")
 _VALID = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # in UTF-8
-_AT_ONCE = 1 << 16  # bytes in which valid sequences are counted at a time: each takes some 50 bytes of memory
+_BATCH_BYTES = 1 << 16  # bytes per batch when counting valid sequences, each of which takes about 50 bytes of memory
 _CONTINUED = re.compile(rb"[\x80-\xbf]{0,3}")
-_VALID_PER_STRAY = 4  # Latin-1 has next to no valid sequence, GB18030 one for each three other bytes
+_VALID_PER_STRAY = 4  # Latin-1 has almost no valid sequences, GB18030 one per three other bytes
 _DECLARED = re.compile(rb"^character set encoding:\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)
-_HEADER = 4000  # bytes in which a header names the encoding
-_SAMPLE = 1 << 20  # bytes that are looked at, from the first above 0x7F
-_RUSSIAN = "оеаинтсрвл"  # two thirds of any Russian text in small letters
+_HEADER = 4000  # first bytes, in which a header names the encoding
+_SAMPLE = 1 << 20  # bytes examined, from the first above 0x7F
+_RUSSIAN = "оеаинтсрвл"  # two thirds of the lowercase letters in any Russian text
 _CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso8859-5")
-_ENOUGH_RUSSIAN = 0.45  # of the bytes above 0x7F; the wrong encoding and Chinese stay below 0.3
-_MOST_IN_RUNS = 0.3  # of the bytes above 0x7F stand three or more together: Western books have next to none, others most
-_MOST_DAMAGED = 0.001  # share of characters that may be broken in a text whose encoding is otherwise plain
+_ENOUGH_RUSSIAN = 0.45  # minimum share of the bytes above 0x7F; a wrong encoding or Chinese has below 0.3
+_MOST_IN_RUNS = 0.3  # maximum share of high bytes in runs of three or more: about 0 in Western books, most in others
+_MOST_DAMAGED = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
 
-# Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks what cannot be decoded.
+# Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
 BROKEN_BYTE = "\udc80"  # half a character, which no decoder returns
 
 
 class _Pairs(NamedTuple):
-    """An encoding of two bytes a character: where pairs and the frequent ones stand, and how many those are at least."""
+    """A double-byte encoding: patterns of its pairs and of the frequent ones, and the minimum share of the frequent ones."""
 
     encodings: tuple[str, ...]
     pair: re.Pattern[bytes]
@@ -68,7 +68,7 @@ _BY_PAIRS = (
     _Pairs(("cp932",), _SJIS, re.compile(rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]"), 0.2),  # kana
     _Pairs(("euc-jp",), _EUC, re.compile(rb"[\xa4\xa5][\xa1-\xf6]"), 0.2),
     _Pairs(("cp949",), _EUC, re.compile(rb"[\xa1-\xa3\xb0-\xc8][\xa1-\xfe]"), 0.95),  # Hangul
-    # punctuation and the characters of the first level, which are nearly all of any text; the wrong one of the two has 0.6
+    # punctuation and first-level characters, which make up nearly all of any text; the wrong one of the two has 0.6
     _Pairs(("gb18030",), _EUC, re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]"), 0.8),
     _Pairs(("cp950", "big5hkscs"), _EUC, re.compile(rb"[\xa1-\xa3\xa4-\xc6][\x40-\x7e\xa1-\xfe]"), 0.8),
     _Pairs(("gb18030",), _EUC, re.compile(rb"[\x81-\xa3\xb0-\xd7][\x40-\xfe]|[\xaa-\xfe][\x40-\xa0]"), 0.8),  # traditional
@@ -76,16 +76,16 @@ _BY_PAIRS = (
 
 
 class BinaryData(ValueError):
-    """Refuse data that is no text in any encoding."""
+    """Data that is not text in any encoding."""
 
 
 def decode(data: bytes, encoding: str = "") -> str:
-    r"""Decode data in `encoding`, or in the one it is found to have.
+    r"""Decode data in `encoding`, or in the detected one.
 
-    Found are UTF-8, UTF-16 and UTF-32 with a mark, Windows-1252 and Latin-1, GB18030, Big5, Shift-JIS, EUC-JP, EUC-KR, and the
-    Cyrillic ones (Windows-1251, KOI8-R, CP866, ISO 8859-5).  A stray byte in UTF-8 (an old quotation mark, say) is read as
-    Windows-1252; a broken pair in a text of pairs becomes U+FFFD.
-    BinaryData: there are NUL or many control characters.  ValueError: no encoding fits, or the given one does not.
+    Detected are UTF-8, UTF-16 and UTF-32 with a mark, Windows-1252 and Latin-1, GB18030, Big5, Shift-JIS, EUC-JP, EUC-KR, and
+    Cyrillic encodings (Windows-1251, KOI8-R, CP866, ISO 8859-5).  A stray byte in UTF-8 (such as an old quotation mark) is read
+    as Windows-1252; a broken pair in double-byte text becomes U+FFFD.
+    Raise BinaryData for NUL or many control characters, ValueError if no encoding fits or the specified one does not.
 
     >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
     ('Tea', 'café “noir”', 'при')
@@ -124,7 +124,7 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
 
 
 def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
-    """Decode a text, or refuse it as ``binary`` or ``undecodable``; `where` tells what it is of."""
+    """Decode a text, or return a reject with reason ``binary`` or ``undecodable``; `where` is the text's location."""
     try:
         return decode(data, encoding)
     except ValueError as error:
@@ -132,20 +132,20 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
 
 
 def _count(data: bytes, those: bytes) -> int:
-    """Count the bytes of data that are one of `those`."""
+    """Count the bytes of data that are in `those`."""
     return len(data) - len(data.translate(None, those))
 
 
 def _sequences(data: bytes) -> tuple[int, int]:
-    r"""Count the valid sequences of UTF-8 and the bytes above 0x7F outside of them, some bytes of data at a time.
+    r"""Count the valid UTF-8 sequences and the bytes above 0x7F outside them, one batch at a time.
 
     >>> _sequences(b"caf\xc3\xa9 \x93noir\x94")
     (1, 2)
     """
     valid = strays = start = 0
     while start < len(data):
-        end = start + _AT_ONCE
-        end += len(cast(re.Match[bytes], _CONTINUED.match(data, end))[0])  # no sequence is cut
+        end = start + _BATCH_BYTES
+        end += len(cast(re.Match[bytes], _CONTINUED.match(data, end))[0])  # do not cut a sequence
         rest, sequences = _VALID.subn(b"", data[start:end])
         valid, strays, start = valid + sequences, strays + _count(rest, _HIGH), end
     return valid, strays
@@ -162,7 +162,7 @@ def _strict(data: bytes, encoding: str, how: str) -> str:
 
 
 def _stray(data: bytes) -> str:
-    """Decode UTF-8 and read bytes that can't be a part of it as Windows-1252."""
+    """Decode UTF-8, and read invalid bytes as Windows-1252."""
     if b"\0" in data:
         raise BinaryData(f"a NUL byte at offset {data.index(0)}: this is not a text file")
     return data.decode("utf-8", REPAIR)
@@ -183,7 +183,7 @@ codecs.register_error(MARK_BROKEN, _as_broken)
 
 
 def _legacy(data: bytes, at: int) -> tuple[str, str]:
-    """Decode data that is no Unicode."""
+    """Decode data that is not Unicode."""
     candidates = [_declared(data)]
     sample = data[at : at + _SAMPLE]
     high = sample.translate(None, _LOW)
@@ -192,7 +192,7 @@ def _legacy(data: bytes, at: int) -> tuple[str, str]:
     for encoding in filter(None, candidates):
         try:
             text = data.decode(encoding, "replace")
-        except LookupError:  # a header may name anything
+        except LookupError:  # a header may contain any name
             continue
         if text.count("\ufffd") <= max(1, _MOST_DAMAGED * len(text)):
             return encoding, text
@@ -207,7 +207,7 @@ def _legacy(data: bytes, at: int) -> tuple[str, str]:
 
 
 def _declared(data: bytes) -> str:
-    """Return the encoding that a header names, unless it is one that is often named wrongly."""
+    """Return the encoding that a header names, unless headers often name it wrongly."""
     match = _DECLARED.search(data[:_HEADER])
     name = match.group(1).decode("ascii", "replace").lower() if match else ""
     ordinary = name.startswith(("iso-8859-1", "iso8859-1", "iso-latin-1", "utf", "us-ascii", "ascii", "unicode"))
@@ -215,7 +215,7 @@ def _declared(data: bytes) -> str:
 
 
 def _cyrillic(high: bytes) -> str:
-    """Return the encoding in which bytes above 0x7F are Russian, or ``""``."""
+    """Return the Cyrillic encoding in which the high bytes are Russian, or ``""``."""
     counts = {encoding: sum(map(high.count, _letters(encoding))) for encoding in _CYRILLIC}
     best = max(counts, key=lambda encoding: counts[encoding])
     return best if counts[best] >= _ENOUGH_RUSSIAN * len(high) else ""
@@ -226,7 +226,7 @@ def _letters(encoding: str) -> list[bytes]:
 
 
 def _paired(data: bytes) -> list[str]:
-    """Return the encodings of two bytes a character whose frequent pairs data has."""
+    """Return the double-byte encodings whose frequent pairs occur in the data."""
     likely: list[str] = []
     for encodings, pair, frequent, share in _BY_PAIRS:
         pairs = pair.findall(data)

@@ -1,4 +1,4 @@
-"""Count the files that no source reads, by suffix, and say how to convert the common ones."""
+"""Count the files that no source reads, by suffix, and suggest how to convert the common ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .dumps.multistream import is_index
 __all__ = ["NO_SUFFIX", "by_suffix", "conversions", "describe"]
 
 NO_SUFFIX = "no suffix"
-_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,11}")  # others are part of a name, such as "v1.2"
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,11}")  # anything else is part of the name, such as "v1.2"
 _PACKERS = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".lz4": "lz4 -d", ".br": "brotli -d"}
 _PANDOC = "pandoc --to plain --wrap none --output FILE.txt FILE{suffix}"
 _CONVERT = {
@@ -28,14 +28,14 @@ _CONVERT = {
     ".rar": "unrar x FILE.rar",
 }
 _CODE = (".py", ".pyc")
-_MAX_NAMED = 8  # suffixes of a line
+_MAX_NAMED = 8  # suffixes per line
 
 
 def by_suffix(paths: Iterable[str]) -> dict[str, int]:
     """Count files by suffix, the most frequent first.
 
-    Indexes and checksums of dumps do not count, because a run uses them. Neither does Python code: readers and filters may be
-    beside their input.
+    Indexes and checksum files of dumps are excluded because a run uses them, and so is Python code, because readers and
+    filters may be in the same folder as their input.
 
     >>> by_suffix(["a.pdf", "b.PDF", "notes.txt.gz", "LICENSE", "x-md5sums.txt"])
     {'.pdf': 2, '.txt.gz': 1, 'no suffix': 1}
@@ -55,7 +55,7 @@ def _suffix(name: str) -> str:
 
 
 def describe(counts: Mapping[str, int]) -> str:
-    """Return counts by suffix in words.
+    """Format counts by suffix as text.
 
     >>> describe({".pdf": 2, "no suffix": 1})
     '2 .pdf, 1 with no suffix'
@@ -64,7 +64,7 @@ def describe(counts: Mapping[str, int]) -> str:
 
 
 def conversions(suffixes: Iterable[str], kind: str) -> list[str]:
-    """Return how to read files with these suffixes, which `kind` does not read, one line for each that has a way.
+    """Return instructions to convert files with suffixes that `kind` does not read, one line per known suffix.
 
     >>> conversions([".docx", ".epub", ".exe"], "text")
     ['.docx: pandoc --to plain --wrap none --output FILE.txt FILE.docx', '.epub: use --books']

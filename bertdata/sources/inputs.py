@@ -1,6 +1,6 @@
-"""Find the input files that names, globs and directories stand for.
+"""Find the input files that names, globs and directories refer to.
 
-Every file gets a name that is the same on every machine: its path below the common parent of all files of its kind.
+Every file gets a machine-independent name: its path below the common parent of all files of its kind.
 
     books/austen/emma.txt  books/doyle/sign.txt   ->   austen/emma.txt  doyle/sign.txt
 """
@@ -23,19 +23,19 @@ from .ignored import by_suffix, conversions, describe
 
 __all__ = ["find"]
 
-_PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # the pages in a part of a dump: ``…-multistream1.xml-p1p41242.bz2``
-_CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # what `datasets` leaves beside a dataset that it has mapped
-# By the suffix of a packed file that is not read: what unpacks it.
+_PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # page range of a dump file: ``…-multistream1.xml-p1p41242.bz2``
+_CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # cache files of `datasets` next to a mapped dataset
+# Commands to unpack compressed files that are not read, by suffix.
 _UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "xz -dc", ".br": "brotli -dc"}
 
 
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: set[str] | None = None) -> list[tuple[str, str]]:
-    """Return (name, absolute path) of every file, sorted by name, each once.
+    """Return (name, absolute path) of every file, sorted by name, without duplicates.
 
-    A directory stands for the files with one of the suffixes below it; of a glob, files with another suffix are left out.
-    The paths of those that are left out go into `others`.
-    Raise NoInputError for a pattern that matches nothing, UsageError for a file named outright that can't be read as its kind
-    and for one that must be packed anew (``.xml.7z``), unless it is there in another form as well.
+    A directory means the files below it with one of the suffixes; files of a glob with another suffix are skipped.
+    The paths of skipped files are added to `others`.
+    Raise NoInputError if a pattern matches nothing, UsageError if a file named explicitly cannot be read as its kind
+    or must be recompressed (``.xml.7z``), unless it also exists in another form.
     """
     matched: set[str] = set()
     others = set() if others is None else others
@@ -63,7 +63,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
 
 
 def _find(pattern: str, suffixes: Sequence[str], option: str, others: set[str]) -> list[str]:
-    """List the absolute paths, or the URLs, that one pattern stands for."""
+    """List the absolute paths, or the URLs, that one pattern matches."""
     path = to_path(pattern)
     if isinstance(path, Path):
         path = path.expanduser()
@@ -89,7 +89,7 @@ def _find(pattern: str, suffixes: Sequence[str], option: str, others: set[str]) 
 
 
 def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[str], unread: Sequence[str]) -> NoInputError:
-    """Return the error for a pattern without a file to read, with a way to convert the files that are there."""
+    """Return the error for a pattern without readable files, with a way to convert the files that it matches."""
     none = "no file below this directory is of a kind that is read" if is_directory else "no file of this name"
     counts = by_suffix(unread)
     there = f"; it matches {describe(counts)}" if counts else ""
@@ -102,7 +102,7 @@ def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[s
 
 
 def _once(paths: set[str]) -> Iterable[str]:
-    """Name every file once, by its own name rather than by a link to it."""
+    """Return every file once, by its real name instead of a link."""
     return {os.path.realpath(path): path for path in sorted(paths, key=lambda p: (not os.path.islink(p), p))}.values()
 
 
@@ -119,7 +119,7 @@ def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
-    """Say what is read in place of this file and, where that is known, how to make it of it."""
+    """Return the error for an unreadable file: the suffixes that are read, and a command to convert it if known."""
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
         return UsageError(f"{known}, not this kind of file", field=option.strip("`"))
@@ -133,14 +133,14 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
 
 
 def _matches(path: Path) -> list[str]:
-    """List the files that a name, a directory or a glob stands for."""
+    """List the files that a name, a directory or a glob matches."""
     hits = [str(path)] if path.exists() else list(_globbed("", path.parts))
     files = [hit for hit in hits if os.path.isfile(hit)]
     return files + [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit))]
 
 
 def _globbed(root: str, parts: Sequence[str]) -> Iterator[str]:
-    """Yield what fits a glob below `root`; ``**`` goes into no linked directory, of which two may make a maze without an end."""
+    """Yield the matches of a glob below `root`; ``**`` does not follow directory links, which can form an infinite loop."""
     if not parts:
         yield root
         return
@@ -162,11 +162,11 @@ def _fail(error: OSError) -> None:
 
 
 def _below(directory: Path) -> list[str]:
-    """List the files below a directory, but for hidden ones, caches of `datasets` and bertdata's own datasets."""
+    """List the files below a directory, except hidden ones, caches of `datasets` and bertdata's own datasets."""
     files: list[str] = []
     for parent, directories, names in os.walk(directory, onerror=_fail):
         if os.path.isdir(os.path.join(parent, ".bertdata")):
-            directories[:] = []  # a dataset of ours, perhaps the very output of this run: no input
+            directories[:] = []  # a bertdata dataset, possibly the output of this run: not an input
             continue
         directories[:] = sorted(name for name in directories if not name.startswith("."))
         seen = [name for name in names if not (name.startswith(".") or _CACHE.fullmatch(name))]
@@ -175,14 +175,14 @@ def _below(directory: Path) -> list[str]:
 
 
 def _stored(path: Any) -> list[str]:
-    """List the files in a store that a URL stands for, as `_matches` does on a disk."""
-    if path.is_file() and not path.path.endswith("/"):  # of a folder HTTP says the same
+    """List the files in a store that a URL matches, like `_matches` on a disk."""
+    if path.is_file() and not path.path.endswith("/"):  # HTTP also returns True for a folder
         return [str(path)]
     root = path
     while glob.has_magic(root.path):
         root = root.parent
     hits = [path.path] if root == path else path.fs.glob(path.path)
     names = sorted({name[len(root.path) :].strip("/") for hit in hits for name in path.fs.find(hit)})
-    ours = tuple({name[:at] for name in names if (at := f"/{name}".find("/.bertdata/")) >= 0})  # datasets: no input
+    ours = tuple({name[:at] for name in names if (at := f"/{name}".find("/.bertdata/")) >= 0})  # bertdata datasets: not an input
     seen = [name for name in names if "/." not in f"/{name}" and not name.startswith(ours)]
     return [str(root / name) for name in seen]

@@ -1,4 +1,4 @@
-"""Make paragraphs of the lines of a text file: blank lines part them, and the lines between are joined."""
+"""Split the lines of a text file into paragraphs: blank lines separate them, and the lines between are joined."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterable
 
 __all__ = ["CJK", "MOST_LINES", "count_lines", "fold_case", "join_lines", "one_line", "paragraphs", "unify_newlines"]
 
-MOST_LINES = 1_500_000  # of a text: each takes some 60 bytes of memory beside its own
+MOST_LINES = 1_500_000  # maximum per text; each line takes about 60 bytes of memory plus its characters
 
 # Scripts written without spaces between words: ideographs, kana, their punctuation and full-width forms (not Hangul).
 CJK = "\u2e80-\u2fdf\u3000-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
 
-_NEWLINES = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")  # beside the line feed
-_AT_ONCE = 1 << 20  # characters that are cut into words at a time
+_NEWLINES = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")  # in addition to the line feed
+_BATCH_CHARACTERS = 1 << 20  # characters split into words at a time
 _SPACE = re.compile(r"\s")
 _IS_CJK = re.compile(f"[{CJK}]")
-_OTHER_FORMS = str.maketrans("İıſ", "iis")  # letters that re.IGNORECASE takes for i and s, but str.lower does not
+_OTHER_FORMS = str.maketrans("İıſ", "iis")  # letters that re.IGNORECASE matches with i and s, but str.lower does not
 
 
 def count_lines(text: str) -> int:
-    """Count the line ends of a text, of every kind."""
+    """Count the line ends of a text, of every type."""
     return text.count("\n") + sum(map(text.count, _NEWLINES[1:]))
 
 
 def unify_newlines(text: str) -> str:
-    r"""Write every line end (``\r\n``, ``\r``, form feed, U+0085, U+2028, U+2029) as ``\n``.
+    r"""Replace every line end (``\r\n``, ``\r``, form feed, U+0085, U+2028, U+2029) with ``\n``.
 
     >>> unify_newlines("one\r\ntwo\rthree")
     'one\ntwo\nthree'
@@ -37,9 +37,9 @@ def unify_newlines(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Lower the case of each character, so that a pattern of lower-case Latin letters matches as with `re.IGNORECASE`.
+    """Lowercase each character, so that a pattern of lowercase Latin letters matches as with `re.IGNORECASE`.
 
-    Such a pattern is two to four times as fast: `re` skips an alternative whose first character differs only if case matters.
+    This is two to four times as fast: `re` can skip alternatives by their first character only if case matters.
 
     >>> fold_case("CHAPİTRE Premier")
     'chapitre premier'
@@ -65,7 +65,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Join the lines of a paragraph by a space, and by nothing between two CJK characters.
+    """Join the lines of a paragraph with a space, or with nothing between two CJK characters.
 
     >>> join_lines(["tea and ", " cake"]), join_lines(["红楼", "梦"])
     ('tea and cake', '红楼梦')
@@ -81,17 +81,17 @@ def join_lines(lines: Iterable[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Put one space between the words of a text; of a long one not all words are held at a time.
+    r"""Normalize whitespace to one space between words; a long text is processed in blocks.
 
     >>> one_line(" tea\n and\u00a0 cake ")
     'tea and cake'
     """
-    if len(text) <= _AT_ONCE:
+    if len(text) <= _BATCH_CHARACTERS:
         return " ".join(text.split())
     parts: list[str] = []
     start = 0
     while start < len(text):
-        space = _SPACE.search(text, min(len(text), start + _AT_ONCE))
+        space = _SPACE.search(text, min(len(text), start + _BATCH_CHARACTERS))
         end = space.start() if space else len(text)
         parts.append(" ".join(text[start:end].split()))
         start = end

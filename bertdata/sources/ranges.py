@@ -10,13 +10,13 @@ from ..records import FileRange, Reject
 
 __all__ = ["check_end", "read_lines", "skip_line", "split_lines", "to_blank"]
 
-_BLOCK = 1 << 20  # bytes of an over-long line read at a time, while it is skipped
+_BLOCK_BYTES = 1 << 20  # bytes per read while skipping an overlong line
 
 
 def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
-    r"""Read the lines of the next `size` bytes (None: to the end) with the offset where each starts, from 0.
+    r"""Read the lines of the next `size` bytes (None: to the end), each with its offset, counted from 0.
 
-    A line longer than `max_bytes`, its newline not counted, comes as None, and no more than a block of it is held.
+    For a line longer than `max_bytes`, without its newline, yield None; only one block of it is in memory.
 
     >>> import io
     >>> list(read_lines(io.BytesIO(b"one\ntwo two\n3"), None, 4))
@@ -36,34 +36,34 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
 
 
 def check_end(file: IO[bytes], part: FileRange, source: str) -> Iterator[Reject]:
-    """Yield a reject, ``truncated``, where a file that was read to its end is shorter than when it was cut into parts."""
+    """Yield a ``truncated`` reject if a file that was read to its end is shorter than when it was cut into ranges."""
     if (missing := part.end - file.tell()) > 0:
         where = f"{part.name}: the file ends {missing} bytes too early"
         yield Reject(f"{source}:{part.name}:{part.end - missing}", "truncated", where)
 
 
 def skip_line(file: IO[bytes]) -> int:
-    """Read on to the end of a line, a block at a time; return how many bytes that were."""
+    """Skip to the end of a line, a block at a time; return the number of bytes skipped."""
     skipped = 0
-    while part := file.readline(_BLOCK):
+    while part := file.readline(_BLOCK_BYTES):
         skipped += len(part)
         if part.endswith(b"\n"):
             break
     return skipped
 
 
-Onward = Callable[[IO[bytes], int], int]  # reads on from a line's end, so many bytes at the most; returns how many a range takes
+Onward = Callable[[IO[bytes], int], int]  # (file, max bytes) -> bytes to add to a range after a line's end
 
 
 def split_lines(path: str, size: int, target: int, *, onward: Onward | None = None) -> list[tuple[int, int]]:
-    """Cut the first `size` bytes of a file into ranges of about `target` bytes, each a whole number of lines.
+    """Cut the first `size` bytes of a file into ranges of about `target` bytes, each with complete lines.
 
-    `onward` tells how far beyond the end of a line a range goes: `to_blank` to the end of a blank one.  Only the bytes from each
-    cut to the next border are read, a block at a time.  The ranges follow one another and cover the file; a line longer than
-    `target` makes a range longer.
-    ValueError: `target` is below 1.
+    `onward` returns how far a range extends past the end of a line: `to_blank` extends to the end of a blank line.  Only the
+    bytes from each cut to the next border are read, a block at a time.  The ranges are consecutive and cover the file; a range
+    with a line longer than `target` is longer.
+    Raise ValueError if `target` is below 1.
 
-    A file of three lines of 10 bytes and a target of 12 gives ``[(0, 20), (20, 30)]``.
+    A file of three lines of 10 bytes and a target of 12 returns ``[(0, 20), (20, 30)]``.
     """
     if target < 1:
         raise ValueError(f"target must be at least 1 byte, not {target}")
@@ -83,9 +83,9 @@ def split_lines(path: str, size: int, target: int, *, onward: Onward | None = No
 
 
 def to_blank(file: IO[bytes], most: int) -> int:
-    """Read on to the end of the next blank line, `most` bytes at the most; return how many bytes that were."""
+    """Read to the end of the next blank line, but at most `most` bytes; return the number of bytes read."""
     passed, blank = 0, True
-    while passed < most and (part := file.readline(_BLOCK)):
+    while passed < most and (part := file.readline(_BLOCK_BYTES)):
         passed += len(part)
         blank = blank and part.isspace()
         if part.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Read any other text: plain files of one document or of many, archives of them, and tables with a document per row."""
+"""Read all other text: plain files of one or many documents, archives of them, and tables with one document per row."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from .tables import Columns, is_table, read_table, split_table
 
 __all__ = ["DOCUMENTS", "LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
 
-# What is a document of a plain file: all of it, the lines between two blank ones, or so many lines or those below a title.
+# Documents of a plain file: the complete file, the lines between blank lines, or up to LINES lines or the lines below a title.
 DOCUMENTS = ("file", "blank-lines", "lines")
-_MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl")  # what is read of an archive
-LINES = 1000  # of a document, at the most, where so many lines are one
+_MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl")  # suffixes read from an archive
+LINES = 1000  # maximum lines of a document, for documents made of lines
 
-_TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # of an article in WikiText and in the files of the BabyLM challenge
+_TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # article title in WikiText and the BabyLM challenge's files
 _LONGEST_TITLE = 1 << 12  # bytes
 _TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 
 
-# What transcripts and subtitles write beside what is said, by the name under which it is counted: the speakers of CHILDES (CHAT:
-# `*MOT:`, up to seven letters and digits) and of Switchboard (`A:`), and of subtitles the dash of a new speaker, notes of music
-# and tags of italics around the line.
+# Non-speech marks of transcripts and subtitles, by the name under which they are counted: speakers in CHILDES (CHAT: `*MOT:`, up
+# to seven letters and digits) and Switchboard (`A:`), and in subtitles the dash of a new speaker, music notes and italics tags
+# around the line.
 MARKS = {
     "tags": re.compile(r"(?i)^</?[ibu]>\s*|(?:(?<!\s)\s+)?</?[ibu]>$"),
     "speakers": re.compile(r"^(?:\*[A-Z][A-Z0-9]{0,6}:|[A-Z]:(?=\t))\s*"),
@@ -45,7 +45,7 @@ MARKS = {
 
 
 class _Form(NamedTuple):
-    """How a plain file is written, and a counter of its marks where they are to be dropped."""
+    """Format of a plain file, and a counter of its marks if they are to be dropped."""
 
     encoding: str
     marks: Counter[str] | None
@@ -56,7 +56,7 @@ class _Form(NamedTuple):
 
 
 class _How(NamedTuple):
-    """How the files of a run are read: see `read_text`."""
+    """Options for reading the files of a run: see `read_text`."""
 
     columns: Columns
     documents: str
@@ -67,7 +67,7 @@ class _How(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A document as its author wrote it: no cleaning, paragraphs only."""
+    """A document as written: split into paragraphs without cleaning."""
 
     id: str
     title: str
@@ -79,7 +79,7 @@ class Text(NamedTuple):
 def split(
     path: str, length: int, target: int, columns: Columns, documents: str = "file", lines: int = LINES
 ) -> list[tuple[int, int]]:
-    """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
+    """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
     if archives.is_archive(path):
@@ -91,9 +91,9 @@ def split(
 
 
 def _to_title(lines: int, file: IO[bytes], most: int) -> int:
-    """Count the bytes before the next title, or of the next `lines` lines where it is not among them; `most` at the most.
+    """Return the bytes up to the next title, or those of the next `lines` lines if they contain no title, up to `most`.
 
-    So no title is cut from the lines below it.
+    This keeps a title in the same range as the lines below it.
     """
     passed = 0
     for start, line in read_lines(file, most, _LONGEST_TITLE):
@@ -116,15 +116,15 @@ def read_text(
     max_bytes: int,
     licences: dict[str, Counter[str]] | None = None,
 ) -> Iterator[Text | Drop | Reject]:
-    """Read parts of text files, archives and tables.
+    """Read ranges of text files, archives and tables.
 
-    What is broken comes out as a Reject, and a disk or store that fails as its error.
+    Yield a Reject for broken input; raise an error for a disk or store that fails.
 
-    A part of a file is a range that `split` made.  A document, or the line or file that holds it, may have `max_bytes` bytes.
-    With `documents` "lines" a document ends before a line ``= = = Title = = =``, which begins the next, after `lines` lines, or
-    before it would have more than `max_bytes` bytes: no document is too large then, but a line may be.  Blank lines do not count.
-    `licences` counts what the rows of tables tell of theirs, by file.
-    With `marks`, a counter, what `drop_marks` drops is left out of plain files, and counted.
+    A range is one that `split` returned.  A document, or the line or file that contains it, has at most `max_bytes` bytes.
+    With `documents` "lines", a document ends before a line ``= = = Title = = =``, which begins the next one, after `lines`
+    lines, or before it exceeds `max_bytes` bytes, so only a single line can be too large.  Blank lines do not count.
+    `licences` counts the licenses in rows of tables, by file.
+    With the counter `marks`, plain files are read without the marks that `drop_marks` drops, which are counted.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
     """
     how = _How(columns or Columns(), documents, lines, _Form(encoding, marks), max_bytes, licences)
@@ -143,7 +143,7 @@ def read_text(
 
 
 def _read(part: FileRange, how: _How, file: IO[bytes] | None = None) -> Iterator[Text | Reject]:
-    """Read a part of a file, or a `file` of an archive, which the part covers."""
+    """Read a range of a file, or a `file` of an archive, which the range covers."""
     if is_table(part.name):
         rows = read_table(part, "text", how.columns, how.max_bytes, how.licences, encoding=how.form.encoding, file=file)
         yield from (row if isinstance(row, Reject) else _document(*row[:5]) for row in rows)
@@ -175,7 +175,7 @@ def _whole_file(file: IO[bytes], part: FileRange, form: _Form, max_bytes: int) -
 
 
 def _between_blank_lines(file: IO[bytes], part: FileRange, form: _Form, max_bytes: int) -> Iterator[Text | Reject]:
-    """Read the documents of a file that holds many, each line a paragraph."""
+    """Read the documents of a file with blank lines between them; each line is a paragraph."""
     lines: list[bytes] = []
     begin = held = 0
     for start, line in read_lines(file, part.end - part.start, max_bytes):
@@ -188,7 +188,7 @@ def _between_blank_lines(file: IO[bytes], part: FileRange, form: _Form, max_byte
         begin = begin if held else part.start + start
         held += max_bytes + 2 if line is None else len(line) + 1
         if held > max_bytes + 1:
-            lines = []  # it is too large already: no more of it is kept
+            lines = []  # already too large: do not keep more
         elif line is not None:
             lines.append(line)
     if held:
@@ -197,7 +197,7 @@ def _between_blank_lines(file: IO[bytes], part: FileRange, form: _Form, max_byte
 
 
 def _so_many_lines(file: IO[bytes], part: FileRange, most: int, form: _Form, max_bytes: int) -> Iterator[Text | Reject]:
-    """Read the documents of a file that holds many, `most` lines each or what follows a title; each line is a paragraph."""
+    """Read documents of `most` lines each, or of the lines below a title; each line is a paragraph."""
     lines: list[bytes] = []
     begin = held = count = 0
     for start, line in read_lines(file, part.end - part.start, max_bytes):
@@ -223,7 +223,7 @@ def _so_many_lines(file: IO[bytes], part: FileRange, most: int, form: _Form, max
 def _lines(
     lines: list[bytes], begin: int, held: int, part: FileRange, form: _Form, max_bytes: int, *, titled: bool = False
 ) -> Text | Reject:
-    """Make a document of lines, a paragraph each; with `titled` the first may be its title."""
+    """Make a document of lines, one paragraph each; with `titled`, the first line may be its title."""
     id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
     if held > max_bytes + 1:
         return Reject(id, "too-large", f"{where}: a document of more than {max_bytes} bytes")
@@ -239,7 +239,7 @@ def _lines(
 
 
 def drop_marks(text: str, counts: Counter[str]) -> str:
-    r"""Take the marks of transcripts and subtitles off lines, and lines of nothing else out; count both in `counts`.
+    r"""Remove the marks of transcripts and subtitles from lines, drop lines with nothing else, and count both in `counts`.
 
     >>> counts = Counter()
     >>> drop_marks("*MOT:\tmore tea ?\n- Yes .\n\u266a", counts), sorted(counts.items())

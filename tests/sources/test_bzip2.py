@@ -95,7 +95,7 @@ def test_every_block_of_a_single_stream_can_be_read_from(single: Path) -> None:
 @pytest.mark.slow
 def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest.MonkeyPatch, span: int) -> None:
     """The first block from each multiple of the target on, whatever is looked at by one thread."""
-    monkeypatch.setattr(bzip2, "_SPAN", span)
+    monkeypatch.setattr(bzip2, "_MIN_SPAN_BYTES", span)
     starts = sorted(_read(single)[0])
     for target in (1000, 50_000, 70_000, 120_000, len(STREAM)):
         firsts = [[start for start in starts if start >= at][:1] for at in range(0, len(STREAM), target)]
@@ -107,8 +107,8 @@ def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest
 @pytest.mark.slow
 def test_a_store_is_asked_by_several_threads_and_gives_the_same_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("upath")
-    monkeypatch.setattr(bzip2, "_SPAN", 10_000)
-    monkeypatch.setattr(bzip2, "_NEAR", 1000)
+    monkeypatch.setattr(bzip2, "_MIN_SPAN_BYTES", 10_000)
+    monkeypatch.setattr(bzip2, "_STREAM_SEARCH_BYTES", 1000)
     path, store = _write(tmp_path / "a.bz2", STREAM * 4), files.to_path("memory://cuts/a.bz2")
     store.write_bytes(path.read_bytes())
     threads: set[int] = set()
@@ -129,7 +129,7 @@ def test_streams_are_preferred_where_they_are_near(tmp_path: Path, monkeypatch: 
     """A page that a cut divides is decompressed by two tasks, and streams of dumps end where pages do."""
     path = _write(tmp_path / "a.bz2", STREAM * 3)
     assert block_starts(str(path), 1) == [0, len(STREAM), 2 * len(STREAM), *(2 * len(STREAM) + at for at in _inner())]
-    monkeypatch.setattr(bzip2, "_NEAR", 1000)
+    monkeypatch.setattr(bzip2, "_STREAM_SEARCH_BYTES", 1000)
     assert len(block_starts(str(path), 1)) == 18
     assert block_starts(str(path), len(STREAM) - 500) == [0, len(STREAM), 2 * len(STREAM)]
 

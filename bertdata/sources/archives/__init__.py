@@ -13,12 +13,12 @@ __all__ = ["Member", "Wanted", "cut", "is_archive", "read_archive"]
 
 
 def is_archive(name: str) -> bool:
-    """Return True if a file's name is that of an archive."""
+    """Return True if a file's name has an archive's suffix."""
     return name.lower().endswith(ARCHIVES)
 
 
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
-    """Cut an archive of `size` bytes into ranges of about `target` bytes that begin where a member does.
+    """Cut an archive of `size` bytes into ranges of about `target` bytes, each starting at the beginning of a member.
 
     A compressed tar file is one range.
     """
@@ -26,5 +26,5 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
 
 
 def read_archive(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
-    """Read the wanted members of a part that `cut` made."""
+    """Read the wanted members of a range that `cut` returned."""
     return zip_files.read_zip(part, wanted) if part.name.lower().endswith(".zip") else tar_files.read_tar(part, wanted)

@@ -1,4 +1,4 @@
-"""A file in an archive, and the rules that its name must follow."""
+"""Members of an archive, and the rules for their names."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ __all__ = ["Member", "Wanted", "member_name", "refuse_name"]
 
 
 class Member(NamedTuple):
-    """A file in an archive: its name, which begins with the archive's name, and its bytes."""
+    """A file in an archive: its name, which starts with the archive's name, and its bytes."""
 
     name: str
     data: bytes
 
 
 class Wanted(NamedTuple):
-    """The members to read: the source that their ids begin with, their suffixes, and the largest size in bytes."""
+    """The members to read: the source prefix of their ids, their suffixes, and the maximum size in bytes."""
 
     source: str
     suffixes: tuple[str, ...]
     max_bytes: int
 
     def takes(self, name: str) -> bool:
-        """Return True for a member with one of the suffixes that is not hidden."""
+        """Return True if a member is not hidden and has one of the suffixes."""
         return name.lower().endswith(self.suffixes) and not name.rpartition("/")[2].startswith(".")
 
 
@@ -38,7 +38,7 @@ def member_name(part: FileRange, name: str) -> str:
 
 
 def refuse_name(name: str, is_directory: bool, id: str, where: str) -> Reject | None:
-    """Reject a name that leads out of the archive, or that names nothing; the archive's own root directory is fine."""
+    """Reject an empty name or a name that points outside the archive. The archive's own root directory is allowed."""
     steps = _steps(name)
     if is_directory and not steps:
         return None

@@ -1,6 +1,6 @@
-"""Read a tar file, compressed or not, member by member: nothing is written, and no name in it is trusted.
+"""Read a tar file, compressed or not, member by member. Nothing is written to disk, and no member name is trusted.
 
-A plain one is a range of whole members, found by walking from header to header; a compressed one is read from its beginning.
+A plain tar file is cut into ranges of complete members by walking from header to header. A compressed one is read from the start.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .member import Member, Wanted, member_name, refuse_name
 
 __all__ = ["cut", "read_tar"]
 
-_LONGEST_HEADER = 1 << 20  # bytes of a header with what extends it (names, attributes, maps of holes), which tarfile holds
-_MOST_ATTRIBUTES = 10_000  # that hold for all members to come, which tarfile holds as well
+_LONGEST_HEADER = 1 << 20  # per member, with extensions (long names, attributes, sparse maps); tarfile keeps it in memory
+_MOST_ATTRIBUTES = 10_000  # global attributes, which tarfile also keeps in memory
 _BUFFER = 1 << 18
 _BROKEN = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 
@@ -27,7 +27,7 @@ _BROKEN = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryEr
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     """Cut a plain archive of `size` bytes into ranges of about `target` bytes that begin where a member does."""
     if not path.lower().endswith(".tar"):
-        Stream(path).read(1)  # what it takes to unpack it is at hand, or this says so
+        Stream(path).read(1)  # raises if the package that decompresses it is missing
         return [(0, size)]
     starts = [0]
     try:
@@ -36,12 +36,12 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
                 if about.offset - starts[-1] >= target:
                     starts.append(about.offset)
     except _BROKEN:
-        pass  # who reads the last range will say so
+        pass  # the task that reads the last range reports it
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
 def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
-    """Read the wanted members of a part.
+    """Read the wanted members of a range.
 
     Reasons to reject: ``unsafe-name``, ``link``, ``device``, ``too-large``, ``truncated``, ``damaged``,
     ``decompression-bomb``. Other files are dropped.
@@ -64,7 +64,7 @@ def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
             broken = entry
         else:
             yield entry
-    while unpacked.read(_BUFFER):  # to its end, where the packing tells whether it is whole
+    while unpacked.read(_BUFFER):  # read to the end, where the compression format detects truncation
         pass
     if damage := stream.damage:
         where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
@@ -75,7 +75,7 @@ def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
 
 
 class _Break(NamedTuple):
-    """Where an archive can't be read on, and why: ``truncated`` where it ends, else ``damaged``."""
+    """Where and why an archive cannot be read further: ``truncated`` at the end of the file, otherwise ``damaged``."""
 
     at: int
     said: str
@@ -127,10 +127,10 @@ def _member(archive: tarfile.TarFile, about: tarfile.TarInfo, part: FileRange, w
 
 
 def _members(file: _File) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """Walk from header to header, and forget those behind."""
+    """Walk from header to header, and drop the headers already read from memory."""
     opening: Any = file
     with tarfile.TarFile(fileobj=opening, tarinfo=_Header, encoding="utf-8", errors="surrogateescape") as archive:
-        while archive.offset:  # 0: there is none, and Python 3.10 would seek before it
+        while archive.offset:  # 0: the archive is empty, and Python 3.10 would seek to -1
             file.left = _LONGEST_HEADER
             about = archive.next()
             if about is None:
@@ -141,11 +141,11 @@ def _members(file: _File) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
                 raise tarfile.ReadError(f"more than {_MOST_ATTRIBUTES} attributes of all members")
             file.left = sys.maxsize
             yield archive, about
-            archive.members = []  # type: ignore[attr-defined]  # tarfile keeps what it has seen
+            archive.members = []  # type: ignore[attr-defined]  # tarfile keeps every header
 
 
 class _File:
-    """A file as tarfile reads it, perhaps `forward` only; of a header, whatever extends it, no more than `left` bytes."""
+    """A file for tarfile, optionally `forward` only. At most `left` bytes are read for one header and its extensions."""
 
     def __init__(self, file: IO[bytes], *, forward: bool) -> None:
         self._file, self._forward = file, forward
@@ -173,7 +173,7 @@ class _File:
 
 
 class _Header(tarfile.TarInfo):
-    """A header that is broken is an error: tarfile takes one behind the first for the end of the archive."""
+    """A header that raises an error when broken; tarfile takes a broken header after the first for the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> _Header:

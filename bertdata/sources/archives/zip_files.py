@@ -1,7 +1,7 @@
-"""Read a zip file member by member: nothing is written, and neither its names nor its sizes are trusted.
+"""Read a zip file member by member. Nothing is written to disk, and neither names nor sizes are trusted.
 
-A small zip file can unpack to terabytes: by a high compression ratio, or by members that share the same packed bytes.  So a
-member is unpacked up to its limit only, members must not overlap, and a part may give only a multiple of its own size.
+A small zip file can unpack to terabytes, either by a high compression ratio or because members share the same compressed bytes.
+So each member is unpacked up to a limit, members must not overlap, and a range may yield only a multiple of its size.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from .member import Member, Wanted, member_name, refuse_name
 
 __all__ = ["BROKEN", "BoundedList", "cut", "pieces", "read_zip"]
 
-# Python's zipfile bounds what it unpacks at once for these methods only.
+# Python's zipfile limits the output per read for these methods only.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # flags of a member
 _HEADER_BYTES = 30  # before a member's name and data
-_MAX_LIST_BYTES = 16 << 20  # of the list of members: some 200,000 of them, which take 10 times as much memory
+_MAX_LIST_BYTES = 16 << 20  # of the list of members: about 200,000 members, which take 10 times as much memory
 BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
 
 
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
-    """Cut a zip file of `size` bytes into ranges of about `target` bytes that begin where a member does."""
+    """Cut a zip file of `size` bytes into ranges of about `target` bytes, each starting at the beginning of a member."""
     ranges = pieces(path, target) if size > target else []
     return [*ranges[:-1], (ranges[-1][0] if ranges else 0, size)]
 
 
 def pieces(path: str, target: int) -> list[tuple[int, int]]:
-    """Cut the members of a zip file, without the list at its end, into ranges of about `target` bytes; none of a damaged file."""
+    """Cut the members of a zip file into ranges of about `target` bytes, without the list at its end; [] if it is damaged."""
     starts = [0]
     try:
         with open_file(path) as file:
@@ -53,7 +53,7 @@ def pieces(path: str, target: int) -> list[tuple[int, int]]:
 
 
 def read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
-    """Read the wanted members that begin in a part.
+    """Read the wanted members that begin in a range.
 
     Reasons to reject: ``damaged``, ``too-large``, ``encrypted``, ``unsupported-compression``, ``unsafe-name``, ``link``. Other
     files are dropped.
@@ -108,7 +108,7 @@ def _member(
         return Reject(id, "too-large", f"{where} has {about.file_size} bytes, more than {wanted.max_bytes}")
     try:
         with archive.open(about) as file:
-            # One byte more than the list declares: zipfile checks the CRC at the end of the member only.
+            # One byte more than the declared size: zipfile checks the CRC only at the end of the member.
             data = file.read(about.file_size + 1)
     except (*BROKEN, RuntimeError) as error:
         return Reject(id, "damaged", f"{where}: {error}", about.compress_size)
@@ -118,15 +118,15 @@ def _member(
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the members in the order of their bytes."""
+    """Return the members in byte order."""
     return sorted(archive.infolist(), key=lambda about: about.header_offset)
 
 
 def _name(about: zipfile.ZipInfo) -> str:
-    """Return a member's name, which many programs write as UTF-8 without the flag, or with backslashes."""
+    """Return a member's name. Many programs write UTF-8 without setting the flag, or use backslashes."""
     name = about.filename
     if not about.flag_bits & _UTF8:
-        with contextlib.suppress(UnicodeError):  # else it is in the encoding that the format prescribes
+        with contextlib.suppress(UnicodeError):  # otherwise keep the encoding of the zip format
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/").encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -139,9 +139,9 @@ def _open(file: IO[bytes]) -> zipfile.ZipFile:
 
 
 class BoundedList(io.RawIOBase):
-    """A zip file that refuses reads of more than `most` bytes, so that its list of members cannot fill the memory.
+    """A zip file that raises an error for reads of more than `most` bytes, so that its list of members cannot fill the memory.
 
-    The entries of the list take ten times their bytes in memory, and only zipfile knows where the list is.
+    The entries take ten times their bytes in memory, and only zipfile knows where the list is.
     """
 
     def __init__(self, file: IO[bytes], most: int) -> None:
@@ -150,25 +150,25 @@ class BoundedList(io.RawIOBase):
         self.most = most
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read up to `size` bytes; raise `TooLarge` for a size over the limit."""
+        """Read up to `size` bytes; raise `TooLarge` if `size` exceeds the limit."""
         if size is not None and size > self.most:
             raise TooLarge(f"its list of files has more than {self.most} bytes")
         return self._file.read(-1 if size is None else size)
 
     def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position; raise BadZipFile for one before the beginning, which a damaged list may lead to."""
+        """Move to a position; raise BadZipFile if it is negative, which a damaged list can cause."""
         if whence == io.SEEK_SET and at < 0:
             raise zipfile.BadZipFile("its list of files leads out of it")
         return self._file.seek(at, whence)
 
     def tell(self) -> int:
-        """Return the position."""
+        """Return the current position."""
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """Return True: zipfile needs to seek."""
+        """Return True, because zipfile needs to seek."""
         return True
 
     def readable(self) -> bool:
-        """Return True: the file is open for reading."""
+        """Return True, because the file is open for reading."""
         return True

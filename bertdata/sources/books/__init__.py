@@ -1,4 +1,4 @@
-"""Books of any form become documents: one a book, its prose in paragraphs."""
+"""Turn books of any format into documents, one per book, with their prose in paragraphs."""
 
 from .account import KEPT, READ
 from .clean import Reading, clean

@@ -1,4 +1,4 @@
-"""Count the characters of a book's text: those that are read, those that are kept, and those that each step leaves out."""
+"""Count the characters of a book: total, kept, and removed by each step."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .blocks import Block
 
 __all__ = ["KEPT", "READ", "Account", "size"]
 
-READ, KEPT = "characters", "kept"  # beside the names of what is left out
+READ, KEPT = "characters", "kept"  # the other names are those of the removed text
 
 
 def size(text: str) -> int:
-    """Count the characters of a text without whitespace, which wrapping and unwrapping change.
+    """Count the characters of a text without whitespace, because unwrapping changes the whitespace.
 
     >>> size(" The tea\\n is hot.")
     12
@@ -23,7 +23,7 @@ def size(text: str) -> int:
 
 
 class _Sizes(dict[str, int]):
-    """The sizes of lines, which most steps hand on as they are, each counted once."""
+    """Sizes of lines, each computed once; most steps pass lines on unchanged."""
 
     def __missing__(self, line: str) -> int:
         count = self[line] = size(line)
@@ -31,7 +31,7 @@ class _Sizes(dict[str, int]):
 
 
 class Account:
-    """Follow the text of one book from step to step, and add to `counts`: a step left out what it was given and did not give."""
+    """Track the text of one book from step to step, and add the characters that each step removed to `counts`."""
 
     def __init__(self, counts: Counter[str] | None, left: int) -> None:
         self.counts = Counter() if counts is None else counts
@@ -41,23 +41,23 @@ class Account:
         self._blocks: list[Block] = []
 
     def lines(self, name: str, lines: list[str]) -> list[str]:
-        """Count what a step of this name left out, of which these lines are left; return them."""
+        """Count the characters that step `name` removed, given the remaining lines; return these lines."""
         self._leave(name, self._size(lines))
         return lines
 
     def blocks(self, name: str, blocks: list[Block]) -> list[Block]:
-        """Count what a step of this name left out, of which these blocks are left; return them."""
-        same = blocks == self._blocks  # most steps hand on the same objects, which are compared faster than counted
+        """Count the characters that step `name` removed, given the remaining blocks; return these blocks."""
+        same = blocks == self._blocks  # most steps return the same objects, and comparing is faster than counting
         self._leave(name, self._left if same else self._size(chain.from_iterable(block.lines for block in blocks)))
         self._blocks = blocks
         return blocks
 
     def drop(self, name: str, block: Block) -> None:
-        """Count a block that is left out."""
+        """Count a dropped block."""
         self._leave(name, self._left - self._size(block.lines))
 
     def kept(self, paragraphs: list[str]) -> list[str]:
-        """Count the paragraphs that the book has in the end; return them."""
+        """Count the final paragraphs of the book; return them."""
         self.counts[KEPT] += sum(map(size, paragraphs))
         return paragraphs
 

@@ -1,4 +1,4 @@
-"""Remove what a printed book has beside its text: contents, pictures, page numbers, notes of those who typed it."""
+"""Remove the parts of a printed book that are not its text: contents, pictures, page numbers, transcriber's notes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _KINDS = (
 )
 _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
 _PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
-_LONGEST_PICTURE = 12  # blocks of a caption in brackets; an unclosed bracket loses its own block only
-_PAGE_NUMBER = re.compile(  # but for those of an index: they stand after a comma
+_LONGEST_PICTURE = 12  # blocks in a bracketed caption; an unclosed bracket drops only its own block
+_PAGE_NUMBER = re.compile(  # not page numbers of an index, which follow a comma
     r"\s?(?:[\[{](?!sic\b)(?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}"
     r"|(?<![,;]\s)\[\d{3}\])",
     re.IGNORECASE,
@@ -28,12 +28,12 @@ _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W{0,99}(?:\d|[IVXLC]{1,20}\b)")
 _LONGEST_CONTENTS = 500  # blocks
-_NOTES_GAP = 3  # blank lines that end the typists' notes
-_LONGEST_NOTES = 40  # blocks of those without a heading
+_NOTES_GAP = 3  # blank lines that end a transcriber's notes
+_LONGEST_NOTES = 40  # blocks, for notes without a heading
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
-    """Remove ``[Pg 12]`` and ``{12}`` inside lines, and lines that are a page number and nothing else.
+    """Remove ``[Pg 12]`` and ``{12}`` inside lines, and lines that contain only a page number.
 
     >>> drop_page_numbers(["and so[Pg 12] they went", "- 13 -", "home."])
     ['and so they went', 'home.']
@@ -52,7 +52,7 @@ def drop_page_numbers(lines: list[str]) -> list[str]:
 
 
 def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
-    """Remove ``[Illustration: …]`` and its like, inside a block or over several."""
+    """Remove ``[Illustration: …]`` and similar captions, inside a block or across several."""
     at = 0
     while at < len(blocks):
         block = blocks[at]
@@ -75,9 +75,9 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
 
 
 def drop_notes(blocks: list[Block]) -> Iterator[Block]:
-    """Remove the notes of those who typed the book: their heading and what follows up to a wide gap.
+    """Remove a transcriber's notes: the heading and everything up to a wide gap.
 
-    Those without a heading are dropped as far as a gap that is near, else their first block alone.
+    Notes without a heading are dropped up to a gap if there is one nearby, otherwise only their first block is dropped.
     """
     inside, end = False, 0
     for number, block in enumerate(blocks):
@@ -86,7 +86,7 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
         if is_notes(block.lines[0]):
             inside = True
         elif inside and block.before >= _NOTES_GAP:
-            # The gap is the heading's own only if it begins there: the notes between may be gone already.
+            # The gap ends the heading only if it begins there: the notes in between may already be removed.
             above = blocks[number - 1]
             inside = is_notes(above.lines[0]) and above.after >= _NOTES_GAP
         if not inside and begins_notes(block.lines[0]):
@@ -98,7 +98,7 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
 
 
 def drop_contents(blocks: list[Block]) -> list[Block]:
-    """Remove tables of contents: their heading and their entries, up to where the first entry comes as a heading."""
+    """Remove tables of contents: the heading and the entries, up to the heading that matches the first entry."""
     kept: list[Block] = []
     at = 0
     while at < len(blocks):
@@ -111,7 +111,7 @@ def drop_contents(blocks: list[Block]) -> list[Block]:
 
 
 def _contents_end(blocks: list[Block], start: int) -> int:
-    """Return the number of the first block after the contents whose heading is block `start`."""
+    """Return the index of the first block after the contents whose heading is block `start`."""
     first = blocks[start].lines[1:] or (blocks[start + 1].lines if start + 1 < len(blocks) else [])
     if not first:
         return start + 1
@@ -130,13 +130,13 @@ def _contents_end(blocks: list[Block], start: int) -> int:
 
 
 def _is_sentence(block: Block) -> bool:
-    """Tell a short first paragraph from an entry: it ends as a sentence, and most of it is in small letters."""
+    """Return True if a block is a short first paragraph, not an entry: it ends as a sentence and is mostly lowercase."""
     text = " ".join(block.lines).strip("_ ")
     return text[-1:] in '.!?”"' and len(re.findall(r"\b[^\W\d_A-Z][^\W\d_]*", text)) >= 4 and not _NUMBERED.match(text)
 
 
 def _is_text(block: Block, previous: Block) -> bool:
-    """Tell the first block of running text after a table of contents."""
+    """Return True if a block is the first running text after a table of contents."""
     if not is_prose(block) or is_chapter(block.lines[0]) or is_heading(block, "."):
         return False
     last = block.lines[-1].rstrip("_ ")
@@ -145,5 +145,5 @@ def _is_text(block: Block, previous: Block) -> bool:
 
 
 def _entry(line: str) -> str:
-    """Reduce a heading or its entry in the contents to its letters and figures, without the page."""
+    """Reduce a heading or a contents entry to its letters and digits, without the page number."""
     return "".join(re.findall(r"\w", _PAGE_AT_END.sub("", re.split(r"\s{3,}|\.{3,}", line.strip())[0]))).lower()

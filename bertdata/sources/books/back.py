@@ -1,4 +1,4 @@
-"""Remove what stands behind the text of a book, or before it: indexes, catalogues of the publisher, pages about the author."""
+"""Remove front and back matter: indexes, publishers' catalogues, pages about the author."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["drop_about_author", "drop_advertisements", "drop_index"]
 
 _PAGES = r"_?[\[(]?_?(?:[ivxlc]{1,5}\.?\s?)?\d{1,4}_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?"
 _BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
-_REFERENCE = re.compile(  # what ends an entry: a page, or several
+_REFERENCE = re.compile(  # one or several pages at the end of an entry
     rf"(?:[,;:.]|\s\s|\.\s?\.|[\w\])’'\"”]\s)\s*(?:pp?\.\s*|vol\.\s*)?{_PAGES}(?:{_BETWEEN_PAGES}{_PAGES})*[.,;]?$"
 )
-_PAGE_AT_END = re.compile(r"\D\d{1,4}(?!\d)_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?[.,;]?$")  # so a `_REFERENCE` ends
-_PAGE_TAIL = 16  # characters at the end of a line, among which the first figure of that page is
-_SEE = re.compile(  # what leads to another entry, after `fold_case`
+_PAGE_AT_END = re.compile(r"\D\d{1,4}(?!\d)_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?[.,;]?$")  # the end of a `_REFERENCE`
+_PAGE_TAIL = 16  # characters at the end of a line that contain the first digit of the page number
+_SEE = re.compile(  # a cross-reference to another entry, after `fold_case`
     r"[svz](?<![^\s(_].)(?:(?<=s)(?:ee|iehe|\.|e)|(?<=v)(?:oir|éase|edi)|(?<=z)ie)[\s_]+(?:(?:also|aussi|auch|ook)\b)?_?\s*[\w“\"]"
 )
 _DATE = re.compile(
@@ -31,20 +31,20 @@ _INDEX = re.compile(  # after `fold_case`
     r"|(?:sach|namen|personen|orts|zaak|zaken|namen?-?|sak-?)?register|(?:índice|indice)\s+(?:alfab|anal|de nom|dei nom).{0,30}"
     r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]{0,99}"
 )
-_FEWEST = 8  # entries one after the other that make an index without a heading
-_SHARE = 0.5  # of lines with a page, or a word that leads to another entry, at the least
+_MIN_INDEX_ENTRIES = 8  # consecutive entries that make an index without a heading
+_SHARE = 0.5  # minimum share of lines with a page number or a cross-reference
 _END = re.compile(  # after `fold_case`
     r"[\W_]{0,99}(?:the\s+end|finis|end\s+of\s+(?:the\s+)?(?:book|story|volume|vol\.?)\b.{0,40}|fin|ende|einde|fine|slut|loppu|koniec"
     r"|конец)[\W_]{0,99}"
 )
-_LARGEST_REST = 0.25  # of a book's characters behind its end
+_LARGEST_REST = 0.25  # maximum share of a book's characters after its end mark
 _AUTHOR = re.compile(  # after `fold_case`
     r"[\W_]{0,99}(?:about\s+the\s+(?:author|writer|illustrator)s?|(?:other\s+)?(?:books|works|novels|stories|titles)\s+by\b.{0,50}"
     r"|also\s+by\b.{0,50}|by\s+the\s+same\s+author|(?:über|ueber)\s+den\s+autor|über\s+die\s+autorin|à\s+propos\s+de\s+l['’]aut\w+"
     r"|du\s+même\s+auteur|over\s+de\s+(?:auteur|schrijver)|van\s+denzelfden\s+schrijver|sobre\s+(?:el\s+autor|la\s+autora|o\s+autor)"
     r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]{0,99}"
 )
-_SOLD = re.compile(  # how publishers speak of their books
+_SOLD = re.compile(  # wording of publishers' catalogues
     r"\bby the (?:same )?author\b|\bauthor of\b|\b(?:works|books|novels) (?:by|of)\b|\bpublish(?:ers?|ed by|ing)\b|\bprice\b"
     r"|[$£]\s?\d|\b\d+s\.(?:\s?\d+d\.)?|\bcloth\b|\b(?:12|8|16|18|24)mo\b|\b8vo\b|\bpost(?:paid|age)\b|\bnew edition\b"
     r"|\bcatalogue\b|\bpreis\b|\bgeb\.|\bmark\b.{0,12}\bpf|\bfr(?:ancs)?\.|\bprijs\b|\bingenaaid\b|\bprix\b|\bbroché\b|\badvertis"
@@ -56,13 +56,13 @@ _BEHIND = re.compile(
     re.IGNORECASE,
 )
 _WIDE_GAP = re.compile(r"\s{3,}")
-_TAIL = 200  # characters of a line that its pages stand in
-_FRONT = 60  # blocks
-_GAP = 3  # blank lines before a new part of the book
+_TAIL_CHARACTERS = 200  # characters at the end of a line that contain its page numbers
+_FRONT_BLOCKS = 60  # blocks
+_PART_GAP_LINES = 3  # blank lines before a new part of the book
 
 
 def _entries(block: Block) -> tuple[int, int]:
-    """Count the lines of a block that end as an entry of an index does, and all its lines but those that go on."""
+    """Count the lines of a block that end like an index entry, and all its lines except continuation lines."""
     entries = 0
     for line in block.lines:
         text = line.strip()
@@ -73,12 +73,12 @@ def _entries(block: Block) -> tuple[int, int]:
 def _ends_with_page(text: str) -> bool:
     if not _PAGE_AT_END.search(text, max(0, len(text) - _PAGE_TAIL)):
         return False
-    tail = _WIDE_GAP.sub("  ", text[-_TAIL:])  # otherwise a search tries each space of a wide gap with all that follow
+    tail = _WIDE_GAP.sub("  ", text[-_TAIL_CHARACTERS:])  # avoids quadratic time on wide gaps
     return _REFERENCE.search(tail) is not None and not _DATE.search(tail)
 
 
 def _is_entry(block: Block) -> bool:
-    """Tell a block of entries of an index.
+    """Return True if a block contains index entries.
 
     >>> _is_entry(Block(["Banjo, [20]"], 1, 1)), _is_entry(Block(["He left in May, 1850"], 1, 1))
     (True, False)
@@ -88,14 +88,14 @@ def _is_entry(block: Block) -> bool:
 
 
 def _is_running(block: Block) -> bool:
-    """Tell a block of sentences."""
+    """Return True if a block contains sentences."""
     entries, lines = _entries(block)
     hanging = any(line.startswith(" ") for line in block.lines[1:])
     return is_prose(block) and (entries < _SHARE * lines or (entries < lines and not hanging))
 
 
 def drop_index(blocks: list[Block]) -> list[Block]:
-    """Remove indexes: what stands under their heading, and runs of entries without one.
+    """Remove indexes: the blocks under an index heading, and runs of entries without a heading.
 
     >>> entries = [Block([f"Tea, {page}"], 1, 1) for page in range(20, 40)]
     >>> [block.lines[0] for block in drop_index([Block(["Tea is hot."], 1, 1), *entries, Block(["It ends."], 2, 1)])]
@@ -107,7 +107,7 @@ def drop_index(blocks: list[Block]) -> list[Block]:
         headed = len(blocks[at].lines) <= 2 and _INDEX.fullmatch(fold_case(" ".join(blocks[at].lines))) is not None
         if headed or _is_entry(blocks[at]):
             end, entries = _end_of_run(blocks, at + headed)
-            if entries >= (2 if headed else _FEWEST):
+            if entries >= (2 if headed else _MIN_INDEX_ENTRIES):
                 at = end
                 continue
         kept.append(blocks[at])
@@ -116,7 +116,7 @@ def drop_index(blocks: list[Block]) -> list[Block]:
 
 
 def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
-    """Return the number of the first block after a run of entries that begins at `start`, and how many entries it has."""
+    """Return the index of the first block after a run of entries that begins at `start`, and the number of entries."""
     end = at = start
     entries = lines = others = 0
     while at < len(blocks):
@@ -135,7 +135,7 @@ def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
 
 
 def drop_advertisements(blocks: list[Block]) -> list[Block]:
-    """Remove the publisher's catalogue behind the end of the book."""
+    """Remove the publisher's catalogue after the end of the book."""
     sizes = [sum(map(len, block.lines)) for block in blocks]
     end = max(
         (at for at, block in enumerate(blocks) if len(block.lines) == 1 and _END.fullmatch(fold_case(block.lines[0]))), default=-1
@@ -150,14 +150,14 @@ def drop_advertisements(blocks: list[Block]) -> list[Block]:
 
 
 def drop_about_author(blocks: list[Block]) -> list[Block]:
-    """Remove pages about the author and his other books, under a heading at either end of the book, up to the next part."""
+    """Remove pages about the author and other books, under a heading near either end of the book, up to the next part."""
     kept: list[Block] = []
     inside = False
     for at, block in enumerate(blocks):
-        outer = at < _FRONT or at >= 0.8 * len(blocks)
+        outer = at < _FRONT_BLOCKS or at >= 0.8 * len(blocks)
         if outer and len(block.lines) <= 2 and _AUTHOR.fullmatch(fold_case(" ".join(map(str.strip, block.lines)))):
             inside = True
-        elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and at < 0.8 * len(blocks))):
+        elif inside and (is_chapter(block.lines[0]) or (block.before >= _PART_GAP_LINES and at < 0.8 * len(blocks))):
             inside = False
         if not inside:
             kept.append(block)

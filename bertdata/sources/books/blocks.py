@@ -1,4 +1,4 @@
-"""Group a book's lines into blocks at blank lines, and tell verse, tables and lists from prose by a block's shape."""
+"""Group a book's lines into blocks at blank lines, and classify blocks as prose, verse, table or list by their shape."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import NamedTuple
 
 __all__ = ["Block", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_blocks", "split_unparted"]
 
-_LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # dots that lead to a page or a name; "wait...." is prose
+_LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # leader dots before a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
 _LEADER = re.compile(_LEADERS)
 _STANZA_NUMBER = re.compile(r"(?:\d{1,3}|[IVXL]{1,6})[.)] +(?=\S)")
 _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])\s+\S")
 _QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
-_SHORTEST_PROSE = 45  # a line of prose that goes on is longer than this
+_SHORTEST_PROSE = 45  # a prose line that continues is longer than this
 _WIDEST = 120  # a longer line was not wrapped
-_UNWRAPPED = 0.2  # share of a book in such lines, from which on each of its lines is a paragraph; where lines are wrapped it is 0
-_LONGEST_BLOCK = 20  # lines between blank lines, on average; more, and blank lines do not part paragraphs
-_RIGHT = 20  # columns from the margin to where the signature of a letter stands
-_LONGEST_VERSE = 60  # a line of verse is not longer, but for the one or two of a stanza that are
+_UNWRAPPED = 0.2  # minimum share of such lines for a book with one paragraph per line; 0 in wrapped books
+_LONGEST_BLOCK = 20  # mean lines between blank lines; above this, blank lines do not separate paragraphs
+_RIGHT = 20  # columns from the margin to the signature of a letter
+_LONGEST_VERSE = 60  # a line of verse is not longer, except one or two per stanza
 
 
 class Block(NamedTuple):
-    """Consecutive lines that are not blank, and how many blank lines stand before and after them."""
+    """Consecutive nonblank lines, and the number of blank lines before and after them."""
 
     lines: list[str]
     before: int
@@ -56,16 +56,16 @@ def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
 
 
 def margin(blocks: Iterable[Block]) -> int:
-    """Return the indent at which most long lines stand: the book's left margin."""
+    """Return the indent of most long lines, which is the book's left margin."""
     indents = Counter(_indent(line) for block in blocks for line in block.lines if len(line) > _SHORTEST_PROSE)
     return min(indents, key=lambda indent: (-indents[indent], indent), default=0)
 
 
 def split_unparted(blocks: list[Block]) -> Iterator[Block]:
-    """Part paragraphs that no blank line parts: where a line is a paragraph, or by the indent of their first line.
+    """Split paragraphs without blank lines between them: one paragraph per line, or by first-line indents.
 
-    A line is one where it is too long to be wrapped, and so are its neighbours; and in a whole book of such lines, as converters
-    of EPUB write it.
+    A line is a paragraph if it and its neighbors are too long to be wrapped, or if most lines of the book are that long, as in
+    the output of EPUB converters.
 
     >>> indented = Block(["   The tea is", "ready.", "   She came", "home."] * 10, 1, 1)
     >>> [block.lines for block in split_unparted([indented])][:2]
@@ -91,7 +91,7 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
 
 
 def is_verse(block: Block, left: int) -> bool:
-    r"""Return True if an indented block is verse: its lines end where the poet wants, not where the page does.
+    r"""Return True if an indented block is verse: its lines end before the right margin.
 
     >>> is_verse(Block(["  The kettle sang,", "  The clock struck three,", "  And no one came"], 1, 1), 0)
     True
@@ -119,7 +119,7 @@ def is_verse(block: Block, left: int) -> bool:
 
 
 def _without_number(lines: list[str]) -> list[str]:
-    """Blank the number of a stanza, which stands to the left of its lines."""
+    """Replace a stanza number, to the left of the lines, with spaces."""
     number = _STANZA_NUMBER.match(lines[0].lstrip(" ")) if len(lines) > 2 else None
     start = _indent(lines[0])
     if number is None or _indent(lines[1]) != start + number.end():
@@ -128,7 +128,7 @@ def _without_number(lines: list[str]) -> list[str]:
 
 
 def is_table(block: Block) -> bool:
-    """Return True if most lines have columns: two words far apart, or dots that lead to a number.
+    """Return True if most lines have columns: two words far apart, or leader dots before a number.
 
     >>> is_table(Block(["  tea        thee", "  cake       koek"], 1, 1))
     True
@@ -141,12 +141,12 @@ def is_table(block: Block) -> bool:
 
 
 def is_list(block: Block) -> bool:
-    """Return True if every line is an item of its own: ``1. Tea``, ``2. Cake``, ``3. Bread``."""
+    """Return True if every line is a list item: ``1. Tea``, ``2. Cake``, ``3. Bread``."""
     return len(block.lines) >= 3 and all(map(_ITEM.match, block.lines))
 
 
 def is_prose(block: Block) -> bool:
-    """Return True if a block is running text: two lines or more, all but the last of them filled."""
+    """Return True if a block is running text: two or more lines, with every line except the last filled."""
     lines = block.lines
     return len(lines) >= 2 and all(len(line) > _SHORTEST_PROSE for line in lines[:-1]) and not is_table(block)
 
@@ -159,7 +159,7 @@ def _has_columns(line: str) -> bool:
 
 
 def _broken(line: str, after: str, width: int) -> bool:
-    """Return True if the next line's first word would still have fitted on a line."""
+    """Return True if the first word of the next line would have fit on the line."""
     return len(line) + 1 + len(after.split(" ", 1)[0]) <= width
 
 

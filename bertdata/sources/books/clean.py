@@ -1,6 +1,6 @@
-"""Make paragraphs of the text of a book: drop its licence and apparatus, and unwrap its lines.
+"""Turn the text of a book into paragraphs: drop its license and apparatus, and unwrap its lines.
 
-The steps, each in a file of its own: `gutenberg` (licence), `blocks` (lines -> blocks), `apparatus` (page numbers, pictures,
+The steps are in separate files: `gutenberg` (license), `blocks` (lines -> blocks), `apparatus` (page numbers, pictures,
 contents, notes), `headings`, and `unwrap` (blocks -> paragraphs).
 """
 
@@ -24,7 +24,7 @@ from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
 __all__ = ["Reading", "clean", "clean_parts"]
 
-_STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # what each leaves out
+_STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # by the kind of text that they remove
     "music": drop_music,
     "pictures": drop_pictures,
     "transcribers' notes": drop_notes,
@@ -35,13 +35,13 @@ _STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # what each lea
     "contents": drop_contents,
 }
 _NEW_PAGE = 3  # blank lines
-_FRONT = 40  # blocks after the header among which typists are thanked and printers named
+_FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers
 
 
 class Reading(NamedTuple):
-    """How books are read: what becomes of verse and footnotes (see `clean`), and their encoding, ``""`` to find it.
+    """How to read books: handling of verse and footnotes (see `clean`), and the encoding, ``""`` to detect it.
 
-    `counts`, where given, gets what becomes of their text: see `Account`.
+    `counts` collects the characters removed by each step, if given: see `Account`.
     """
 
     verse: str = "auto"
@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A block of running text, whether it is verse, and how many headings stand before it."""
+    """A block of running text, whether it is verse, and the number of headings before it."""
 
     block: Block
     verse: bool
@@ -59,11 +59,11 @@ class _Text(NamedTuple):
 
 
 def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
-    r"""Return the paragraphs of a book: its prose, without licence, headings, contents, pictures and tables.
+    r"""Return the paragraphs of a book: its prose, without license, headings, contents, pictures and tables.
 
-    A stanza is a paragraph.  `verse`: ``keep`` all of it; ``drop`` all of it; or ``auto``: keep a poem or a play, which
-    is a book or a section that is mostly verse, and drop lines that are quoted in prose.
-    `footnotes`: ``drop`` them and the marks that lead to them, or ``keep`` both.
+    A stanza is one paragraph.  `verse`: ``keep`` all; ``drop`` all; or ``auto``: keep a book or section that is mostly verse,
+    such as a poem or a play, and drop lines quoted in prose.
+    `footnotes`: ``drop`` notes and their reference marks, or ``keep`` both.
 
     >>> clean("CHAPTER I\n\n\nThe kettle sang\nall day.\n\n[Illustration]\n\nNo one came.\n")
     ['The kettle sang all day.', 'No one came.']
@@ -72,13 +72,13 @@ def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
 
 
 def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str]:
-    """Return the paragraphs of a book whose licence is set apart; it had so many `characters`, without whitespace."""
+    """Return the paragraphs of a book without its license; `characters` is the size of the book, without whitespace."""
     account = Account(reading.counts, characters)
     body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
     body = account.lines("marks", resolve_signs(body))
     blocks = list(split_unparted(list(split_blocks(body))))
-    front = [block for block in blocks[:_FRONT] if not is_credit(block.lines[0].strip(" _["))]
-    blocks = account.blocks("credits", front + blocks[_FRONT:])
+    front = [block for block in blocks[:_FRONT_BLOCKS] if not is_credit(block.lines[0].strip(" _["))]
+    blocks = account.blocks("credits", front + blocks[_FRONT_BLOCKS:])
     for name, step in _STEPS.items():
         if name != "footnotes" or reading.footnotes == "drop":
             blocks = account.blocks(name, list(step(blocks)))
@@ -90,7 +90,7 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
 
 
 def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Account) -> list[str]:
-    """Make paragraphs of blocks, without the hyphens and marks of the print."""
+    """Turn blocks into paragraphs, without the hyphens and marks of the printed page."""
     words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
     for is_poem, texts in groupby(kept, key=lambda text: text.verse):
@@ -105,10 +105,10 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Acco
 
 
 def _running_text(blocks: list[Block], names: set[str], account: Account, title_page: bool) -> Iterator[_Text]:
-    """Yield the blocks that are prose or verse; `names` are those above the speeches of a play."""
+    """Yield blocks of prose or verse; `names` are the speakers of a play."""
     left, previous, section, verse = margin(blocks), "" if title_page else ".", 0, False
     signed = signers(blocks)
-    front: list[_Text] | None = [] if title_page else None  # of the title page if a heading or a new page follows
+    front: list[_Text] | None = [] if title_page else None  # the title page, if a heading or a new page follows
 
     def drop_front() -> None:
         while front:
@@ -147,12 +147,12 @@ def _is_source(block: Block, left: int) -> bool:
 
 
 def _choose(texts: list[_Text], verse: str) -> Iterable[_Text]:
-    """Drop the verse that is not wanted."""
+    """Drop unwanted verse."""
     if verse == "keep":
         return texts
     if verse == "drop":
         return (text for text in texts if not text.verse)
-    balance: Counter[int] = Counter()  # characters of verse less those of prose, by section
+    balance: Counter[int] = Counter()  # verse characters minus prose characters, by section
     for text in texts:
         size = sum(map(len, text.block.lines))
         balance[text.section] += size if text.verse else -size

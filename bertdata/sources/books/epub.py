@@ -1,4 +1,4 @@
-"""An EPUB is a zip file whose package lists pages in reading order; those that hold the book become paragraphs."""
+"""Read an EPUB: a zip file whose package lists pages in reading order. The pages of the book become paragraphs."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .xhtml import SKIPPED_PAGES, Passage, counted_as, passages, text_size
 __all__ = ["Epub", "Unreadable", "read_epub"]
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # EPUB allows no others
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the only methods that EPUB allows
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml")
 _ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*(?:["']\s*)?([\w.-]+)""")
 _TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|big5)[\w-]*$", re.IGNORECASE)
-_HEAD = 1024  # bytes of a page in which it names its encoding
+_HEAD_BYTES = 1024  # first bytes of a page, which declare its encoding
 _IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
-_LONGEST_IMPRINT = 6000  # characters of a page that is all copyright notice
-_LONGEST_LIST = 4 << 20  # bytes, of the zip file's or of the package; a book has some hundred files of a hundred bytes each
-_MOST_TAGS = 500_000  # of a book; the Bible, with a tag for each verse and word, has fewer
+_MAX_IMPRINT_CHARACTERS = 6000  # characters of a copyright page
+_MAX_LIST_BYTES = 4 << 20  # bytes of the zip directory or the package; a book has a few hundred entries of about 100 bytes
+_MAX_TAGS = 500_000  # per book; a Bible with a tag for each verse and word has fewer
 
 
 class Unreadable(Exception):
-    """Refuse an EPUB: `reason` is what a reject is counted under."""
+    """An EPUB that cannot be read; `reason` is the name under which the reject is counted."""
 
     def __init__(self, reason: str, problem: str) -> None:
         super().__init__(problem)
@@ -42,9 +42,9 @@ class Unreadable(Exception):
 
 
 class Epub(NamedTuple):
-    """A book: its title and language as its package gives them, and its passages in order.
+    """A book: its title and language from the package, and its passages in order.
 
-    `left_out` counts the characters of the rest, without whitespace, by what it is.
+    `left_out` counts the characters of the removed text, without whitespace, by kind.
     """
 
     title: str
@@ -57,16 +57,16 @@ class _Package(NamedTuple):
     title: str
     language: str
     pages: list[str]
-    others: dict[str, str]  # pages that are not read, and what they are
+    others: dict[str, str]  # skipped pages and their kinds
 
 
 def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
-    """Read a book whose unpacked pages may have `max_bytes` together; raise `Unreadable`.
+    """Read a book with at most `max_bytes` of unpacked pages; raise `Unreadable`.
 
-    Reasons: ``damaged`` (zip, package or a page of it), ``encrypted``, ``too-large``.
+    Reasons: ``damaged`` (zip, package or a page), ``encrypted``, ``too-large``.
     """
     try:
-        reader = BoundedList(file, _LONGEST_LIST)
+        reader = BoundedList(file, _MAX_LIST_BYTES)
         with zipfile.ZipFile(cast("IO[bytes]", reader)) as archive:
             reader.most = sys.maxsize
             return _read(archive, max_bytes)
@@ -78,7 +78,7 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
         if error.errno != errno.EINVAL:  # a position before the beginning of the file
             raise
         raise Unreadable("damaged", "its list of files leads out of it") from None
-    except RuntimeError as error:  # so zipfile asks for a password
+    except RuntimeError as error:  # zipfile raises this for a password
         raise Unreadable("encrypted", str(error)) from None
 
 
@@ -87,12 +87,12 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
     kept: list[Passage] = []
-    left, tags, left_out = max_bytes, _MOST_TAGS, Counter[str]()
+    left, tags, left_out = max_bytes, _MAX_TAGS, Counter[str]()
     for page in package.pages:
         data = _member(archive, page, left)
         left, tags = left - len(data), tags - data.count(b"<")
         if tags < 0:
-            raise Unreadable("too-large", f"its pages have more than {_MOST_TAGS} tags, up to {page}")
+            raise Unreadable("too-large", f"its pages have more than {_MAX_TAGS} tags, up to {page}")
         passed = passages(_decoded(data), left_out)
         if _is_imprint(passed):
             left_out["imprint"] += sum(size(line) for passage in passed for line in passage.lines)
@@ -101,7 +101,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     for page, kind in package.others.items():
         try:
             data = _member(archive, page, left)
-        except (Unreadable, RuntimeError, *_BROKEN):  # it does no harm to the book
+        except (Unreadable, RuntimeError, *_BROKEN):  # a skipped page; the book is unaffected
             continue
         left, tags = left - len(data), tags - data.count(b"<")
         left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0
@@ -123,12 +123,12 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
-    """Find the package by the container, and in it the title, the language and the pages in reading order."""
+    """Find the package through the container; return its title, language and pages in reading order."""
     roots = [attributes(tag.attributes) for tag in _tags(archive, _CONTAINER, max_bytes) if tag.name == "rootfile"]
     path = next((root["full-path"] for root in roots if root.get("full-path")), "")
     if not path:
         raise Unreadable("damaged", f"{_CONTAINER} names no package")
-    markup = _decoded(_member(archive, path, min(max_bytes, _LONGEST_LIST)))
+    markup = _decoded(_member(archive, path, min(max_bytes, _MAX_LIST_BYTES)))
     items: dict[str, dict[str, str]] = {}
     spine: list[str] = []
     skipped: dict[str, str] = {}
@@ -164,7 +164,7 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
 
 
 def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:
-    markup = _decoded(_member(archive, name, min(max_bytes, _LONGEST_LIST)))
+    markup = _decoded(_member(archive, name, min(max_bytes, _MAX_LIST_BYTES)))
     return [part for part in tags_and_text(markup) if isinstance(part, Tag) and not part.end]
 
 
@@ -177,7 +177,7 @@ def _is_page(item: dict[str, str]) -> bool:
 
 
 def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:
-    """Return the name in the zip file that a reference leads to."""
+    """Return the name in the zip file that a reference points to."""
     href = href.partition("#")[0]
     for name in (urllib.parse.unquote(href), href):
         path = posixpath.normpath(posixpath.join(posixpath.dirname(base), name))
@@ -187,7 +187,7 @@ def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:
 
 
 def _encrypted(archive: zipfile.ZipFile, max_bytes: int) -> set[str]:
-    """Name what is encrypted; fonts often are, and do no harm."""
+    """Return the names of encrypted files, except fonts, which are often encrypted and not needed."""
     if _ENCRYPTION not in archive.NameToInfo:
         return set()
     tags = _tags(archive, _ENCRYPTION, max_bytes)
@@ -196,8 +196,8 @@ def _encrypted(archive: zipfile.ZipFile, max_bytes: int) -> set[str]:
 
 
 def _decoded(data: bytes) -> str:
-    """Decode a page by the encoding it names, where that is none of Unicode's and fits, else by its bytes."""
-    named = _ENCODING.search(data[:_HEAD])
+    """Decode a page by its declared encoding if that is a legacy one and decodes, otherwise by its bytes."""
+    named = _ENCODING.search(data[:_HEAD_BYTES])
     if named and _TRUSTED.match(encoding := named.group(1).decode("ascii", "replace")):
         try:
             return data.decode(encoding)
@@ -207,6 +207,6 @@ def _decoded(data: bytes) -> str:
 
 
 def _is_imprint(passed: list[Passage]) -> bool:
-    """Return True if a page is a copyright notice: short, with what only such a notice says."""
+    """Return True if a page is a copyright notice: short, with words that only such a notice contains."""
     lines = [line for passage in passed for line in passage.lines]
-    return sum(map(len, lines)) <= _LONGEST_IMPRINT and any(map(_IMPRINT.search, lines))
+    return sum(map(len, lines)) <= _MAX_IMPRINT_CHARACTERS and any(map(_IMPRINT.search, lines))

@@ -1,4 +1,4 @@
-"""Footnotes of a book, wherever its typists have put them, and the marks in the text that lead to them."""
+"""Footnotes of a book, in any layout that transcribers use, and their reference marks in the text."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+\S")
 _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
 _HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_WORDS})[\W_]{{0,99}}")  # after `fold_case`
 _NUMBERED = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
-_LONGEST = 40  # blocks of a note; an unclosed bracket loses its own block only
-_GAP = 3  # blank lines before a new part of the book
+_MAX_NOTE_BLOCKS = 40  # blocks of a note; an unclosed bracket drops only its own block
+_PART_GAP_LINES = 3  # blank lines before a new part of the book
 
 
 def drop_footnotes(blocks: list[Block]) -> list[Block]:
-    """Remove footnotes, and the marks of those that were removed.
+    """Remove footnotes and their reference marks.
 
-    A note is what stands in brackets after the word, what begins with a mark to which the text refers, and what stands under a
-    heading that says so.
+    A note is text in brackets after a word such as "Footnote", a block that begins with a mark that the text refers to, or a
+    block under a heading for notes.
 
     >>> text = [["Tea[1] is hot[A]."], ["[Footnote 1: Or coffee.]"], ["[A] Or [2] warm."], ["It is [2] late."]]
     >>> [block.lines for block in drop_footnotes([Block(lines, 1, 1) for lines in text])]
@@ -51,9 +51,9 @@ def _references(blocks: Iterable[Block]) -> set[str]:
 
 
 def _without_notes(blocks: list[Block], references: set[str], removed: set[str]) -> Iterator[Block]:
-    """Yield the blocks that are no notes; the marks of notes go into `removed`."""
+    """Yield the blocks that are not notes; add the marks of the notes to `removed`."""
     left = margin(blocks)
-    at, inset = 0, 0  # the indent of the note that goes on, where it is not the text's
+    at, inset = 0, 0  # `inset`: indent of the current note, if it differs from the text's
     while at < len(blocks):
         block = blocks[at]
         at += 1
@@ -76,9 +76,9 @@ def _without_notes(blocks: list[Block], references: set[str], removed: set[str])
 
 
 def _end_of_note(blocks: list[Block], start: int) -> int:
-    """Return the number of the first block after a note in brackets."""
+    """Return the index of the first block after a bracketed note."""
     depth = 0
-    for at in range(start, min(len(blocks), start + _LONGEST)):
+    for at in range(start, min(len(blocks), start + _MAX_NOTE_BLOCKS)):
         depth += sum(line.count("[") - line.count("]") for line in blocks[at].lines)
         if depth <= 0:
             return at + 1
@@ -86,7 +86,7 @@ def _end_of_note(blocks: list[Block], start: int) -> int:
 
 
 def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
-    """Take notes out of a block."""
+    """Remove bracketed notes from a block."""
     text = "\n".join(block.lines)
     notes = list(_BRACKETED.finditer(text))
     if not notes:
@@ -98,20 +98,20 @@ def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
 
 
 def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield what does not stand under a heading of footnotes, up to a wide gap or the next part."""
+    """Yield the blocks that are not under a footnotes heading; such a section ends at a wide gap or the next part."""
     inside = False
     for block in blocks:
         if len(block.lines) == 1 and _HEADING.fullmatch(fold_case(block.lines[0])):
             inside = True
-        # The notes below the heading may be gone already, so a chapter or wide gap right after it ends the section, too.
-        elif inside and (is_chapter(block.lines[0]) or (block.before >= _GAP and not _NUMBERED.match(block.lines[0]))):
+        # The notes below the heading may already be removed, so a chapter or wide gap right after it also ends the section.
+        elif inside and (is_chapter(block.lines[0]) or (block.before >= _PART_GAP_LINES and not _NUMBERED.match(block.lines[0]))):
             inside = False
         if not inside:
             yield block
 
 
 def _without_marks(block: Block, removed: set[str]) -> Block:
-    """Take the marks of notes that were removed out of a block."""
+    """Remove the marks of removed notes from a block."""
     if not any("[" in line for line in block.lines):
         return block
     lines = [_REFERENCE.sub(lambda mark: "" if mark[1] in removed else mark[0], line) for line in block.lines]

@@ -1,6 +1,6 @@
-"""Cut Project Gutenberg's licence off: what stands between its header and its footer is the book.
+"""Remove Project Gutenberg's license: the book is the text between its header and its footer.
 
-Thirty years of files mark the two in a dozen ways.  A file that has no marker is a book from its first line to its last.
+Thirty years of files mark the two in a dozen ways.  In a file without markers, every line belongs to the book.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _END = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _END_STARTS = frozenset("*EeFf")
-_HEAD_LINES = 1000  # no header is longer; a start marker further down is a part of the book
-_FIELD_LINES = 60  # the header's fields (Title:, Language:) are at its top
+_HEAD_LINES = 1000  # maximum length of a header; a start marker further down belongs to the book
+_FIELD_LINES = 60  # lines at the top of the header with its fields (Title:, Language:)
 _CREDIT = re.compile(
     r"""[\[(]?\s{0,99}(?:
       (?:(?:this|the)\s+)?(?:project\s+gutenberg\s+)?(?:(?:e-?text|e-?book|file|text|html\s+version|online\s+edition)\s*)?
@@ -42,7 +42,7 @@ _CREDIT = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_LANGUAGES = {  # what the header's Language: line says -> ISO 639-1
+_LANGUAGES = {  # value of the header's Language: field -> ISO 639-1
     "afrikaans": "af", "arabic": "ar", "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "czech": "cs",
     "danish": "da", "dutch": "nl", "english": "en", "esperanto": "eo", "estonian": "et", "farsi": "fa",
     "finnish": "fi", "french": "fr", "galician": "gl", "german": "de", "greek": "el", "hebrew": "he",
@@ -55,14 +55,14 @@ _LANGUAGES = {  # what the header's Language: line says -> ISO 639-1
 
 
 class Parts(NamedTuple):
-    """The lines of a file: `header` is the licence's, `body` the book's."""
+    """The lines of a file: `header` is the license, `body` the book."""
 
     header: list[str]
     body: list[str]
 
 
 def strip_licence(lines: list[str]) -> Parts:
-    """Cut the licence's header and footer off; without a marker everything is body.
+    """Remove the license's header and footer; without a marker, everything is body.
 
     >>> strip_licence(["Title: T", "*** START OF THIS PROJECT GUTENBERG EBOOK T ***", "Tea.", "End of Project Gutenberg's T"])
     Parts(header=['Title: T', '*** START OF THIS PROJECT GUTENBERG EBOOK T ***'], body=['Tea.'])
@@ -71,7 +71,7 @@ def strip_licence(lines: list[str]) -> Parts:
     for number, line in enumerate(lines[:_HEAD_LINES]):
         if _START.match(line.strip()):
             start = number + 1
-            if "***" not in line.strip()[3:]:  # a long title runs on to a line of its own
+            if "***" not in line.strip()[3:]:  # a long title continues on the next line
                 while start < len(lines) and lines[start].strip():
                     start += 1
     end = next((number for number in range(start, len(lines)) if _is_end(lines[number].strip())), len(lines))
@@ -110,7 +110,7 @@ def language_code(name: str) -> str:
 
 
 def is_credit(paragraph: str) -> bool:
-    """Return True if a paragraph at the start of a book thanks those who typed it, or is the printer's notice.
+    """Return True if a paragraph at the start of a book credits its transcribers, or is the printer's notice.
 
     >>> is_credit("Produced by A. Reader and the Online Team"), is_credit("E-text prepared by A. Reader")
     (True, True)

@@ -1,4 +1,4 @@
-"""Tell headings from prose by their words (CHAPTER IV, Erstes Kapitel, 第一回) and by their layout on the page."""
+"""Detect headings by their words (CHAPTER IV, Erstes Kapitel, 第一回) and by their layout on the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIVISIONS = {  # words that name a part of a book, by language
     "sv, da, no, fi": "kapitlet|kapitel|boken|del|akten|scenen|luku|osa|näytös|kirja",
     "la": "liber|caput|pars",
 }
-_APPARATUS = {  # what stands before, after and between the parts
+_APPARATUS = {  # headings before, after and between the parts
     "en": "preface|introduction|introductory|foreword|prologue|epilogue|appendix|dedication|conclusion|postscript"
     "|note|notes|footnotes?|endnotes|index|glossary|bibliography|errata|illustrations|the end|finis|end|argument"
     "|dramatis personae|persons represented|characters|advertisements?|interlude|explanatory|preamble|afterword"
@@ -47,11 +47,11 @@ _SPELT = (
 )
 _WORD = "|".join(_DIVISIONS.values())
 _CHAPTER = re.compile(
-    rf"(?i:(?:{_WORD})\b\.?\s+{_NUMBER})(?=[\W_]*$|[.:,;)\]—–-]|\s+[^a-z\s])"  # "Book I sent you" is none
+    rf"(?i:(?:{_WORD})\b\.?\s+{_NUMBER})(?=[\W_]*$|[.:,;)\]—–-]|\s+[^a-z\s])"  # not "Book I sent you"
     rf"|(?i:(?:{_WORD})\s+{_SPELT}|{_SPELT}\s+(?:{_WORD}))(?=[\W_]*$|[.:,;—–-])"
     r"|[第卷][\d０-９零〇一二三四五六七八九十百千兩两廿卅上中下]{1,7}\s*(?:[章回卷節节部篇幕集折齣出]|$)"
 )
-_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELT}")} | {"第", "卷"}  # of what `_CHAPTER` matches
+_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELT}")} | {"第", "卷"}  # of `_CHAPTER`
 # From here to `_NOTES_BEGIN`, patterns match what `fold_case` returns.
 _APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*")
 _CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*")
@@ -78,14 +78,14 @@ _CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continu
 _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
-_LONGEST = 150  # characters of a heading with its subtitle
-_LONGEST_TITLE = 75  # characters of a heading known by its position alone
-_LONGEST_NAME = 3  # words of a name above a speech
-_USUAL = 0.8  # of the names above speeches have the same blank lines around them
+_MAX_HEADING_CHARACTERS = 150  # characters of a heading with its subtitle
+_LONGEST_TITLE = 75  # characters of a heading detected by its position only
+_LONGEST_NAME = 3  # words of a speaker's name
+_USUAL = 0.8  # share of speakers' names with the same blank lines around them
 
 
 def is_chapter(line: str) -> bool:
-    """Return True if a line begins as the heading of a numbered part does, in any of the languages above.
+    """Return True if a line begins like the heading of a numbered part, in any of the languages above.
 
     >>> [is_chapter(line) for line in ("CHAPTER IV. The Storm", "Erstes Kapitel", "第一回", "The book is red")]
     [True, True, True, False]
@@ -96,20 +96,20 @@ def is_chapter(line: str) -> bool:
 
 
 def is_contents(line: str) -> bool:
-    """Return True if a line is the heading of a table of contents or a list of pictures."""
+    """Return True if a line is the heading of a table of contents or a list of illustrations."""
     return _CONTENTS_LINE.fullmatch(fold_case(line.strip(_MARKS))) is not None
 
 
 def is_notes(line: str) -> bool:
-    """Return True if a line is the heading of the notes of those who typed the book."""
+    """Return True if a line is the heading of the transcriber's notes."""
     folded = fold_case(line)
-    if not ("transcri" in folded or "transkri" in folded or "bewerker" in folded):  # one of them is in each alternative
+    if not ("transcri" in folded or "transkri" in folded or "bewerker" in folded):  # each alternative contains one of them
         return False
     return _NOTES_LINE.fullmatch(folded.strip(_MARKS + "[]:.")) is not None
 
 
 def begins_notes(line: str) -> bool:
-    """Return True if a line begins such notes without a heading: it speaks of the file.
+    """Return True if a line begins transcriber's notes without a heading: it describes the file.
 
     >>> [begins_notes(line) for line in ("Ce livre électronique reproduit le texte", "This book is red.")]
     [True, False]
@@ -124,19 +124,19 @@ def is_heading(block: Block, previous: str) -> bool:
     (True, False)
     """
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
-    if len(block.lines) > 4 or len(text) > _LONGEST:
+    if len(block.lines) > 4 or len(text) > _MAX_HEADING_CHARACTERS:
         return False
     if _NUMERAL.fullmatch(text) or _APPARATUS_LINE.fullmatch(fold_case(text)) or is_contents(text):
         return True
     if is_chapter(text):
         return len(block.lines) <= 3 and not _runs_on(text)
     if not previous and block.before == 1 and block.after >= 2 and len(block.lines) == 1 and _SUBTITLE.fullmatch(text):
-        return True  # it stands closer to the heading above than to the text below
+        return True  # it is closer to the heading above than to the text below
     return _stands_as_title(block, text, previous)
 
 
 def is_short(block: Block) -> bool:
-    """Tell a line of a title page, or two, from a paragraph: it has no sentence.
+    """Return True if a block is one or two lines of a title page: it does not contain a sentence.
 
     >>> [is_short(Block([line], 1, 1)) for line in ("By A. Miller,", "He left.", "D. A. BANK.")]
     [True, False, True]
@@ -147,9 +147,9 @@ def is_short(block: Block) -> bool:
 
 
 def speakers(blocks: Iterable[Block]) -> set[str]:
-    """Return the names that stand above the speeches of a play, as `plain_name` gives them; of any other book, none.
+    """Return the speakers' names of a play, as `plain_name` writes them; an empty set for other books.
 
-    A name that stands there once is known by the blank lines around it, which are those of the others.
+    A name that occurs once counts if it has the same blank lines around it as the other names.
 
     >>> scene, witch, king, rose = (Block([line], 2, 1) for line in ("SCENE II", "_Witch_", "_King_", "_Rose_"))
     >>> sorted(speakers([scene, witch, king, witch, king, rose]))
@@ -159,7 +159,7 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
     short = [(block, text) for block, text in lines if len(text) <= _LONGEST_TITLE]
     if not any(_SCENE.match(fold_case(text)) for _, text in short):
-        return set()  # not a play, and finding the headings of a long book takes a while
+        return set()  # not a play; skip the slow search for headings
     for block, text in short:
         if _SCENE.match(fold_case(text)):
             play = True
@@ -175,7 +175,7 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
 
 
 def signers(blocks: Iterable[Block]) -> set[str]:
-    """Return the names that stand below the closes of letters, as `plain_name` gives them; none of those below one close.
+    """Return the names below at least two closes of letters, as `plain_name` writes them.
 
     >>> sorted(signers([Block(["Your friend,"], 1, 1), Block(["ANNA LOWE."], 1, 3)] * 2))
     ['anna lowe']
@@ -190,12 +190,12 @@ def signers(blocks: Iterable[Block]) -> set[str]:
 
 
 def _is_part(text: str) -> bool:
-    """Return True if a heading is known by its words, not by its position."""
+    """Return True if the words of a heading identify it, not its position."""
     return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(fold_case(text)), is_chapter(text), is_contents(text)))
 
 
 def plain_name(block: Block) -> str:
-    """Return the only line of a block without its marks and the full stop, in lower case; ``""`` if it has several."""
+    """Return the only line of a block without marks and the final period, in lowercase; ``""`` if it has several lines."""
     return block.lines[0].strip(_MARKS + ".:").lower() if len(block.lines) == 1 else ""
 
 
@@ -218,10 +218,10 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
 
 
 def _is_quoted_title(text: str) -> bool:
-    """Tell ``"THE LAMP ON THE QUAY"`` from what somebody shouts."""
+    """Return True for a title in quotes such as ``"THE LAMP ON THE QUAY"``, False for a shouted sentence."""
     return text.isupper() and text[-1] in _QUOTES and text.count(" ") > 1 and not set(text).intersection(".!?,")
 
 
 def _runs_on(text: str) -> bool:
-    """Tell a sentence that happens to begin like a heading: `Part one of the plan had failed.`"""
+    """Return True for a sentence that begins like a heading: `Part one of the plan had failed.`"""
     return text[-1:] in ".,;" and len(re.findall(r"\b[a-z]+\b", text)) > 8

@@ -1,6 +1,6 @@
-"""Read XHTML, OPF and other XML as a flat sequence of tags and text, also where it is broken, in linear time.
+"""Read XHTML, OPF and other XML as a flat sequence of tags and text, including broken markup, in linear time.
 
-Nothing is expanded but HTML's own character references: what a file defines itself (entities, inclusions) stays as it is.
+Only HTML's own character references are expanded. Entities and inclusions that a file defines are left as they are.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import NamedTuple
 __all__ = ["Tag", "attributes", "tags_and_text"]
 
 _TAG = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^>\"']*)*)>")
-_UNQUOTED = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>]*)>")  # of a tag with a quotation mark that none ends
+_UNQUOTED = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>]*)>")  # a tag with an unclosed quotation mark
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_LONGEST_TAG = 1 << 16  # bytes of a tag's attributes that are looked at: pictures may stand in them
-_RAW = ("script", "style")  # what stands in them is no markup
+_LONGEST_TAG = 1 << 16  # bytes of a tag's attributes that are parsed; attributes may contain inline images
+_RAW = ("script", "style")  # their content is not markup
 _ENDS = ("-->", "]]>", "</script", "</style")
 
 
 class Tag(NamedTuple):
-    """A tag: its name without a prefix, in lower case; ``</p>`` is an `end`, ``<br/>`` is `empty`."""
+    """A tag: its lowercase name without a prefix. ``</p>`` is an `end`, ``<br/>`` is `empty`."""
 
     name: str
     attributes: str
@@ -30,7 +30,7 @@ class Tag(NamedTuple):
 
 
 def tags_and_text(markup: str) -> Iterator[Tag | str]:
-    """Yield tags and the text between them, comments and declarations left out.
+    """Yield tags and the text between them, without comments and declarations.
 
     >>> [part if isinstance(part, str) else part.name for part in tags_and_text("<P>Tea &amp; <!-- <b> -->cake<br/>")]
     ['p', 'Tea & ', 'cake', 'br']
@@ -42,7 +42,7 @@ def _tags_and_text(markup: str) -> Iterator[Tag | str]:
     if first := markup[: markup.find("<")] if "<" in markup else markup:
         yield html.unescape(first)
     last = {mark: max(markup.rfind(mark), markup.rfind(mark.upper())) for mark in _ENDS}
-    until = ""  # what ends the comment or the script that we are in; what nothing ends is none
+    until = ""  # end mark of the current comment or script; unclosed ones are ignored
     for at, part in _parts(markup):
         if until in ("-->", "]]>"):
             inside, ended, text = part.partition(until)
@@ -76,13 +76,13 @@ def _tags_and_text(markup: str) -> Iterator[Tag | str]:
             else:
                 yield html.unescape(part[tag.end() :])
         elif part[:1].isalpha() or part.startswith("/"):
-            continue  # a tag that nothing ends
+            continue  # an unclosed tag
         else:
-            yield html.unescape(f"<{part}")  # a sign, as in "1 < 2"
+            yield html.unescape(f"<{part}")  # a less-than sign, as in "1 < 2"
 
 
 def _parts(markup: str) -> Iterator[tuple[int, str]]:
-    """Yield where each ``<`` stands, and what stands between it and the next."""
+    """Yield the position of each ``<`` and the text up to the next one."""
     at = markup.find("<")
     while at >= 0:
         end = markup.find("<", at + 1)
@@ -91,7 +91,7 @@ def _parts(markup: str) -> Iterator[tuple[int, str]]:
 
 
 def attributes(text: str) -> dict[str, str]:
-    """Read the attributes of a tag, by their names without a prefix.
+    """Return the attributes of a tag, by name without prefix.
 
     >>> attributes(' epub:type="toc" id=a href="b&amp;c"')
     {'type': 'toc', 'id': 'a', 'href': 'b&c'}

@@ -1,4 +1,4 @@
-"""Resolve or drop what typists write in brackets for what plain text lacks: accents, musical signs, scores and metre."""
+"""Resolve or drop bracketed notation for symbols that plain text lacks: accents, musical signs, scores and meter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .blocks import Block
 
 __all__ = ["drop_music", "resolve_signs"]
 
-# Marks of Distributed Proofreaders' Proofreading Guidelines, "Diacritical Marks": a mark before a letter stands above it.
+# Distributed Proofreaders' Proofreading Guidelines, "Diacritical Marks": a mark before a letter is placed above it.
 _ACCENTS = {
     "=": "\u0304", ":": "\u0308", ".": "\u0307", "`": "\u0300", "'": "\u0301", "^": "\u0302", ")": "\u0306", "v": "\u030c",
     "~": "\u0303",
@@ -27,15 +27,15 @@ _BRACKETS = re.compile(r" ?(?:\((\[[^\[\]()]*\])\)|(\[[^\[\]]*\]))")
 _LONGEST_SCORE = 500  # characters
 _STAFF = re.compile(r"[A-Z]\d?:\s")  # the clef, before the notes
 _STROKE = re.compile(r"['’|\\/<>^_]|-(?!\w)")  # of notes, bars and syllables
-_NUMBERS = re.compile(r"\d+\.?(?:\s+(?:\|\s+)?\d+\.?){2,}")  # the length of notes
-# A line of LilyPond: a command, a setting, braces, or notes by its names (`fis''4.`), from its Notation Reference.
+_NUMBERS = re.compile(r"\d+\.?(?:\s+(?:\|\s+)?\d+\.?){2,}")  # note lengths
+# A line of LilyPond: a command, a setting, braces, or notes by name (`fis''4.`). Source: LilyPond Notation Reference.
 _NOTE = r"[\[({~|<>]*[a-hrs](?:is|es){0,2}[',]*\d*\.*[\])}~|<>\[(]*"
 _CODE = re.compile(rf"\s*(?:[{{}}\s]*\\[A-Za-z].*|.*=\s*\\?#.*|[{{}}\[\]()\s]+|(?:{_NOTE}\s+){{2,}}{_NOTE}(?:\s+\\.*)?)")
 _CODE_SHARE = 0.5  # of a block's lines
 
 
 def resolve_signs(lines: list[str]) -> list[str]:
-    """Write the letters and signs that stand as marks in brackets.
+    """Replace bracketed marks with the letters and signs that they represent.
 
     >>> resolve_signs(["Shint[=o] in B[flat], man[oe]uvre [A]"])
     ['Shintō in B♭, manœuvre [A]']
@@ -44,7 +44,7 @@ def resolve_signs(lines: list[str]) -> list[str]:
 
 
 def drop_music(blocks: list[Block]) -> Iterator[Block]:
-    """Remove scores, those written for LilyPond and those in brackets, and the metre of verse.
+    """Remove scores, in LilyPond or in brackets, and the meter of verse.
 
     >>> [block.lines for block in drop_music([Block(["The horn [G: c' d'' e''] calls ([- ' -]) [at once]."], 1, 1)])]
     [['The horn calls [at once].']]
@@ -72,7 +72,7 @@ def _without_score(brackets: re.Match[str]) -> str:
 
 
 def _is_score(text: str) -> bool:
-    """Tell notes and metre from words: they have no two letters side by side, but strokes, or lengths."""
+    """Return True for notes and meter: strokes or note lengths, and no two adjacent letters."""
     if len(text) > _LONGEST_SCORE or " " not in text or re.search(r"[^\W\d_]{2}", text):
         return False
     return _STAFF.match(text) is not None or len(_STROKE.findall(text)) > 1 or _NUMBERS.fullmatch(text.strip()) is not None

@@ -1,6 +1,6 @@
-"""Read books of every form: one in a file, many in an archive or a table, or lines without a border between books.
+"""Read books in every format: one per file, many in an archive or a table, or lines without boundaries between books.
 
-A book is one document: decoded, its licence and its apparatus dropped, its lines unwrapped into paragraphs.
+A book is one document: the text is decoded, license and apparatus are dropped, and lines are unwrapped into paragraphs.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from .sentence_lines import is_sentence_lines, read_sentences
 
 __all__ = ["Book", "read_book", "read_books", "split"]
 
-_MOST_LINES = 400_000  # of a book; Shakespeare's works have half as many
-_FREE_LINES = 20_000  # filled lines of a book, however short they are
-_BYTES_PER_LINE = 32  # and one more for this many bytes: a paragraph takes about 40 us to read, and a line of verse has 30 to 40
-_FILES = (".txt", ".epub")  # what an archive may hold
+_MAX_LINES = 400_000  # per book; Shakespeare's complete works have half as many
+_FREE_LINES = 20_000  # nonblank lines allowed for any book, even if they are short
+_BYTES_PER_LINE = 32  # one more line per this many bytes; a paragraph takes 40 us to read, a line of verse has 30 to 40 bytes
+_FILES = (".txt", ".epub")  # suffixes of books in an archive
 _ONLY_WORDS = f"more than {_FREE_LINES} lines, of one or two words each"
-_LARGEST = 64 << 20  # bytes of a book that `read_book` takes: the longest of Project Gutenberg have 30 MB
+_MAX_BOOK_BYTES = 64 << 20  # maximum bytes for `read_book`; the longest books of Project Gutenberg have 30 MB
 
 
 class Book(NamedTuple):
-    """A book: title and language as its licence header or its package gives them, else the file's name and ``""``.
+    """A book: title and language from its license header or package, otherwise the file's name and ``""``.
 
-    Where its `paragraphs` are `sentences`, they come split, and the book has one paragraph.
+    If `sentences` is true, `paragraphs` contains sentences, and the book has one paragraph.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Book(NamedTuple):
 
 
 def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
-    """Cut a file of `length` bytes into ranges of about `target` bytes, where its form allows it."""
+    """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
     if archives.is_archive(path):
@@ -68,11 +68,11 @@ def read_books(
     max_bytes: int,
     licences: dict[str, Counter[str]] | None = None,
 ) -> Iterator[Book | Drop | Reject]:
-    """Read the books of parts that `split` made; what holds none comes out as a Reject, a disk or store that fails as its error.
+    """Read the books of ranges that `split` returned; yield a Reject for an unreadable book, and raise disk and store errors.
 
-    A book, or what is unpacked of it, may have `max_bytes` bytes; a file of lines is cut every so many `sentences`.
-    `licences` counts what the rows of tables tell of theirs, by file.
-    Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, those of `read_epub`, `read_archive`,
+    A book has at most `max_bytes` bytes, also when unpacked; a file of lines is cut every `sentences` lines.
+    `licences` counts the licenses in the rows of tables, by file.
+    Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, and those of `read_epub`, `read_archive`,
     `read_sentences` and `read_table`.
     """
     for part in parts:
@@ -85,13 +85,13 @@ def read_books(
 
 
 def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "drop") -> list[str]:
-    """Read the paragraphs of one book, a ``.txt`` or ``.epub`` file: its prose, none where it holds none.
+    """Read the paragraphs of one book, a ``.txt`` or ``.epub`` file; return its prose, [] if it has none.
 
-    verse and footnotes: as in `clean`.  encoding: of a text file; ``""`` to tell it from its bytes.
-    Raise UsageError for a file that is no text or no EPUB, StorageError for one that cannot be opened.
+    verse and footnotes: see `clean`.  encoding: of a text file; ``""`` to detect it.
+    Raise UsageError if the file is not a text file or an EPUB, StorageError if it cannot be opened.
     """
     with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
-        book = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _LARGEST)
+        book = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _MAX_BOOK_BYTES)
     if isinstance(book, Book):
         return book.paragraphs
     if book.reason == "empty":
@@ -142,9 +142,9 @@ def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> 
 
 
 def _from_text(id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = "") -> Book | Reject:
-    """Clean the text of a book; what its licence says of title and language goes before the file's name."""
-    if count_lines(text) > _MOST_LINES:
-        return Reject(id, "too-large", f"{where}: more than {_MOST_LINES} lines")
+    """Clean the text of a book; the title and language in its license take precedence over the file's name."""
+    if count_lines(text) > _MAX_LINES:
+        return Reject(id, "too-large", f"{where}: more than {_MAX_LINES} lines")
     lines = unify_newlines(text).split("\n")
     if _has_only_words(lines):
         return Reject(id, "too-large", f"{where}: {_ONLY_WORDS}")
@@ -156,7 +156,7 @@ def _from_text(id: str, where: str, text: str, reading: Reading, title: str, lan
 
 
 def _has_only_words(lines: list[str]) -> bool:
-    """Return True if a book has too many lines for its bytes, as a list of words has."""
+    """Return True if a book has too many lines for its size in bytes, such as a word list."""
     filled = sum(line != "" and not line.isspace() for line in lines)
     if filled <= _FREE_LINES:
         return False
@@ -174,7 +174,7 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     lines = [text for passage in kept for line in passage.lines for text in (line, "")]
     if _has_only_words(lines):
         return Reject(id, "too-large", f"{name}: {_ONLY_WORDS}")
-    title_page = [""]  # the pages that came before are dropped
+    title_page = [""]  # earlier pages are dropped
     characters = sum(map(size, lines))
     if reading.counts is not None:
         verse = sum(size(line) for passage in epub.passages if passage.verse and not keep_verse for line in passage.lines)
@@ -186,7 +186,7 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
 
 
 def _id(name: str) -> str:
-    """Name a book by its file; only a plain ``.txt`` goes, so that ``emma.txt``, ``emma.epub`` and ``emma.epub.txt`` differ."""
+    """Return a book's id: its file name without a plain ``.txt``, to keep ``emma.txt`` and ``emma.epub.txt`` apart."""
     bare = name.removesuffix(".txt")
     return f"books:{name if bare.endswith('.epub') else bare}"
 

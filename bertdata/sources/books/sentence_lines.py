@@ -1,8 +1,8 @@
-"""Read BookCorpus as it was first published: a sentence a line, in lower case, and nothing that tells where a book ends.
+"""Read BookCorpus in its first published form: one lowercase sentence per line, without boundaries between books.
 
     books_large_p1.txt   books_large_p2.txt
 
-Such a file is cut into documents of a stated number of lines, each of which is one sentence.
+Such a file is cut into documents with a fixed number of lines. Each line is one sentence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"(?:.*/)?books_large_p\d[^/]*\.txt", re.IGNORECASE)
 
 
 def is_sentence_lines(name: str) -> bool:
-    """Tell by a file's name whether its lines are sentences.
+    """Return True if a file's name means that its lines are sentences.
 
     >>> is_sentence_lines("bookcorpus/books_large_p1.txt"), is_sentence_lines("bookcorpus/emma.txt")
     (True, False)
@@ -29,7 +29,7 @@ def is_sentence_lines(name: str) -> bool:
 
 
 def read_sentences(part: FileRange, count: int, max_bytes: int) -> Iterator[tuple[int, list[str]] | Reject]:
-    """Yield `count` lines at a time, without blank ones, and the byte where the first of them stands.
+    """Yield `count` lines at a time, without blank lines, with the byte offset of the first.
 
     Reasons to reject a line: ``bad-utf-8``, ``binary``, ``too-large``; the file: ``truncated``.
     """

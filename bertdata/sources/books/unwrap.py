@@ -1,4 +1,4 @@
-"""Join the hard-wrapped lines of a book's paragraph, and take out the hyphens that the printer added."""
+"""Join the hard-wrapped lines of a book's paragraphs, and remove the hyphens that the printer added."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..lines import join_lines
 
 __all__ = ["drop_marks", "hyphenated", "is_close", "is_signature", "join_signatures", "set_dashes", "title_case", "unwrap"]
 
-_SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # by the spelling of Duden, Taalunie and the Nordic councils
+_SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # spelling rules of Duden, Taalunie and the Nordic language councils
 _BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
 
 _HYPHEN = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-# Words before which a hyphen is a suspended one: "three- and fourfold".
+# Words that follow a suspended hyphen: "three- and fourfold".
 _SUSPENDED = {
     *("and", "or", "to", "nor", "but", "und", "oder", "bis", "sowie", "wie", "en", "of", "tot", "et", "ou", "y", "o", "e", "a"),
     *("och", "eller", "og"),
 }
 _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # not the blank of "Mr. ____"
 _OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
-_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left by those who wrote HTML first
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left over from an HTML version
 _DASHES = ("--", "—", "–")
 _LONGEST_CLOSE = 60  # characters of "I am, with esteem, your friend,"
 _LONGEST_SIGNATURE = 60
@@ -30,7 +30,7 @@ _CLOSERS = "_*=)]’”\"' "
 
 
 def hyphenated(blocks: Iterable[list[str]]) -> set[str]:
-    """Return the words that line ends cut and that occur whole elsewhere in the book, in lower case.
+    """Return the lowercase words that are split at a line end and occur unsplit elsewhere in the book.
 
     >>> hyphenated([["a tea-", "pot and", "a well-", "known teapot"]])
     {'teapot'}
@@ -44,7 +44,7 @@ def hyphenated(blocks: Iterable[list[str]]) -> set[str]:
 
 
 def unwrap(lines: list[str], words: set[str]) -> str:
-    """Join the lines of a paragraph; mend a word cut by a line end if it is one of `words` (see `hyphenated`).
+    """Join the lines of a paragraph; rejoin a word that is split at a line end if it is in `words` (see `hyphenated`).
 
     >>> unwrap(["The tea-", "pot is well-", "known--", "here."], {"teapot"})
     'The teapot is well-known--here.'
@@ -65,7 +65,7 @@ def unwrap(lines: list[str], words: set[str]) -> str:
 
 
 def drop_marks(paragraph: str) -> str:
-    """Take out the marks that stand for italics, bold and spaced letters in plain text, and decode entities.
+    """Remove the marks for italics, bold and spaced letters in plain text, and decode entities.
 
     >>> drop_marks("A _very_ old =kettle=; Mr. ____ and x_1 = 2 stay &amp; sing.")
     'A very old kettle; Mr. ____ and x_1 = 2 stay & sing.'
@@ -80,9 +80,9 @@ def drop_marks(paragraph: str) -> str:
 
 
 def set_dashes(paragraph: str, language: str) -> str:
-    """Put spaces around a dash where its language does, but not before the mark that ends a sentence or a part of it.
+    """Put spaces around dashes if the language does, except before the punctuation that ends a sentence or clause.
 
-    A typist's ``--`` stands without them in any language; a sentence that ends before one could then not be told from the next.
+    A transcriber's ``--`` has no spaces in any language, and a sentence that ends before one could not be split from the next.
 
     >>> set_dashes("Hij kwam niet.--Toen--zei zij--: ga.", "nl"), set_dashes("He came--late.", "en")
     ('Hij kwam niet. -- Toen -- zei zij --: ga.', 'He came--late.')
@@ -93,7 +93,7 @@ def set_dashes(paragraph: str, language: str) -> str:
 
 
 def join_signatures(paragraphs: list[str]) -> list[str]:
-    """Join the close of a letter with the signature that stands below it.
+    """Join the close of a letter with the signature below it.
 
     >>> join_signatures(["We leave at noon.", "Your friend,", "ANNA."])
     ['We leave at noon.', 'Your friend, ANNA.']
@@ -108,7 +108,7 @@ def join_signatures(paragraphs: list[str]) -> list[str]:
 
 
 def title_case(text: str) -> bool:
-    """Return True if all the long words of a line are capitalised, or all its words if none is long.
+    """Return True if all long words of a line are capitalized, or all its words if none is long.
 
     >>> [title_case(line) for line in ("The Master of the House", "The master of the house", "He is ill")]
     [True, False, False]
@@ -126,13 +126,13 @@ def _cuts(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_compound(line: str, after: str) -> bool:
-    """Return True if a hyphen joins what stands on both lines: ``Anglo-`` and ``Saxon``, ``1845-`` and ``1901``."""
+    """Return True if a hyphen joins the parts on both lines: ``Anglo-`` and ``Saxon``, ``1845-`` and ``1901``."""
     second = re.match(r"\w+", after) if line.endswith("-") and line[-2:-1].isalnum() else None
     return second is not None and second.group().lower() not in _SUSPENDED
 
 
 def is_close(text: str) -> bool:
-    """Return True if a paragraph is the close of a letter, below which the name stands.
+    """Return True if a paragraph is the close of a letter, which a name follows.
 
     >>> [is_close(text) for text in ("Your friend,", "In haste, your ever-loving", "He is gone.", "ANNA")]
     [True, True, False, False]
@@ -145,7 +145,7 @@ def is_close(text: str) -> bool:
 
 
 def is_signature(text: str) -> bool:
-    """Return True if a paragraph can be the name below a letter."""
+    """Return True if a paragraph can be a signature."""
     if len(text) > _LONGEST_SIGNATURE or any(map(str.isdigit, text)) or not text.lstrip("_\"“'‘")[:1].isupper():
         return False
     return text.rstrip(_CLOSERS)[-1:] not in ".!?:" or title_case(text)

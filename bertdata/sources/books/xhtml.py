@@ -1,4 +1,4 @@
-"""Make paragraphs of a page of an EPUB: headings, tables, lists, pictures and notes are dropped, prose and quotations kept."""
+"""Turn a page of an EPUB into paragraphs: keep prose and quotations; drop headings, tables, lists, pictures and notes."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _BLOCKS = _words(
     "th tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
 )
 _VOID = _words("br hr img input link meta col area base embed param source track wbr")
-_NO_PROSE = _words(  # values of epub:type and class: what a part of a page is
+_NO_PROSE = _words(  # values of epub:type and class that mark a part of a page
     "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor pagebreak pagenum pageno caption figcenter figure "
     "illustration illus toc contents pg-boilerplate pgheader transnote tnote title subtitle chapter-title chaptertitle"
 )
-SKIPPED_PAGES = _words(  # values of epub:type, and of the guide's types: what a page or a section is
+SKIPPED_PAGES = _words(  # values of epub:type and the guide's types for pages and sections
     "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
     "endnotes rearnotes footnotes notes errata glossary"
 )
-_COUNTED_AS = {  # the name under which an element, or a value of epub:type or class, is counted; ``""``: it is no text
+_COUNTED_AS = {  # count name per element, or per value of epub:type or class; ``""``: not text
     kind: name
     for name, kinds in {
         "": "head script style template noscript",
@@ -57,19 +57,19 @@ _COUNTED_AS = {  # the name under which an element, or a value of epub:type or c
     for kind in kinds.split()
 }
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
-_MANY_LINKS = 3  # in a page that is a list of contents; fewer may stand in a note
+_MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
 _LONGEST_VERSE = 60  # a line of verse is not longer
 
 
 class Passage(NamedTuple):
-    """A paragraph, or the lines of a stanza where `verse`."""
+    """A paragraph, or the lines of a stanza if `verse`."""
 
     lines: list[str]
     verse: bool
 
 
 def counted_as(kind: str) -> str:
-    """Return the name under which the text of an element, or of a page of this kind, is counted where it is left out."""
+    """Return the name under which the dropped text of an element, or of a page of this kind, is counted."""
     return _COUNTED_AS.get(kind, kind)
 
 
@@ -83,9 +83,9 @@ def text_size(markup: str) -> int:
 
 
 def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]:
-    """Return the paragraphs and stanzas of a page in order; of one that is a list of links, none.
+    """Return the paragraphs and stanzas of a page in order; [] if the page is a list of links.
 
-    `left_out` counts the characters of the others, without whitespace, by what they are.
+    `left_out` counts the characters of the dropped text, without whitespace, by kind.
 
     >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.</p><table><tr><td>1</td></tr></table></body>")
     [Passage(lines=['The kettle sang.'], verse=False)]
@@ -104,7 +104,7 @@ def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]
 
 
 class _Shape(NamedTuple):
-    """What a page is: `unclosed` names elements that are opened more often than closed, so what follows is not all theirs."""
+    """Shape of a page. `unclosed` names elements opened more often than closed, so they may not contain everything after them."""
 
     unclosed: set[str]
     is_contents: bool
@@ -112,9 +112,9 @@ class _Shape(NamedTuple):
 
 
 def _look_over(parts: Iterable[Tag | str]) -> _Shape:
-    """Look a page over; it is a list of contents if most of its words stand in links."""
+    """Scan a page; it is a list of contents if most of its words are in links."""
     balance: Counter[str] = Counter()
-    words = [0, 0]  # characters outside of links, and inside
+    words = [0, 0]  # characters outside links, and inside
     links, inside, body = 0, False, False
     for part in parts:
         if isinstance(part, str):
@@ -135,19 +135,19 @@ class _Element(NamedTuple):
 
 
 class _Reader:
-    """Follow the elements of a page, and gather the text outside of those that are dropped."""
+    """Track the elements of a page, and collect the text outside dropped elements."""
 
     def __init__(self, unclosed: set[str], left_out: Counter[str]) -> None:
         self._unclosed, self._left_out = unclosed, left_out
-        self._kind = ""  # of the outermost element that is dropped
+        self._kind = ""  # of the outermost dropped element
         self._open: list[_Element] = []
         self._names: Counter[str] = Counter()  # of the open elements
-        self._dropping = self._verse = 0  # how many of the open elements are dropped, are verse
+        self._dropping = self._verse = 0  # number of open elements that are dropped, or verse
         self._text: list[str] = []
         self.passages: list[Passage] = []
 
     def take(self, part: Tag | str) -> None:
-        """Take a tag or some text."""
+        """Process a tag or a text."""
         if isinstance(part, str):
             if not self._dropping:
                 self._text.append(part)
@@ -169,7 +169,7 @@ class _Reader:
         known = attributes(tag.attributes) if tag.attributes.strip() else {}
         kinds = set(f"{known.get('type', '')} {known.get('role', '')}".lower().replace("doc-", "").split())
         classes = set(known.get("class", "").lower().split())
-        whole = tag.name in ("html", "body")  # which may be left open
+        whole = tag.name in ("html", "body")  # may be unclosed
         reasons = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
         if not whole:
             reasons += [*sorted(classes & _NO_PROSE), *({tag.name} & _DROPPED)]
@@ -183,7 +183,7 @@ class _Reader:
         self._verse += verse
 
     def _close(self, name: str) -> None:
-        """Close the innermost element of a name, and what is open in it."""
+        """Close the innermost element with this name, and the elements open inside it."""
         if not self._names[name]:
             return
         while True:

@@ -1,4 +1,4 @@
-"""Read files packed by bzip2, gzip, xz or zstd, or not at all, as blocks or as one stream, past damage where that is possible."""
+"""Read plain, bzip2, gzip, xz and zstd files as blocks or as one stream, and continue after damage where possible."""
 
 from .bzip2 import CHUNK, Damage, DecompressedBlock, block_starts, next_block_start
 from .members import UNCUT, blocks

@@ -1,7 +1,7 @@
-"""Read a plain or compressed file in bounded memory, and continue after what is damaged as far as its format allows.
+"""Read a plain or compressed file in bounded memory, and continue after damage if its format allows it.
 
-Bzip2 is read from any block on.  The other formats can be read from the beginning of the file only, and check
-what they give at the end only: what follows damage is lost, and named.
+Bzip2 is read from any block on.  The other formats can only be read from the beginning of the file, and verify their output
+only at the end, so everything after damage is lost and reported.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .bzip2 import CHUNK, MOST, Damage, DecompressedBlock
 
 __all__ = ["UNCUT", "DecompressedBlock", "Damage", "blocks"]
 
-_MEMORY = 128 << 20  # bytes that a decompressor may take, zstd's own limit; what needs more was packed with --long or the like
-_STEP = 512  # compressed bytes that zstd gets at a time: they hold 128 blocks of 128 kB at most
-FREE_BYTES = 256 << 20  # unpacked bytes that a file may have, however small it is
-MAX_RATIO = 250  # unpacked bytes for each packed byte beyond that: text has 3 to 10, all revisions of a page up to 100
+_MEMORY = 128 << 20  # memory limit of a decompressor in bytes, same as zstd's; only files packed with --long or similar need more
+_STEP = 512  # compressed bytes per zstd call, at most 128 blocks of 128 kB
+FREE_BYTES = 256 << 20  # unpacked bytes allowed for any file, even a small one
+MAX_RATIO = 250  # unpacked bytes per packed byte beyond that; text has 3 to 10, all revisions of a page up to 100
 
 
 def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBlock | Damage]:
-    """Read a file from the block (plain: the byte) at `start` to its end; the reader stops when it has enough.
+    """Read a file from the block (plain: the byte) at `start` to its end; the caller stops early if it needs less.
 
-    A plain file is read so that no block reaches over `end`. Formats other than bzip2 are read from byte 0.
+    Blocks of a plain file never extend past `end`. Formats other than bzip2 are read from byte 0.
     A packed file that unpacks to more than `FREE_BYTES` and more than `MAX_RATIO` times its size ends in a Damage,
     ``decompression-bomb``.
     """
@@ -52,7 +52,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBloc
 
 
 def _limited(unpacked: Iterator[DecompressedBlock | Damage], file: IO[bytes], size: int) -> Iterator[DecompressedBlock | Damage]:
-    """Pass on what `size` packed bytes unpack to, up to more than any text does."""
+    """Yield what `size` packed bytes unpack to, and stop when the ratio is higher than for any text."""
     left = FREE_BYTES + MAX_RATIO * size
     for block in unpacked:
         if isinstance(block, DecompressedBlock):
@@ -64,33 +64,33 @@ def _limited(unpacked: Iterator[DecompressedBlock | Damage], file: IO[bytes], si
 
 
 class _Member:
-    """A member of a file: a gzip member, an xz stream, a zstd frame; files of one format follow each other in a file."""
+    """A gzip member, an xz stream or a zstd frame; a file can contain several of one format in a row."""
 
     _member: Any  # the library's decompressor
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what the next bytes of the file unpack to, in parts of bounded size; raise _Damaged."""
+        """Yield the decompressed output of the next bytes in bounded pieces; raise _Damaged."""
         raise NotImplementedError
 
     @property
     def eof(self) -> bool:
-        """Whether the member is read to its end."""
+        """Whether the member has been read to its end."""
         return bool(self._member.eof)
 
     @property
     def unused(self) -> int:
-        """How many of the bytes fed last lie behind that end."""
+        """Number of bytes of the last input that are after that end."""
         return len(self._member.unused_data) if self.eof else 0
 
 
 class _Damaged(Exception):
-    """A member is not what its format demands."""
+    """A member that violates its format."""
 
 
 def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[DecompressedBlock | Damage]:
-    """Decompress member after member; what follows a damaged one is lost, and named.
+    """Decompress member after member; report damage, which loses the rest of the file.
 
-    At the end of a member the libraries copy the bytes behind it. So a member gets few bytes first and twice as many each time:
+    At the end of a member, the libraries copy the bytes after it. So a member gets few bytes first and twice as many each time;
     otherwise each of a million tiny members would copy the rest of its chunk.
     """
     chunk, at = file.read(CHUNK), 0
@@ -111,7 +111,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
         except _Damaged:
             yield Damage(begin, file.seek(0, os.SEEK_END), "damaged-stream")
             return
-        while at == len(chunk) or (chunk[at] == 0 and not chunk[at:].strip(b"\0")):  # padding, which all three formats may have
+        while at == len(chunk) or (chunk[at] == 0 and not chunk[at:].strip(b"\0")):  # padding, which all three formats allow
             chunk, at = file.read(CHUNK), 0
             if not chunk:
                 return
@@ -122,7 +122,7 @@ class _Gzip(_Member):
         self._member = zlib.decompressobj(wbits=31)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        while data and not self.eof:  # at the end `unconsumed_tail` stays as it was
+        while data and not self.eof:  # at the end, `unconsumed_tail` does not change
             try:
                 out = self._member.decompress(data, MOST)
             except zlib.error:
@@ -142,7 +142,7 @@ class _Xz(_Member):
             try:
                 out = self._member.decompress(data, MOST)
             except lzma.LZMAError as error:
-                if "limit" in str(error):  # the library tells this by its words only
+                if "limit" in str(error):  # only the library's message identifies this error
                     raise _too_large(self._path, "xz -dc") from None
                 raise _Damaged from None
             data = b""
@@ -175,7 +175,7 @@ class _Zstd(_Member):
         try:
             return int(self._zstd.get_frame_parameters(data).window_size)
         except self._zstd.ZstdError:
-            return 0  # no frame, or too little of it to tell: the decompressor will
+            return 0  # not a frame, or an incomplete header: the decompressor reports it
 
     @property
     def unused(self) -> int:
@@ -183,7 +183,7 @@ class _Zstd(_Member):
 
 
 def _zstd_members(path: str) -> Callable[[], _Member]:
-    """Return what reads the frames of a file; they share a decompressor, because making one takes longer than a small frame."""
+    """Return a reader of a file's frames; they share a decompressor, because creating one takes longer than a small frame."""
     try:
         import zstandard
     except ImportError as error:
@@ -201,4 +201,4 @@ _MEMBERS: dict[str, Callable[[str], Callable[[], _Member]]] = {
     ".xz": lambda path: partial(_Xz, path),
     ".zst": _zstd_members,
 }
-UNCUT = frozenset(_MEMBERS)  # suffixes of files that are read from their beginning only
+UNCUT = frozenset(_MEMBERS)  # suffixes of files that can only be read from the beginning

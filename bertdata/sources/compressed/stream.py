@@ -1,4 +1,4 @@
-"""A file, compressed or not, as one stream of bytes: it ends where damage begins, and may be taken up after it."""
+"""A file, compressed or not, as one byte stream. The stream ends at damage, and can continue after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Stream"]
 
 
 class Stream(io.RawIOBase):
-    """Read a file through `blocks`; at its end `damage` tells whether that is where the file breaks."""
+    """Read a file through `blocks`; at its end, `damage` is set if the file is damaged there."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -21,15 +21,15 @@ class Stream(io.RawIOBase):
         self.damage: Damage | None = None
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Return how many bytes it has given."""
+        """Return the number of bytes read."""
         return self._given
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a part of `buffer`; give nothing from damage on, until `go_on` is called."""
+        """Fill part of `buffer`; return 0 from damage on, until `go_on` is called."""
         while not self._left:
             if self.damage is not None or (block := next(self._blocks, None)) is None:
                 return 0
@@ -44,5 +44,5 @@ class Stream(io.RawIOBase):
         return size
 
     def go_on(self) -> None:
-        """Take up what follows the damage, where the format allows it."""
+        """Continue after the damage, if the format allows it."""
         self.damage = None

@@ -1,1 +1,1 @@
-"""Fetch what others publish: dumps of Wikipedia, datasets of the Hugging Face Hub."""
+"""Download Wikipedia dumps and datasets of the Hugging Face Hub."""

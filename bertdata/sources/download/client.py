@@ -1,10 +1,10 @@
-"""Ask servers over HTTP, politely, and again where another try may help.
+"""Send HTTP requests, and retry those that may succeed later.
 
-200, 206             an answer
-429, 500 … 504       try again, after the time that `Retry-After` asks for
-no or a cut answer   try again, each time after twice as long, at most eight times without a byte gained
+200, 206             success
+429, 500 … 504       retry, after the time in `Retry-After`
+no or a cut response retry, doubling the pause, up to eight times without a byte of progress
 404, 410             `Missing`
-anything else        a TransferError that says what the server said
+anything else        a TransferError with the server's answer
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent"]
 
-TRIES = 8  # without a byte gained, before a server is given up
-PAUSE = 1.0  # seconds before the second try, doubled for each further one
+TRIES = 8  # attempts without progress before giving up
+PAUSE = 1.0  # seconds before the second attempt, doubled for each further one
 LONGEST_PAUSE = 60.0
-LONGEST_WAIT = 600.0  # seconds that a server may ask to be left alone; for more the run ends and says when to come again
-TIMEOUT = (30.0, 60.0)  # seconds to connect, and without a byte
-LARGEST_PAGE = 4 << 20  # bytes of a list or a table; the largest, a wiki's dumpstatus.json, has under one megabyte
-LONGEST_LIST = 120.0  # seconds in which such a one has come, or never will
-_BLOCK = 1 << 16
+LONGEST_WAIT = 600.0  # maximum Retry-After in seconds; above that, the run ends with the time to try again
+TIMEOUT = (30.0, 60.0)  # seconds to connect, and to wait for a byte
+LARGEST_PAGE = 4 << 20  # maximum bytes of a list or table; the largest, a wiki's dumpstatus.json, is under 1 MB
+LONGEST_LIST = 120.0  # timeout in seconds for such a list
+_BLOCK_BYTES = 1 << 16
 _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 T = TypeVar("T")
 
 
 class RetryableError(Exception):
-    """Report an answer that another try may mend; `error` is what to raise when none does."""
+    """A failure that a retry may fix; `error` is the exception type to raise when all retries fail."""
 
     def __init__(self, reason: str, wait: float = 0.0, error: type[BertDataError] = TransferError) -> None:
         super().__init__(reason)
@@ -50,15 +50,15 @@ class RetryableError(Exception):
 
 
 class Missing(TransferError):
-    """Report an address where there is nothing."""
+    """An address that does not exist."""
 
 
 class Stopped(TransferError):
-    """End a transfer because the run ends."""
+    """A transfer that ended because the run is stopping."""
 
 
 def user_agent(contact: str = "") -> str:
-    """Name this program, and whom to write to, as the Wikimedia Foundation's User-Agent policy asks for.
+    """Return the program's name and contact, as the Wikimedia Foundation's User-Agent policy requires.
 
     >>> user_agent("ada@example.org").partition(" ")[2]
     '(corpus builder; ada@example.org)'
@@ -67,17 +67,17 @@ def user_agent(contact: str = "") -> str:
 
 
 class Client:
-    """Read addresses with these headers; `note` is told why the client waits."""
+    """An HTTP client with fixed headers; `note` receives a message for each wait."""
 
     def __init__(self, headers: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> None:
         self._headers, self._note = headers, note
-        self._left = 3 * LONGEST_LIST  # seconds for all lists, of which there may be one for each date
-        self._reached: list[list[str]] = []  # scheme and host of what was read
+        self._left = 3 * LONGEST_LIST  # seconds for all lists together, possibly one per date
+        self._reached: list[list[str]] = []  # scheme and host of each address read
         self.stopped = threading.Event()
 
     @contextlib.contextmanager
     def open(self, url: str, **headers: str) -> Iterator[requests.Response]:
-        """Yield an answer of which nothing is read yet; raise RetryableError, Missing, TransferError or UsageError for none."""
+        """Yield a response before its body is read; raise RetryableError, Missing, TransferError or UsageError on failure."""
         import requests
 
         asked = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
@@ -96,7 +96,7 @@ class Client:
                 stack.enter_context(response)
             except requests.TooManyRedirects as error:
                 raise TransferError(f"{url} leads in a circle: choose another server") from cause(error)
-            except ValueError as error:  # of requests, of urllib3, or of the codec that a host's name goes through
+            except ValueError as error:  # from requests, urllib3, or the codec of host names
                 if leads:
                     raise TransferError(f"{url} leads to no address ({ascii(leads[-1])[:200]}): choose another server") from None
                 raise UsageError(
@@ -111,7 +111,7 @@ class Client:
                 raise RetryableError(_reason(error)) from cause(error)
 
     def retry(self, url: str, attempt: Callable[[], T], reached: Callable[[], int] = lambda: 0) -> T:
-        """Try until an attempt succeeds or too many in a row have not got farther than `reached` told before."""
+        """Retry until an attempt succeeds, or too many in a row do not increase `reached`."""
         best, failures = reached(), 0
         while True:
             try:
@@ -137,7 +137,7 @@ class Client:
             raise Stopped("the run has been stopped: run the same command again, it continues where it stopped")
 
     def read(self, url: str) -> bytes:
-        """Return the list or table at an address, all of it; raise TransferError for one that is too long, or takes too long."""
+        """Return the complete list or table at an address; raise TransferError if it is too long or takes too long."""
         if (host := url.split("/")[:3]) not in self._reached:
             reach(url)
             self._reached.append(host)
@@ -154,7 +154,7 @@ class Client:
     def _read(self, url: str) -> bytes:
         data = bytearray()
         with self.open(url) as response:
-            for block in response.iter_content(_BLOCK):
+            for block in response.iter_content(_BLOCK_BYTES):
                 self.pause()
                 data += block
                 if len(data) > LARGEST_PAGE:
@@ -163,7 +163,7 @@ class Client:
 
 
 def _reason(error: requests.RequestException) -> str:
-    """Say in a few words why there is no answer, or only a part of one."""
+    """Return a short reason for a missing or incomplete response."""
     import requests
 
     within = error.args[0] if error.args else error
@@ -178,7 +178,7 @@ def _reason(error: requests.RequestException) -> str:
 
 
 def _check(response: requests.Response, url: str) -> None:
-    """Raise what a status code means that is no answer."""
+    """Raise the exception for an error status code."""
     status = response.status_code
     if status in (200, 206, 416):
         return
@@ -193,7 +193,7 @@ def _check(response: requests.Response, url: str) -> None:
 
 
 def _retry_after(value: str) -> float:
-    """Return the seconds that a Retry-After header asks to wait, which is a number or a date.
+    """Return the wait in seconds of a Retry-After header, which is a number or a date.
 
     >>> _retry_after("7"), _retry_after("Thu, 01 Jan 1970 00:00:00 GMT"), _retry_after("soon")
     (7.0, 0.0, 0.0)

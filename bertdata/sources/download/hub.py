@@ -1,11 +1,11 @@
-"""Find the files of a dataset on the Hugging Face Hub that bertdata can read: tables and text.
+"""Find the files of a Hugging Face dataset that bertdata can read: tables and text.
 
-Which files make a configuration and a split is said on the dataset's card (``configs:``), or by their names:
+The files of a configuration and split are listed on the dataset's card (``configs:``), or identified by name:
 
     en/train-00000-of-00002.parquet     configuration en, split train
     data/validation/0000.parquet        split validation
 
-A dataset that has no such file of its own, but a script, has its tables in the branch ``refs/convert/parquet``.
+If a dataset has a script instead of such files, its tables are in the branch ``refs/convert/parquet``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CONVERTED", "HubDataSet", "choose", "find_data_set"]
 
-CONVERTED = "refs/convert/parquet"  # the branch where the Hub keeps every dataset as CONFIG/SPLIT/0000.parquet
-# CSV and archives are left to the Hub's own conversion to Parquet, which also knows their configurations.
+CONVERTED = "refs/convert/parquet"  # branch with every dataset as CONFIG/SPLIT/0000.parquet
+# For CSV and archives, use the Hub's conversion to Parquet, which also has their configurations.
 _READ = tuple(suffix for suffix in dict.fromkeys((*SUFFIXES["text"], *SUFFIXES["books"])) if suffix not in (*DELIMITED, ".zip"))
 _NO_DATA = ("requirements.txt", "license.txt", "readme.txt", "dataset_infos.jsonl")
 _ALIASES = {"validation": ("validation", "valid", "dev"), "train": ("train", "training"), "test": ("test", "testing")}
@@ -39,7 +39,7 @@ _WORDS = re.compile(r"[^0-9a-z]+")
 
 
 class HubDataSet(NamedTuple):
-    """A dataset's files at a commit, and what a request for them must say."""
+    """A dataset's files at a commit, and the headers for requests."""
 
     name: str
     commit: str
@@ -48,15 +48,15 @@ class HubDataSet(NamedTuple):
 
     @property
     def is_partial(self) -> bool:
-        """Whether the Hub says that these are the first gigabytes alone of a larger dataset."""
+        """Whether the Hub provides only the first gigabytes of a larger dataset."""
         return any(part.startswith("partial-") for file in self.files for part in file.name.split("/"))
 
 
 def find_data_set(name: str, *, config: str = "", split: str = "", revision: str = "", endpoint: str = "") -> HubDataSet:
-    """Find the files of a dataset, or of one configuration or split of it.
+    """Find the files of a dataset, or of one configuration or split.
 
-    `endpoint` is the Hub's address, HF_ENDPOINT if not given; a token is taken from where `huggingface_hub` keeps it.  Raise
-    NoInputError where there is nothing of the name that can be read, UsageError for a choice that must be made.
+    `endpoint` is the Hub's address, by default HF_ENDPOINT; the token is the one that `huggingface_hub` stores.  Raise
+    NoInputError if the name has no readable files, UsageError if a choice is required.
     """
     try:
         from huggingface_hub import HfApi, get_token
@@ -116,7 +116,7 @@ def _some(chosen: list[str], names: Sequence[str], config: str, split: str) -> l
 
 
 def _patterns(entry: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the patterns of a configuration's files, by split; "" where the card does not tell splits apart.
+    """Return the patterns of a configuration's files, by split; "" if the card does not separate splits.
 
     >>> _patterns({"data_files": "en/*"}), _patterns({"data_files": [{"split": "train", "path": ["a/*", "b/*"]}]})
     ({'': ['en/*']}, {'train': ['a/*', 'b/*']})
@@ -133,12 +133,12 @@ def _patterns(entry: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Return True if a pattern of a card, where ``**/`` stands for any folders or none, is of this file."""
+    """Return True if a card's pattern matches this file; ``**/`` matches any number of folders."""
     return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name, pattern.replace("**/", ""))
 
 
 def _is_of(name: str, split: str) -> bool:
-    """Return True if a file's path names the split as a word."""
+    """Return True if a file's path contains the split as a word."""
     return not set(_WORDS.split(name.lower())).isdisjoint(_ALIASES.get(split.lower(), (split.lower(),)))
 
 
@@ -151,7 +151,7 @@ def _readable(info: Any) -> list[Any]:
 
 
 def _remote(url: str, file: Any) -> RemoteFile:
-    """Describe a file of the Hub; a large one has a SHA-256, a small one the id of its git blob."""
+    """Describe a file of the Hub; a large one has a SHA-256, a small one a git blob id."""
     if file.lfs is not None:
         return RemoteFile(file.rfilename, url, file.lfs.size, f"sha256:{file.lfs.sha256}")
     if file.size is None or not file.blob_id:
@@ -160,7 +160,7 @@ def _remote(url: str, file: Any) -> RemoteFile:
 
 
 def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
-    """Ask the Hub for a dataset's files; say in its words, and ours, what is wrong."""
+    """Request a dataset's files from the Hub; translate its errors."""
     from huggingface_hub import errors
 
     where = name + (f" at {revision}" if revision else "")
@@ -178,6 +178,6 @@ def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
                 error
             )
         raise TransferError(f"{base}: {str(error).splitlines()[0]}: try again later") from cause(error)
-    except Exception as error:  # of the HTTP library, which is another one from version to version
+    except Exception as error:  # from the HTTP library, which differs between versions
         said = " ".join(str(error).split())[:300]
         raise TransferError(f"{base} cannot be reached ({type(error).__name__}: {said}): check the network") from cause(error)

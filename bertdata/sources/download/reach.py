@@ -1,4 +1,4 @@
-"""Give up in time: on a host that nobody reaches, and on an answer that comes byte by byte without an end."""
+"""Time limits for unreachable hosts, and for responses that arrive slowly without an end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import TransferError
 
 __all__ = ["reach", "within"]
 
-REACHED_IN = 8.0  # seconds for finding a host's address and for connecting to it, all its addresses together
+REACHED_IN = 8.0  # seconds to resolve a host and connect to it, for all its addresses together
 _CONNECTED_IN = 4.0  # seconds for one address
 _PORTS = {"http": 80, "https": 443}
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 class _Late(Exception):
-    """Tell that something has taken too long."""
+    """A call that took too long."""
 
 
 def within(seconds: float, what: str, call: Callable[[], T]) -> T:
-    """Return what `call` returns, in so many seconds; raise TransferError, which begins with `what`, where it takes longer."""
+    """Return the result of `call`; raise TransferError, starting with `what`, if it takes longer than `seconds`."""
     try:
         return _timed(seconds, call)
     except _Late:
@@ -35,9 +35,9 @@ def within(seconds: float, what: str, call: Callable[[], T]) -> T:
 
 
 def reach(url: str) -> None:
-    """Raise TransferError where no connection to a URL's host can be made, or to the proxy that the environment names for it.
+    """Raise TransferError if a URL's host, or the proxy that the environment configures for it, cannot be reached.
 
-    What is no URL is not looked at: who asks for it says what is wrong.
+    Skip an invalid URL; the request itself reports it.
     """
     import requests
 
@@ -62,7 +62,7 @@ def reach(url: str) -> None:
 
 
 def _timed(seconds: float, call: Callable[[], T]) -> T:
-    """Call something in a thread, which is left alone, and ends with the process, when it takes too long."""
+    """Call a function in a thread; if it takes too long, abandon the thread, which ends with the process."""
     done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def work() -> None:

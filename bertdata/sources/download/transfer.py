@@ -1,8 +1,8 @@
-"""Fetch files so that each is whole, checked and under its name, or resumable, however often the connection breaks.
+"""Download files, verify them, and resume them after a broken connection.
 
-A file grows as ``.download/NAME.part``.  A cut one continues from its last byte (`Range`), but only of the same version
-(`If-Range`); a server that sends it anew is heard from the first byte.  Its length and its checksum decide, and only then it
-gets its name.  A file that is there already is hashed, and fetched anew only if it is not what was published.
+A file is written to ``.download/NAME.part``.  A partial file continues at its last byte (`Range`), but only for the same
+version (`If-Range`); if the server sends the complete file, the download restarts.  The file gets its name only after its
+length and checksum match.  An existing file is hashed, and downloaded again only if it differs from the published one.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PARTS", "RemoteFile", "fetch_all", "missing_bytes"]
 
-PARTS = ".download"  # folder of unfinished files; readers pass over dot names
-_CHECKS = 2  # times that a file of the right length and the wrong checksum is fetched
-_BLOCK = 1 << 14  # bytes; of a block that is cut nothing is kept
-_PLAIN = "[^/\\\\\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]+"  # parts no path, steers no terminal
-_NAME = re.compile(rf"(?:(?!\.){_PLAIN}/)*(?!\.){_PLAIN}")  # stays below the directory, and is not hidden
-_LONGEST = 1000  # characters of a name with its folders
+PARTS = ".download"  # folder of unfinished files; readers skip dot names
+_CHECKS = 2  # attempts for a file with the right length and the wrong checksum
+_BLOCK_BYTES = 1 << 14  # bytes; an incomplete block is discarded
+# No path separators, no control characters.
+_PLAIN = "[^/\\\\\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]+"
+_NAME = re.compile(rf"(?:(?!\.){_PLAIN}/)*(?!\.){_PLAIN}")  # below the directory, and not hidden
+_MAX_NAME = 1000  # maximum characters of a name with its folders
 _NUMBER = re.compile("[0-9]{1,18}")
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)")
-_HEADER = re.compile("[!-~][ -~]{0,200}")  # what may be sent in one
+_HEADER = re.compile("[!-~][ -~]{0,200}")  # characters allowed in a header
 
 
 class RemoteFile(NamedTuple):
-    """A file to fetch: its name below the directory, address, bytes, and checksum, as ``sha1:9e10…``, or ``git:`` a blob's."""
+    """A file to download: relative name, address, bytes, and checksum such as ``sha1:9e10…``, or ``git:`` and a blob's id."""
 
     name: str
     url: str
@@ -51,7 +52,7 @@ Progress = Callable[[RemoteFile, int], None]
 
 
 def missing_bytes(remotes: Sequence[RemoteFile], directory: Path) -> int:
-    """Return how many bytes are yet to come, by the sizes of what is there."""
+    """Return the number of bytes left to download, by the sizes of existing files."""
     there = (max(_size(directory / remote.name), _size(_part(directory, remote))) for remote in remotes)
     return sum(max(0, remote.size - size) for remote, size in zip(remotes, there, strict=True))
 
@@ -64,10 +65,10 @@ def fetch_all(
     connections: int,
     progress: Progress = lambda remote, at: None,
 ) -> None:
-    """Fetch files into a directory, some at a time; `progress` is told how many bytes of each are there.
+    """Download files into a directory, several at a time; `progress` receives the bytes present of each.
 
-    Raise VerificationError for one that is not what was published, TransferError for a server that does not send it,
-    StorageError for a disk without room.  Whatever ends it, what has come is kept, and the next call continues from there.
+    Raise VerificationError if a file differs from the published one, TransferError if the server does not send it,
+    StorageError if the disk is full.  Received data is always kept, and the next call continues from there.
     """
     if strange := [remote.name for remote in remotes if not _is_safe(remote.name)]:
         raise VerificationError(
@@ -96,7 +97,7 @@ def fetch_all(
             raise
     (directory / PARTS / "lock").unlink(missing_ok=True)
     for parent, _, _ in os.walk(directory / PARTS, topdown=False):
-        with contextlib.suppress(OSError):  # it holds parts of other files
+        with contextlib.suppress(OSError):  # it still contains partial files
             os.rmdir(parent)
 
 
@@ -123,7 +124,7 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
 
 
 def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -> None:
-    """Fetch what is missing of a part; raise RetryableError where that ends before the file does."""
+    """Download the rest of a partial file; raise RetryableError if the response ends early."""
     record = read_json(_version(part))
     known = {key: value for key, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else {}
     have = _size(part) if _is_own(part) else 0
@@ -136,7 +137,7 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
     asked = {"Accept_Encoding": "identity"}
     if have:
         asked["Range"] = f"bytes={have}-"
-        if known.get("url") == remote.url and _HEADER.fullmatch(known.get("validator", "")):  # else the checksum will tell
+        if known.get("url") == remote.url and _HEADER.fullmatch(known.get("validator", "")):  # otherwise the checksum decides
             asked["If_Range"] = known["validator"]
     with client.open(remote.url, **asked) as response:
         start = _start(response, remote, part, have)
@@ -150,7 +151,7 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
 
 
 def _start(response: requests.Response, remote: RemoteFile, part: Path, have: int) -> int:
-    """Return at which byte of the file an answer begins; raise RetryableError for one that cannot be of this file."""
+    """Return the file offset at which a response begins; raise RetryableError if the response cannot be of this file."""
     said = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
     start = 0
     if response.status_code == 206:
@@ -167,13 +168,13 @@ def _start(response: requests.Response, remote: RemoteFile, part: Path, have: in
 
 
 def _save(response: requests.Response, remote: RemoteFile, part: Path, start: int, client: Client, progress: Progress) -> None:
-    """Append the body to the part, and never more than the file has."""
+    """Append the body to the partial file, up to the size of the file."""
     at = start
     with _storage(part):
-        # Closed below; what is written and what is received fail apart.
+        # Closed below: write errors and network errors are handled separately.
         file = open(part, "ab", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))  # noqa: SIM115
     with file:
-        for block in response.iter_content(_BLOCK):
+        for block in response.iter_content(_BLOCK_BYTES):
             client.pause()
             at += len(block)
             if at > remote.size:
@@ -192,7 +193,7 @@ def _save(response: requests.Response, remote: RemoteFile, part: Path, start: in
 
 
 def _validator(response: requests.Response) -> str:
-    """Return what tells this version of the file from another, for If-Range, which takes no weak ETag (RFC 9110, 13.1.5)."""
+    """Return the version identifier for If-Range, which does not allow a weak ETag (RFC 9110, 13.1.5)."""
     etag = str(response.headers.get("ETag", ""))
     return etag if etag.startswith('"') else str(response.headers.get("Last-Modified", ""))
 
@@ -207,7 +208,7 @@ def _part(directory: Path, remote: RemoteFile) -> Path:
 
 
 def _version(part: Path) -> Path:
-    """Name the file that tells of which version of which file a part is."""
+    """Return the file that records the source and version of a partial file."""
     return part.with_suffix(".json")
 
 
@@ -216,12 +217,12 @@ def _size(path: Path) -> int:
 
 
 def _is_safe(name: str) -> bool:
-    """Return True if a name stays below a directory, and is short enough for one that ends with ``.part``."""
-    return bool(_NAME.fullmatch(name)) and len(name) <= _LONGEST and all(len(part.encode()) <= 240 for part in name.split("/"))
+    """Return True if a name stays below a directory, and is short enough with ``.part`` appended."""
+    return bool(_NAME.fullmatch(name)) and len(name) <= _MAX_NAME and all(len(part.encode()) <= 240 for part in name.split("/"))
 
 
 def _is_own(part: Path) -> bool:
-    """Return True if a part is there and was begun by this user: it is no link, and no second name of another file."""
+    """Return True if a partial file exists and this user created it: not a link, and not a second name of another file."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         status = os.lstat(part)
         return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()
@@ -229,14 +230,14 @@ def _is_own(part: Path) -> bool:
 
 
 def _check_inside(directory: Path, folder: Path) -> None:
-    """Raise StorageError for a folder that a link leads out of the directory."""
+    """Raise StorageError if a link makes a folder point outside the directory."""
     if not folder.resolve().is_relative_to(directory.resolve()):
         raise StorageError(f"{folder} leads out of {directory}: remove the link, or give `output` the directory that it leads to")
 
 
 @contextlib.contextmanager
 def _storage(path: Path) -> Iterator[Any]:
-    """Turn the operating system's complaint into an error that says what to do."""
+    """Convert an OSError into an error that says how to fix it."""
     try:
         yield
     except OSError as error:

@@ -1,11 +1,11 @@
-"""Find the files of a Wikipedia dump, by what the Wikimedia Foundation publishes of it.
+"""Find the files of a Wikipedia dump from the lists that the Wikimedia Foundation publishes.
 
     https://dumps.wikimedia.org/zhwiki/                             the dates of dumps
-    https://dumps.wikimedia.org/zhwiki/20261101/dumpstatus.json     jobs, and of each whether it is done and its files
+    https://dumps.wikimedia.org/zhwiki/20261101/dumpstatus.json     jobs with their status and files
     https://dumps.wikimedia.org/zhwiki/20261101/zhwiki-20261101-sha1sums.txt
 
-The articles are taken packed in many streams, in parts where a wiki has parts, each with its index; where that job was not
-run, in one stream.  Mirrors have the same layout, so their address may be given instead.
+The articles are downloaded as a multistream dump with its indexes, in several files if the wiki has them. If that job was not
+run, the single-stream dump is used.  Mirrors have the same layout, so you can pass a mirror's address.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from .transfer import RemoteFile
 __all__ = ["DUMPS", "Dump", "find_dump", "mirror", "wiki_name"]
 
 DUMPS = "https://dumps.wikimedia.org"
-_JOBS = ("articlesmultistreamdump", "articlesdump")  # the better one first
-_MOST = 1 << 50  # bytes of a file
+_JOBS = ("articlesmultistreamdump", "articlesdump")  # in order of preference
+_MAX_FILE_BYTES = 1 << 50  # bytes of a file
 _CODE = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
 _DATE = re.compile(r"[0-9]{8}")
-_DATES = 24  # latest ones that are looked at: a year of dumps
+_DATES = 24  # number of latest dates to check: a year of dumps
 _LISTED = re.compile(r"""href=["']?(?:[^"'>]{0,300}/)?([0-9]{8})/?["'>]""")
 _NAME = re.compile("[A-Za-z0-9_.-]{1,200}")
 _SHA1 = re.compile("[0-9a-f]{40}")
 _SUM = re.compile(r"([0-9a-f]{40}) [ *](\S+)")
-_WIKIS = {  # codes of languages -> wikis whose names are older than the codes
+_WIKIS = {  # language codes -> wikis named before those codes existed
     "als": "als", "be-tarask": "be_x_old", "cmn": "zh", "egl": "eml", "gsw": "als", "lzh": "zh_classical", "nan": "zh_min_nan",
     "nb": "no", "rup": "roa_rup", "sgs": "bat_smg", "vro": "fiu_vro", "yue": "zh_yue", "cbk": "cbk_zam",
 }  # fmt: skip
 
 
 class Dump(NamedTuple):
-    """A wiki's dump of a date, its files, and the text of the file of sums that goes beside them."""
+    """A wiki's dump of a date, its files, and the text of its checksum file."""
 
     wiki: str
     date: str
@@ -47,7 +47,7 @@ class Dump(NamedTuple):
 
     @property
     def sums(self) -> tuple[str, str]:
-        """The name and the text of the file of checksums, as sha1sum(1) writes it."""
+        """The name and the text of the checksum file, in the format of sha1sum(1)."""
         lines = (f"{file.checksum.partition(':')[2]}  {file.name}\n" for file in self.files)
         return f"{self.wiki}-{self.date}-sha1sums.txt", "".join(lines)
 
@@ -69,9 +69,9 @@ def wiki_name(language: str) -> str:
 
 
 def find_dump(client: Client, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
-    """Find a dump's files, of the latest date whose articles are done if none is given.
+    """Find a dump's files; without a date, use the latest date with finished articles.
 
-    Raise NoInputError where there is no such wiki, date or finished dump.
+    Raise NoInputError if the wiki, the date or a finished dump does not exist.
     """
     if date and not _DATE.fullmatch(date):
         raise UsageError(f"`date` {date}: write year, month and day, such as 20261101", field="date", value=date)
@@ -79,7 +79,7 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
         raise UsageError(f"`language`: {problem}", field="language")
     wiki, base = wiki_name(language), mirror(base_url)
     dates = [date] if date else _dates(client, base, wiki)
-    finished: dict[str, tuple[str, Any]] = {}  # of each job the latest date on which it is done, and its files
+    finished: dict[str, tuple[str, Any]] = {}  # per job: latest finished date, and files
     states: list[str] = []
     for day in dates:
         jobs = _status(client, base, wiki, day)
@@ -98,13 +98,13 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
 
 
 def mirror(base_url: str) -> str:
-    """Return the address of a mirror without a final slash; raise UsageError for one with a login or a query."""
+    """Return a mirror's address without a final slash; raise UsageError if it has a login or a query."""
     check_url(base_url)
     return base_url.rstrip("/")
 
 
 def _dates(client: Client, base: str, wiki: str) -> list[str]:
-    """List the dates of a wiki's dumps, latest first, by its directory."""
+    """List the dates of a wiki's dumps, latest first, from its directory page."""
     try:
         page = client.read(f"{base}/{wiki}/").decode("utf-8", "replace")
     except Missing as error:
@@ -115,7 +115,7 @@ def _dates(client: Client, base: str, wiki: str) -> list[str]:
 
 
 def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
-    """Return the jobs of a date; none where a date has no dumpstatus.json (yet)."""
+    """Return the jobs of a date; empty if the date has no dumpstatus.json (yet)."""
     address = f"{base}/{wiki}/{date}/dumpstatus.json"
     try:
         jobs = json.loads(client.read(address))["jobs"]
@@ -129,10 +129,10 @@ def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
 
 
 def _files(client: Client, folder: str, prefix: str, entries: object) -> list[RemoteFile]:
-    """Make the files of a job out of its table and of the file of sums, which must not contradict each other."""
+    """Return the files of a job from its table and the checksum file, which must agree."""
     try:
         text = client.read(f"{folder}/{prefix}-sha1sums.txt").decode("utf-8", "replace")
-    except Missing:  # of a dump that is not done in all its jobs
+    except Missing:  # some jobs of the dump are not finished
         text = ""
     sums = {name: value for value, name in _SUM.findall(text)}
     files = []
@@ -141,7 +141,7 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
     for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
         about = entry if isinstance(entry, dict) else {}
         size, sha1 = about.get("size", -1), about.get("sha1") or sums.get(name)
-        sized = type(size) is int and 0 <= size < _MOST
+        sized = type(size) is int and 0 <= size < _MAX_FILE_BYTES
         if (
             not sized
             or not isinstance(sha1, str)

@@ -1,4 +1,4 @@
-"""Read the pages of MediaWiki dumps, whole or in parts, past what is broken in them."""
+"""Read the pages of MediaWiki dumps, in full or by range, and continue after damage."""
 
 from .dates import as_of, dump_date
 from .header import Site, read_site

@@ -1,4 +1,4 @@
-"""Read the header of a MediaWiki dump: which wiki it is of, in which language, and what its namespaces are called."""
+"""Read the header of a MediaWiki dump: its wiki, language and namespace names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .pages import BEGIN
 
 __all__ = ["Site", "read_site"]
 
-_HEAD = 1 << 20  # the header of a dump is a few kilobytes; what has none in a megabyte is no dump
-_LONGEST_NAME = 64  # MySQL's for a database, which a dbname is
+_MAX_HEADER_BYTES = 1 << 20  # a dump's header is a few kilobytes; a file without one in its first megabyte is not a dump
+_LONGEST_NAME = 64  # MySQL's limit for database names, and a dbname is one
 
 
 class Site(NamedTuple):
-    """What a dump's header says of its wiki; `namespaces` maps lower-case names to numbers."""
+    """A wiki as described in a dump's header; `namespaces` maps lowercase names to numbers."""
 
     dbname: str
     language: str
@@ -31,19 +31,19 @@ class Site(NamedTuple):
         return self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") if self.base else ""
 
     def namespace(self, title: str) -> int:
-        """Tell a page's namespace from its title, as dumps before export-0.6 need it."""
+        """Return a page's namespace from its title, for dumps before export-0.6."""
         prefix, colon, _ = title.partition(":")
         return self.namespaces.get(prefix.replace("_", " ").strip().lower(), 0) if colon else 0
 
 
 def read_site(path: str) -> Site:
-    """Read a dump's header; raise UsageError for a file that is no MediaWiki export or declares entities."""
+    """Read a dump's header; raise UsageError if the file is not a MediaWiki export or declares entities."""
     head = b""
     for block in blocks(path):
         if isinstance(block, Damage):
             raise UsageError(f"{path} is damaged at its beginning, where its header should be ({block.reason}): fetch it again")
         head += block.data
-        if b"</siteinfo>" in head or BEGIN.search(head) or len(head) > _HEAD:
+        if b"</siteinfo>" in head or BEGIN.search(head) or len(head) > _MAX_HEADER_BYTES:
             break
     head = BEGIN.split(head, maxsplit=1)[0]
     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
@@ -53,7 +53,7 @@ def read_site(path: str) -> Site:
         raise UsageError(f"{path} is no MediaWiki export (no <mediawiki> in its first megabyte): give a pages-articles dump")
     names = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
-    base = hide_in_url(_element(text, "base"))  # goes into every document's url
+    base = hide_in_url(_element(text, "base"))  # part of every document's url
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     return Site(_dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces)
 
@@ -68,7 +68,7 @@ def _unescape(text: str) -> str:
 
 
 def _host_language(base: str) -> str:
-    """Return ``de`` of ``https://de.wikipedia.org/…``; nothing for what is no such address."""
+    """Return ``de`` for ``https://de.wikipedia.org/…``, "" for other addresses."""
     try:
         name, dot, _ = (urllib.parse.urlsplit(base).hostname or "").partition(".")
     except ValueError:  # such as ``http://[``
@@ -77,13 +77,13 @@ def _host_language(base: str) -> str:
 
 
 def _dbname(text: str, base: str, path: str) -> str:
-    """Name the wiki by its header, else by the file: in letters that an id may have, for this name begins every page's."""
+    """Return the wiki's name from its header or else its file, in characters allowed in ids: every page id begins with it."""
     file = re.split(r"[-.]", Path(path).name, maxsplit=1)[0]
     language = _host_language(base)
     return _plain(_element(text, "dbname") or (f"{language}wiki" if language else file)) or _plain(file) or "wiki"
 
 
 def _plain(name: str) -> str:
-    """Keep the ASCII letters, digits and ``_.-`` of a name; return nothing if that is no name or a long one."""
+    """Keep the ASCII letters, digits and ``_.-`` of a name; return "" if the result is not a name or is too long."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "", name)
     return name if len(name) <= _LONGEST_NAME and re.search("[A-Za-z0-9]", name) else ""

@@ -1,6 +1,6 @@
-"""Read the index of a multistream dump: which page is in the stream at which byte, and so what the dump should hold.
+"""Read the index of a multistream dump, which lists the stream offset of each page, to check that the dump is complete.
 
-A line is ``offset:page id:title``; the pages of a stream follow each other.
+Each line is ``offset:page id:title``; the pages of a stream are consecutive.
 
     598:10:AccessibleComputing
     598:12:Anarchism
@@ -24,13 +24,13 @@ __all__ = ["Index", "find_index", "is_index", "find_stream", "read_index"]
 _DUMP = re.compile(r"(.*-multistream)(\d*)\.xml((?:-p\d+p\d+)?)\.bz2", re.IGNORECASE)
 _INDEX = re.compile(r".*-multistream-index\d*\.txt(?:-p\d+p\d+)?(?:\.bz2)?", re.IGNORECASE)
 _LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
-_STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # the header of a stream and the mark of its first block
-_START = 10  # bytes of these
+_STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a stream's header and the mark of its first block
+_START = 10  # bytes of that header and mark
 _LONGEST_LINE = 1 << 16  # bytes; a title has 255
 
 
 class Index(NamedTuple):
-    """What an index says of a dump: its pages, how many of them are in streams that begin beyond its end or not where it says."""
+    """Counts from an index: its pages, those in streams that begin past the dump's end, and those at a wrong offset."""
 
     pages: int
     beyond: int
@@ -39,12 +39,12 @@ class Index(NamedTuple):
 
 
 def is_index(name: str) -> bool:
-    """Return True for the name of the index of a multistream dump."""
+    """Return True if a file is named like the index of a multistream dump."""
     return _INDEX.fullmatch(name) is not None
 
 
 def find_index(path: str) -> str:
-    """Return the index beside a dump, packed or not, by the Foundation's names; nothing where there is none.
+    """Return the index of a dump, compressed or not, by the Foundation's file names; "" if there is none.
 
     ``…-multistream1.xml-p1p41242.bz2`` has ``…-multistream-index1.txt-p1p41242.bz2``.
     """
@@ -57,9 +57,9 @@ def find_index(path: str) -> str:
 
 
 def read_index(index: str, dump: str) -> Index:
-    """Count an index's pages, and check each offset of the dump where it says that a stream begins.
+    """Count an index's pages, and check each of its stream offsets in the dump.
 
-    Raise VerificationError for an index that is damaged or none.
+    Raise VerificationError if the index is damaged or not an index.
     """
     end = size(dump)
     pages = beyond = astray = first_beyond = 0
@@ -75,7 +75,7 @@ def read_index(index: str, dump: str) -> Index:
 
 
 def find_stream(index: str, number: str, title: str) -> int | None:
-    """Return the offset of the stream with the page of this number, or of this title; None where the index names neither."""
+    """Return the offset of the stream with the page of this number or title; None if the index does not list it."""
     wanted = f":{number}:".encode() if number else f":{title}\n".encode()
     rest = b""
     for block in blocks(index):
@@ -94,7 +94,7 @@ def find_stream(index: str, number: str, title: str) -> int | None:
 
 
 def _offsets(index: str) -> Iterator[tuple[int, int]]:
-    """Yield the offset of each stream, and how many lines name a page in it; a stream may come in several parts."""
+    """Yield the offset of each stream and its number of pages; a stream may be yielded in several parts."""
     rest = b""
     for block in blocks(index):
         if isinstance(block, Damage):

@@ -1,4 +1,4 @@
-"""Read the XML of one page of a dump: the elements that matter, by a parser that refuses declarations."""
+"""Parse the XML of one page of a dump for the fields needed; the parser rejects declarations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FIELDS = {
     "page/revision/timestamp": "revised",
     "page/revision/text": "text",
 }
-_ONCE = frozenset(("title", "id"))  # a page has one of each
+_ONCE = frozenset(("title", "id"))  # a page has exactly one of each
 _TITLE = re.compile(rb"(?=<title>)")
-_DEEPEST = 64  # elements within each other; a dump has six
-_LONG_TAG = re.compile(rb"<[^<>]{65536}")  # of thousands of attributes, which the parser would keep
+_DEEPEST = 64  # maximum nesting depth; a dump has six
+_LONG_TAG = re.compile(rb"<[^<>]{65536}")  # a tag with thousands of attributes would fill the parser's memory
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
 
@@ -34,9 +34,9 @@ class BrokenPage(Exception):
 
 
 def read_fields(page: bytes) -> dict[str, str]:
-    """Return the fields that a page has, from what follows its ``<page>``; all but `text` are free of control characters.
+    """Return the fields of a page from the bytes after ``<page>``; all except `text` are free of control characters.
 
-    Of several revisions the last one counts.  Raise BrokenPage where the XML is not well-formed or declares entities.
+    If there are several revisions, the last one is used.  Raise BrokenPage if the XML is malformed or declares entities.
     """
     if tag := _LONG_TAG.search(page):
         raise BrokenPage("malformed-xml", f"a tag without an end in 65536 bytes: byte {tag.start()} of the page")
@@ -54,7 +54,7 @@ def read_fields(page: bytes) -> dict[str, str]:
 
 
 def guess_name(page: bytes) -> str:
-    """Name a page that cannot be read by its id or its title, if those can; else return an empty name."""
+    """Return the id or title of a page that cannot be parsed, if they can be found; otherwise ""."""
     head = page.partition(b"<revision>")[0]  # a revision has an id too
     if match := re.search(rb"<id>(\d{1,18})</id>", head):
         return match.group(1).decode()
@@ -63,7 +63,7 @@ def guess_name(page: bytes) -> str:
 
 
 def split_joined(page: bytes) -> list[bytes]:
-    """Split a broken page into the pages that it was before damage took the tags between them: each has a title.
+    """Split a broken page into the pages that it contains because damage removed the tags between them: each has a title.
 
     >>> split_joined(b"<title>A</title> <title>B</title>"), split_joined(b"<id>1</id>")
     ([b'<title>A</title> ', b'<title>B</title>'], [b'<id>1</id>'])
@@ -77,7 +77,7 @@ def _one_line(value: str) -> str:
 
 
 class _Fields:
-    """Gather the text of the elements that matter; it does not know its parser, so both go as soon as the page is read."""
+    """Collect the text of the fields needed. It has no reference to its parser, so both are freed as soon as the page is read."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {}
@@ -90,7 +90,7 @@ class _Fields:
         if len(self._path) > _DEEPEST:
             raise BrokenPage("malformed-xml", f"more than {_DEEPEST} elements within each other")
         if field := _FIELDS.get("/".join(self._path)):
-            if field in _ONCE and field in self.values:  # the end of one page and the beginning of the next are lost
+            if field in _ONCE and field in self.values:  # the end of one page and the start of the next are missing
                 raise BrokenPage("malformed-xml", f"two elements <{field}> in one page")
             self.values[field] = self._parts
 

@@ -1,8 +1,8 @@
-"""Cut the text of a part of a dump into pages, while it comes in and in bounded memory.
+"""Cut the text of a file range of a dump into pages, incrementally and in bounded memory.
 
-Two tags decide all: ``<page>`` begins a page, ``</page>`` ends it, both also with whitespace or attributes in them. In a
-comment, a CDATA section or a processing instruction they are not tags, except for a ``<page>`` at the start of a line: there a
-page begins whatever damage there is before it. The blocks may cut a tag:
+``<page>`` begins a page and ``</page>`` ends it; both may contain whitespace or attributes. In a comment, a CDATA section or a
+processing instruction they are not tags, except a ``<page>`` at the start of a line: a page always begins there, whatever
+damage comes before it. Input blocks may split a tag:
 
 >>> cutter = PageCutter(most=100, at_start=True)
 >>> [*cutter.feed(b"<mediawiki><page>one</page><pa"), *cutter.feed(b"ge>two<page>three</page>")]
@@ -23,28 +23,28 @@ __all__ = ["BEGIN", "OPEN", "PageCutter", "RawPage"]
 
 OPEN, _CLOSE = b"<page>", b"</page>"
 BEGIN = re.compile(rb"<page(?=[\s/>])")  # a page may begin here
-_LONGEST_TAG = 4096  # bytes of a tag of a page; a dump's have no attributes
+_LONGEST_TAG = 4096  # maximum bytes of a page tag; those of real dumps have no attributes
 _MARK = re.compile(rb"<(?:/?page(?:[\s/][^<>]{0,%d})?>|!--|!\[CDATA\[|\?)" % (_LONGEST_TAG - 16))
-_UNFINISHED = re.compile(rb"<(?:p(?:a(?:g(?:e(?:[\s/][^<>]*)?)?)?)?)?\Z")  # what may become a <page>
-# Text in which no tag counts begins and ends so. A page at the start of a line, where MediaWiki writes every page, ends it too:
-# otherwise a few damaged bytes that happen to begin a comment would hide all the pages behind them.
+_UNFINISHED = re.compile(rb"<(?:p(?:a(?:g(?:e(?:[\s/][^<>]*)?)?)?)?)?\Z")  # possible start of a <page>
+# Start and end of text in which tags do not count. A page at the start of a line, where MediaWiki writes all pages, also ends it:
+# otherwise a few damaged bytes that look like the start of a comment would hide all later pages.
 _HIDING = {
     begin: re.compile(rb"%s|\n[ \t]{0,16}(?=<page>)" % re.escape(end))
     for begin, end in ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 }
-_LONGEST_END = 24  # bytes of such an end
+_LONGEST_END = 24  # maximum bytes of such an end
 _END = b"</mediawiki>"
 
 
 class RawPage(NamedTuple):
-    """What follows a ``<page>``: up to and with its ``</page>``, or else as far as it goes and a `reason` to reject it."""
+    """The text after a ``<page>``, up to and including its ``</page>``, or up to where it breaks with a `reason` to reject it."""
 
     text: bytes
     reason: str
 
 
 class _State(Enum):
-    """Where the text read so far ends."""
+    """State at the end of the text read so far."""
 
     BETWEEN = "between pages: a </page> that comes now has lost its <page>"
     PAGE = "in a page of this part"
@@ -54,36 +54,36 @@ class _State(Enum):
 
 
 class PageCutter:
-    """Cut text that comes block by block into pages; `most` bytes of a page are held, `at_start` tells of a file's first part.
+    """Cut incoming text into pages; `most` is the maximum bytes kept of a page, `at_start` is True for a file's first range.
 
-    The invariant: `_rest` is the text behind the last tag seen, and `_searched` of its bytes hold none.  So each tag is seen
-    once; each ``<page>`` before the border sets PAGE, and PAGE is only left by giving that page away, whole or with a reason.
-    A tag belongs to the part in which it begins (the next part sees the rest of it, which is no tag), but for the ``</page>`` of
-    an open page, which is fetched from beyond the border; there the next part is FOREIGN and passes over it.  A part that begins
-    in a comment cannot know: no dump of MediaWiki has one.
+    Invariant: `_rest` is the text after the last tag, and its first `_searched` bytes contain no tag.  So each tag is seen once;
+    each ``<page>`` before the border sets PAGE, and PAGE ends only by yielding that page, complete or with a reason.
+    A tag belongs to the range in which it begins (the next range sees only its rest, which is not a tag).  The exception is the
+    ``</page>`` of an open page, which is read from beyond the border; there the next range is FOREIGN and skips it.  A range that
+    begins in a comment cannot be detected, but no MediaWiki dump has comments.
     """
 
     def __init__(self, most: int, at_start: bool) -> None:
         self._most = most
         self._state = _State.BETWEEN if at_start else _State.FOREIGN
-        self._rest = bytearray()  # grows in place: a long page that comes in many blocks is not copied for each
-        self._at = 0  # where in the text `_rest` begins
-        self._searched = 0  # bytes of `_rest` in which there is no tag to be found
-        self._until: re.Pattern[bytes] | None = None  # what ends the comment or the like that the text is in
-        self._border = sys.maxsize  # where in the text the next part begins
+        self._rest = bytearray()  # grows in place: a long page in many blocks is not copied for each block
+        self._at = 0  # offset of `_rest` in the text
+        self._searched = 0  # bytes of `_rest` already searched for tags
+        self._until: re.Pattern[bytes] | None = None  # end of the current comment or similar section
+        self._border = sys.maxsize  # offset in the text where the next range begins
 
     @property
     def past(self) -> bool:
-        """Tell that no text to come can hold anything of this part."""
+        """Return True if later text cannot contain anything of this range."""
         return self._state is _State.PAST
 
     def border(self) -> None:
-        """Note, once or again, that the text to come belongs to the next part."""
+        """Mark that later text belongs to the next range; can be called repeatedly."""
         self._border = min(self._border, self._at + len(self._rest))
         self._stop_at_border()
 
     def feed(self, data: bytes) -> Iterator[RawPage]:
-        """Take more text; give the pages that end in it."""
+        """Add text; yield the pages that end in it."""
         self._rest += data
         begin = 0
         for tag in self._tags():
@@ -93,11 +93,11 @@ class PageCutter:
                 yield RawPage(bytes(self._rest[begin : tag.start()]), "unended-page")
             elif not opens and self._state in (_State.PAGE, _State.BETWEEN):
                 yield RawPage(bytes(self._rest[begin : tag.end()]), "too-large" if tag.end() - begin > self._most else "")
-            if self._at + tag.start() >= self._border:  # the next part reads on from this tag
+            if self._at + tag.start() >= self._border:  # the next range continues from this tag
                 self._state = _State.PAST
                 return
             self._state, begin = _State.PAGE if opens else _State.BETWEEN, tag.end()
-            if text.endswith(b"/>") and opens:  # begins and ends
+            if text.endswith(b"/>") and opens:  # an empty page
                 yield RawPage(_CLOSE, "")
                 self._state = _State.BETWEEN
         self._pass(begin)
@@ -109,7 +109,7 @@ class PageCutter:
         self._stop_at_border()
 
     def _tags(self) -> Iterator[re.Match[bytes]]:
-        """Find the tags of pages in what was not searched yet, but for those in comments and the like."""
+        """Find page tags in the unsearched text, except those in comments and similar sections."""
         while True:
             if self._until:
                 if (end := self._until.search(self._rest, self._searched)) is None:
@@ -125,27 +125,27 @@ class PageCutter:
                 yield mark
 
     def lose(self) -> bytes:
-        """Note that bytes are lost here; give what there is of the page that they break, if that is not named elsewhere."""
+        """Mark that bytes are missing here; return the page that this breaks, unless it is reported elsewhere."""
         broken = bytes(self._rest) if self._state in (_State.PAGE, _State.BETWEEN) else b""
         self._pass(len(self._rest))
         self._state, self._until = _State.FOREIGN, None
         return broken
 
     def finish(self) -> Iterator[RawPage]:
-        """Note that the file ends here; give what lacks its end.  A FOREIGN page is reported by the part in which it began."""
+        """Mark the end of the file; yield a page without its end.  The range in which a FOREIGN page began reports it."""
         if self._state is _State.PAGE:
             yield RawPage(bytes(self._rest), "truncated-page")
         elif self._until or (self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest):
             yield RawPage(b"", "truncated-dump")
 
     def _pass(self, count: int) -> None:
-        """Leave so many bytes of `_rest` behind."""
+        """Drop the first `count` bytes of `_rest`."""
         del self._rest[:count]
         self._at += count
         self._searched = max(0, self._searched - count)
 
     def _stop_at_border(self) -> None:
-        """Be PAST at the border, unless a page, or maybe the tag that opens one, is unfinished."""
+        """Set PAST at the border, unless a page, or a tag that may open one, is unfinished."""
         unfinished = self._state is _State.PAGE or _UNFINISHED.search(
             self._rest, max(self._searched, len(self._rest) - _LONGEST_TAG)
         )

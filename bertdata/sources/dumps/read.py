@@ -1,7 +1,7 @@
-"""Read MediaWiki dumps: cut them into parts, and turn a part into pages and named rejects that no damage can stop.
+"""Read MediaWiki dumps: cut them into file ranges, and turn a range into pages and rejects, even if it is damaged.
 
-A part of a dump is a byte range that begins where a bzip2 block (plain XML: a ``<page>``) begins.  A page belongs to the part in
-which its ``<page>`` tag begins, so parts that cut through a page, as those of one stream do, lose and repeat nothing.
+A range begins where a bzip2 block (plain XML: a ``<page>``) begins.  A page belongs to the range in which its ``<page>`` tag
+begins, so no page is lost or repeated when a border cuts through it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .pages import BEGIN, OPEN, PageCutter, RawPage
 
 __all__ = ["LOSSES", "how_cut", "read_pages", "split"]
 
-_LONGEST_ID = 18  # digits that 63 bits hold
-_LONGEST_TITLE = 255  # of a page, in MediaWiki
-LOSSES = frozenset(  # reasons of rejects that stand for no certain page
+_LONGEST_ID = 18  # digits that fit in 63 bits
+_LONGEST_TITLE = 255  # MediaWiki's limit
+LOSSES = frozenset(  # reject reasons that do not refer to a specific page
     ("damaged-stream", "truncated-stream", "truncated-dump", "decompression-bomb", "too-many-rejects")
 )
 
@@ -42,7 +42,7 @@ def split(path: str, target: int) -> list[tuple[int, int]]:
 
 
 def how_cut(path: str, starts: list[int]) -> str:
-    """Tell what a dump's parts begin with: ``streams``, ``blocks`` or ``pages``, or ``whole`` where there is one part."""
+    """Return what a dump's ranges begin with: ``streams``, ``blocks`` or ``pages``, or ``whole`` for a single range."""
     if len(starts) < 2:
         return "whole"
     if Path(path).suffix.lower() != ".bz2":
@@ -63,12 +63,12 @@ def _page_starts(path: str, target: int, size: int) -> list[int]:
             elif len(data) < CHUNK:
                 break
             else:
-                at += len(data) - len(OPEN) + 1  # of which one byte shows what follows the name
+                at += len(data) - len(OPEN) + 1  # including one byte after the tag's name
     return starts
 
 
 def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
-    """Read the pages that begin in a part of a dump, in order; for a broken one yield a Reject."""
+    """Read the pages that begin in a range of a dump, in order; yield a Reject for a broken one."""
     read = partial(_read, part, site, max_page_bytes)
     end = min(part.end, files.size(part.path))
     cutter = PageCutter(max_page_bytes, at_start=part.start == 0)
@@ -79,7 +79,7 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
             return
         if isinstance(block, Damage):
             where = f"bytes {block.start}-{block.end} of {part.name}"
-            elsewhere = block.reason == "truncated-stream" or block.start >= part.end  # bytes not there, or the next part's
+            elsewhere = block.reason == "truncated-stream" or block.start >= part.end  # missing bytes, or bytes of the next range
             lost = 0 if elsewhere else block.end - block.start
             yield _reject(part, site, guess_name(cutter.lose()), block.reason, where)._replace(lost=lost)
             if block.end >= end:
@@ -102,7 +102,7 @@ _WHERE = {
 
 
 def _read(part: FileRange, site: Site, most: int, cut: RawPage) -> Iterator[Page | Reject]:
-    """Turn a cut into the page that it is, or into a reject for each page that damage has joined in it."""
+    """Turn a cut into a page, or into one reject for each page that damage has joined in it."""
     reason, where = cut.reason, _WHERE.get(cut.reason, "").format(name=part.name, most=most)
     if not reason:
         try:
@@ -129,5 +129,5 @@ def _page(part: FileRange, site: Site, fields: dict[str, str]) -> Page | Reject:
 
 
 def _reject(part: FileRange, site: Site, name: str, reason: str, where: str) -> Reject:
-    """Refuse a page, which is called by its id or title where those are known and by its file else."""
+    """Return a reject for a page, named by its id or title if known, otherwise by its file."""
     return Reject(f"{site.dbname}:{name[:_LONGEST_TITLE]}" if name else part.name, reason, where)

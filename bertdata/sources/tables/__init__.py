@@ -1,4 +1,4 @@
-"""Read tables of texts: CSV, TSV, JSON lines, Parquet and Arrow, also as `datasets` and the Hub store them."""
+"""Read tables of texts: CSV, TSV, JSON lines, Parquet and Arrow, including files of `datasets` and the Hub."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["Columns", "Row", "is_table", "read_table", "split_table"]
 
 
 def is_table(name: str) -> bool:
-    """Tell by a file's name whether it is a table."""
+    """Return True if a file's name has a table's suffix."""
     return name.lower().endswith(TABLES)
 
 
 def split_table(path: str, size: int, target: int, columns: Columns) -> list[tuple[int, int]]:
-    """Cut a table into ranges of about `target` bytes: of whole lines, row groups or record batches.
+    """Cut a table into ranges of about `target` bytes, made of complete lines, row groups or record batches.
 
-    Raise UsageError for a table that lacks one of the columns asked for.  One that can't be read is not cut: who reads it
-    says what is wrong.
+    Raise UsageError if the table lacks a required column.  An unreadable table is not cut; the task that reads it reports the
+    problem.
     """
     name = path.lower()
     if name.endswith(".jsonl"):
         return split_lines(path, size, target)
     if not name.endswith((".parquet", ".arrow")):
-        Stream(path).read(1)  # what it takes to unpack it is at hand, or this says so
+        Stream(path).read(1)  # raises if the package that decompresses it is missing
         return [(0, size)]
-    from . import arrow, parquet  # with Arrow's functions on columns these take .1 s of a start
+    from . import arrow, parquet  # importing Arrow's compute functions takes 0.1 s
 
     read_schema, cut = (parquet.read_schema, parquet.cut) if name.endswith(".parquet") else (arrow.read_schema, arrow.cut)
     try:
@@ -56,15 +56,15 @@ def read_table(
     encoding: str = "",
     file: IO[bytes] | None = None,
 ) -> Iterator[Row | Reject]:
-    """Read the rows of a part of a table.
+    """Read the rows of a range of a table.
 
     Args:
-        part: A range that `split_table` made, or the whole of an open `file`.
-        source: What the ids of rows begin with.
-        columns: Which columns to read.
-        max_bytes: Limit of a row.
-        told: Counts the licences that rows name, by file.
-        encoding: Of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
+        part: A range that `split_table` returned, or all of an open `file`.
+        source: Prefix of the rows' ids.
+        columns: Columns to read.
+        max_bytes: Maximum bytes of a row.
+        told: Counts the licenses of rows, by file.
+        encoding: Encoding of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
         file: A CSV, TSV or JSON lines file in an archive, open for reading.
     """
     for row in _read(part, source, columns, max_bytes, encoding, file):
@@ -95,7 +95,7 @@ def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
 
     asked = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
     if columns.title == Columns().title:
-        del asked["`title_column`"]  # a table need not have titles, unless they are asked for
+        del asked["`title_column`"]  # titles are optional unless requested
     for option, name in asked.items():
         if name and name not in kinds:
             there = ", ".join(map(repr, kinds)) or "none"

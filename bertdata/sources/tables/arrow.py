@@ -1,7 +1,7 @@
-"""Read Arrow files, stream or file form: a part is a range of whole record batches, found by walking from message to message.
+"""Read Arrow files in stream or file format. A range contains complete record batches, found by walking over the messages.
 
-Both forms are the same sequence of messages (a length, a header, a body); the file form begins with a magic word and ends with
-an index that nothing here needs.  So a batch that is broken costs itself, and no more.
+Both formats are the same sequence of messages (length, header, body). The file format begins with a magic word and ends with an
+index, which is not needed here.  So damage in a batch loses only that batch.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from .limits import Allowance, TooLarge, check_unpacked
 __all__ = ["BadMessage", "cut", "read_arrow", "read_schema"]
 
 _MAGIC = b"ARROW1\0\0"
-_TAIL = struct.Struct("<i6s")  # ends the file form: the bytes of the index, and the magic word again
-_CONTINUES = 0xFFFFFFFF  # stands before the length of a header since Arrow 0.15
+_FILE_END = struct.Struct("<i6s")  # end of the file format: bytes of the index, and the magic word again
+_CONTINUES = 0xFFFFFFFF  # precedes the length of a header since Arrow 0.15
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
-_PADDING = 64  # bytes that may stand before the index
+_PADDING = 64  # maximum bytes before the index
 _KIND, _HEADER, _BODY = 1, 2, 3  # fields of a message
 _BUFFERS, _COMPRESSION = 2, 3  # fields of a batch
-_DATA = 1  # field of a dictionary: the batch that holds it
+_DATA = 1  # field of a dictionary: its batch
 _LENGTH = struct.Struct("<q")
 _LONGEST_HEADER = 64 << 20
-_MOST = 32 << 20  # bytes that a batch unpacks to, or all dictionaries, where that is many times what they are packed to
+_MAX_UNPACKED_BYTES = 32 << 20  # unpacked bytes of a batch, or of all dictionaries, above which the compression ratio is limited
 
 
 class BadMessage(ValueError):
-    """Refuse bytes that are no message."""
+    """Bytes that are not a valid message."""
 
 
 class _Message(NamedTuple):
-    """A message: where it begins, its kind, where its body begins and where that ends, and its header."""
+    """A message: its start, kind, start and end of its body, and header."""
 
     start: int
     kind: int
@@ -50,15 +50,15 @@ class _Message(NamedTuple):
 
 
 def read_schema(path: str) -> pa.Schema:
-    """Read the schema; raise `BadMessage` where there is none."""
+    """Read the schema; raise `BadMessage` if there is none."""
     with _open_arrow(path) as file:
         return _schema(file)
 
 
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
-    """Cut a file of `size` bytes into ranges of about `target` bytes that begin where a record batch does.
+    """Cut a file of `size` bytes into ranges of about `target` bytes, each starting at a record batch.
 
-    A file whose batches share dictionaries is not cut, nor one from where it is broken on.
+    A file whose batches share dictionaries is not cut; a damaged file is not cut after the damage.
     """
     with _open_arrow(path) as file:
         starts = [0]
@@ -69,12 +69,12 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
                 if message.kind == _BATCH and message.start - starts[-1] >= target:
                     starts.append(message.start)
         except BadMessage:
-            pass  # who reads the last range will say so
+            pass  # the task that reads the last range reports it
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
 def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a part's record batches; reasons, beside those of `make_row`: ``damaged``, ``truncated``."""
+    """Read the rows of a range's record batches; reasons, in addition to those of `make_row`: ``damaged``, ``truncated``."""
     at, allowance = part.start, Allowance(part.end - part.start)
     with _open_arrow(part.path) as file:
         size = min(part.end, file.size())
@@ -104,13 +104,13 @@ def _has_dictionary(kind: pa.DataType) -> bool:
 
 
 def _open_arrow(path: str) -> Any:
-    """Open a file; one that is here is mapped, so that no batch is held in memory of its own."""
+    """Open a file; memory-map a local one, so that batches are not copied into memory."""
     with storage_errors(f"cannot read {path}"):
         return pa.memory_map(str(to_path(path))) if is_local(path) else pa.PythonFile(open_file(path), "r")
 
 
 def _messages(file: Any, start: int) -> Iterator[_Message]:
-    """Walk from message to message, from `start` on; raise `BadMessage` unless the last one is the mark of the end."""
+    """Iterate over the messages from `start` on; raise `BadMessage` unless the last one is the end mark."""
     size, first = file.size(), start == 0
     if first:
         file.seek(0)
@@ -138,22 +138,22 @@ def _messages(file: Any, start: int) -> Iterator[_Message]:
 
 
 def _check_end(file: Any, at: int, size: int) -> None:
-    """Raise `BadMessage` unless what follows the mark of the end is the index of the file form, or nothing."""
+    """Raise `BadMessage` unless the end mark is followed by nothing or by the index of the file format."""
     file.seek(0)
     follows = size - at
     if file.read(len(_MAGIC)) == _MAGIC:
-        file.seek(max(0, size - _TAIL.size))
-        index, magic = _TAIL.unpack(file.read(_TAIL.size))
+        file.seek(max(0, size - _FILE_END.size))
+        index, magic = _FILE_END.unpack(file.read(_FILE_END.size))
         if magic != _MAGIC[:6]:
             raise BadMessage(f"the file ends at byte {size}, without its index")
-        if not 0 <= follows - index - _TAIL.size < _PADDING:
+        if not 0 <= follows - index - _FILE_END.size < _PADDING:
             raise BadMessage(f"a mark of the end at byte {at}, and {follows} bytes follow")
     elif follows:
         raise BadMessage(f"{follows} bytes follow the mark of the end at byte {at}")
 
 
 def _length(file: Any) -> int | None:
-    """Read the length of the header that follows, 0 for the mark of the end, None where the file ends."""
+    """Read the length of the next header; 0 is the end mark, None the end of the file."""
     word = file.read(4)
     if word == _CONTINUES.to_bytes(4, "little"):
         word = file.read(4)
@@ -161,7 +161,7 @@ def _length(file: Any) -> int | None:
 
 
 def _header(data: bytes) -> tuple[int, int]:
-    """Return a message's kind and the length of its body."""
+    """Return a message's kind and body length."""
     try:
         fields = _table(data, struct.unpack_from("<I", data, 0)[0])
         kind, body = fields.get(_KIND), fields.get(_BODY)
@@ -171,7 +171,7 @@ def _header(data: bytes) -> tuple[int, int]:
 
 
 def _table(data: bytes, at: int) -> dict[int, int]:
-    """Return where the fields of a FlatBuffers table are, by number, those that it has."""
+    """Return the offsets of the fields present in a FlatBuffers table, by number."""
     fields = at - struct.unpack_from("<i", data, at)[0]
     (size,) = struct.unpack_from("<H", data, fields)
     offsets = struct.unpack_from(f"<{max(0, size - 4) // 2}H", data, fields + 4)
@@ -183,9 +183,9 @@ def _follow(data: bytes, at: int) -> int:
 
 
 def _check_unpacked(file: Any, message: _Message) -> int:
-    """Return what the buffers of a batch unpack to, 0 if they are not packed; raise `TooLarge` where that is too much.
+    """Return the unpacked size of a batch's buffers, 0 if they are not compressed; raise `TooLarge` if it is too large.
 
-    Before each packed buffer stands how many bytes it unpacks to.
+    Each compressed buffer begins with its unpacked size.
     """
     data, unpacked = message.header, 0
     try:
@@ -202,7 +202,7 @@ def _check_unpacked(file: Any, message: _Message) -> int:
                 unpacked += max(length, _LENGTH.unpack(file.read(_LENGTH.size))[0])
     except (struct.error, IndexError, KeyError) as error:
         raise BadMessage(f"no header of a batch: {error}") from None
-    check_unpacked(unpacked, message.end - message.body, _MOST, "a record batch")
+    check_unpacked(unpacked, message.end - message.body, _MAX_UNPACKED_BYTES, "a record batch")
     return unpacked
 
 
@@ -230,7 +230,7 @@ def _rows(
     try:
         _check_unpacked(file, message)
         file.seek(message.start)
-        if is_local(path):  # a mapped file reports no reads
+        if is_local(path):  # a memory-mapped file does not report its reads
             current().read(path, message.start, message.end - message.start)
         batch = pa.ipc.read_record_batch(file.read_buffer(message.end - message.start), schema)
     except TooLarge as error:
@@ -243,16 +243,16 @@ def _rows(
 
 
 def _check_all(file: Any) -> None:
-    """Raise `TooLarge` where a batch of a file, or all its dictionaries together, would unpack to too much."""
+    """Raise `TooLarge` if a batch of a file, or all its dictionaries together, would unpack to too many bytes."""
     dictionaries = 0
     try:
         for message in _messages(file, 0):
             if message.kind in (_BATCH, _DICTIONARY):
                 unpacked = _check_unpacked(file, message)
                 dictionaries += unpacked if message.kind == _DICTIONARY else 0
-                check_unpacked(dictionaries, message.end, _MOST, "a file with dictionaries")
+                check_unpacked(dictionaries, message.end, _MAX_UNPACKED_BYTES, "a file with dictionaries")
     except BadMessage:
-        pass  # who reads the batch will say so
+        pass  # reading the batch reports it
 
 
 def _from_stream(

@@ -1,4 +1,4 @@
-"""The rows of a record batch, one at a time, with strings decoded one by one: a broken one costs its own row."""
+"""Iterate over the rows of a record batch, and decode strings one by one, so that a broken string loses only its row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .limits import PARAGRAPHS, Allowance
 
 __all__ = ["is_text", "is_used", "read_batch"]
 
-_BINARY = (  # the type that holds the bytes of strings of a type as they lie
+_BINARY = (  # binary type with the same memory layout as a string type
     (pa.types.is_string, pa.binary()),
     (pa.types.is_large_string, pa.large_binary()),
     (pa.types.is_string_view, pa.binary_view()),
@@ -23,20 +23,20 @@ _BINARY = (  # the type that holds the bytes of strings of a type as they lie
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return True if a column holds text: strings, or lists of strings that are paragraphs.
+    """Return True if a column contains text: strings, or lists of strings, which are paragraphs.
 
     >>> is_text(pa.string()), is_text(pa.list_(pa.large_string())), is_text(pa.int64())
     (True, True, False)
     """
     if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
         kind = kind.value_type
-    if pa.types.is_dictionary(kind):  # the strings of a list
+    if pa.types.is_dictionary(kind):  # dictionary-encoded strings
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_used(schema: pa.Schema, name: str) -> bool:
-    """Return True if a column is there, once, and holds text or whole numbers, which may be ids."""
+    """Return True if a column occurs exactly once and contains text or integers, which can be ids."""
     at = schema.get_field_index(name)
     return at >= 0 and bool(is_text(schema.types[at]) or pa.types.is_integer(schema.types[at]))
 
@@ -51,10 +51,10 @@ def read_batch(
     first: int = 0,
     size: int = 0,
 ) -> Iterator[Row | Reject]:
-    """Yield the rows of a batch, the row `first` and those that follow of what stands at `whole`.
+    """Yield the rows of a batch, numbered from `first`; `whole` is the address of the batch or row group.
 
-    ``damaged``: Arrow refuses its columns, so that `size` bytes are lost.  ``too-large``: a value has more than `max_bytes`
-    bytes; it is not copied.  Raise `TooLarge` when all rows together give more than the `allowance`.
+    Reasons: ``damaged`` if Arrow rejects the columns, which loses `size` bytes; ``too-large`` if a value has more than
+    `max_bytes` bytes, which is not copied.  Raise `TooLarge` when all rows together exceed the `allowance`.
     """
     try:
         names = [name for name in columns.used if is_used(batch.schema, name)]
@@ -82,14 +82,14 @@ def read_batch(
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
-    """View strings as bytes, so that each is decoded by itself, and check what would lead out of the batch."""
+    """View strings as bytes, so that each is decoded separately, and check offsets that point outside the batch."""
     array = array.view(_in_bytes(array.type))
     array.validate(full=True)
     return array
 
 
 def _in_bytes(kind: pa.DataType) -> pa.DataType:
-    """Return a type with bytes where it has strings."""
+    """Return a type with its strings replaced by bytes."""
     if pa.types.is_dictionary(kind):
         return pa.dictionary(kind.index_type, _in_bytes(kind.value_type), kind.ordered)
     if pa.types.is_list(kind):
@@ -100,7 +100,7 @@ def _in_bytes(kind: pa.DataType) -> pa.DataType:
 
 
 def _size(value: Any) -> int:
-    """Return how many bytes a value has, without a copy of it; of a list of too many parts, more than any may have."""
+    """Return the bytes of a value without copying it; for a list with too many items, a number over any limit."""
     if not value.is_valid:
         return 0
     if isinstance(value, pa.ListScalar | pa.LargeListScalar):

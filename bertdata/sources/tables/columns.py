@@ -1,4 +1,4 @@
-"""A row of a table becomes a text with its id, title, language and address, or a named reject."""
+"""Turn a row of a table into a text with id, title, language and address, or into a reject with a reason."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .limits import PARAGRAPHS
 
 __all__ = ["Columns", "RowAddress", "Row", "make_row"]
 
-_NAMED, _NAME = 12, 40  # columns that a reject names, and characters of a name
-_LICENCES = ("licence", "license")  # columns that tell a row's licence, the first that has words
-_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can spell half a character, which no encoding can write
+_NAMED, _NAME = 12, 40  # columns listed in a reject, and characters of a name
+_LICENCES = ("licence", "license")  # columns with a row's license; the first nonempty one is used
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
 
 
 class Columns(NamedTuple):
-    """The names of the columns that hold text, title and id; the id may be "" for none."""
+    """The names of the text, title and id columns; the id may be "" for none."""
 
     text: str = "text"
     title: str = "title"
@@ -26,12 +26,12 @@ class Columns(NamedTuple):
 
     @property
     def used(self) -> list[str]:
-        """The columns that are looked at, where they are there."""
+        """The columns to read, if they exist."""
         return [name for name in (self.text, self.title, self.id, "language", "url", *_LICENCES) if name]
 
 
 class RowAddress(NamedTuple):
-    """The address of a row: the source, the file's name, its position there (a byte or a number), and that in words."""
+    """The address of a row: source, file name, position (a byte or a number), and the position in words."""
 
     source: str
     name: str
@@ -40,16 +40,16 @@ class RowAddress(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of a row that has none of its own."""
+        """The id of a row without an id column."""
         return f"{self.source}:{self.name}:{self.at}"
 
     def reject(self, reason: str, problem: str, lost: int = 0) -> Reject:
-        """Return a reject for what is at this address."""
+        """Return a reject for the row at this address."""
         return Reject(self.id, reason, f"{self.name}: {self.words}: {problem}", lost)
 
 
 class Row(NamedTuple):
-    """A text as a table has it: where that is a list, its strings are paragraphs."""
+    """A text from a table; if the value is a list, its strings are paragraphs."""
 
     id: str
     title: str
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
-    """Take a row's columns; reasons: ``no-text``, ``no-id``, ``empty``, ``too-large``, ``bad-utf-8``.
+    """Make a row from its columns; reasons: ``no-text``, ``no-id``, ``empty``, ``too-large``, ``bad-utf-8``.
 
     >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, RowAddress("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
     Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.', licence='')
@@ -95,7 +95,7 @@ def _text(value: object) -> str:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    """Name columns, as many and as much of each as a line can hold.
+    """List column names, shortened to fit on a line.
 
     >>> _listed(("id", "body")), _listed(())
     ('id, body', 'none')

@@ -1,6 +1,6 @@
-"""Comma- and tab-separated files: the first line names the columns, and each record after it is a row.
+"""Read comma- and tab-separated files. The first line names the columns, and each record after it is a row.
 
-Fields may be quoted as in RFC 4180.  Many real files quote carelessly, so a quote that is never closed is an ordinary character:
+Fields may be quoted as in RFC 4180.  Many real files quote carelessly, so an unclosed quote is treated as an ordinary character:
 
     id,text
     1,"Tea, and
@@ -25,13 +25,13 @@ from .columns import Columns, Row, RowAddress, make_row
 
 __all__ = ["read_delimited"]
 
-_DELIMITERS = {".csv": ",;\t|", ".tsv": "\t,;|"}  # the most likely one first
-_SAMPLE_BYTES = 1 << 20  # in which the encoding is detected
+_DELIMITERS = {".csv": ",;\t|", ".tsv": "\t,;|"}  # most likely first
+_SAMPLE_BYTES = 1 << 20  # used to detect the encoding
 _BUFFER = 1 << 18
-_MAX_FIELDS = 1_000_000  # of a record: each takes 60 bytes of memory
-_LINE_BYTES = 64  # of memory for a line, besides its characters
-_FREE_RESCAN, _MAX_RESCANS = 1 << 20, 4  # characters, and times the file's: more, and the file's quotes mean nothing
-_OPEN = "unexpected end of data"  # csv's error for a quoted field that goes on behind the text
+_MAX_FIELDS = 1_000_000  # per record; each takes 60 bytes of memory
+_LINE_BYTES = 64  # memory overhead of a line
+_FREE_RESCAN, _MAX_RESCANS = 1 << 20, 4  # characters, and multiples of the file's size; above both, quotes are ordinary
+_OPEN = "unexpected end of data"  # csv's error for an unclosed quoted field
 
 
 def read_delimited(
@@ -39,7 +39,7 @@ def read_delimited(
 ) -> Iterator[Row | Reject]:
     """Read the rows of a file, or of an open `file` in an archive; blank lines are skipped.
 
-    A row's position in its id is the number of the line where it begins, from 1.
+    The position in a row's id is the number of its first line, counted from 1.
     Reasons, in addition to those of `make_row`: ``malformed-csv``, ``too-large``, ``binary``, ``undecodable``, ``truncated``,
     ``damaged``.
     """
@@ -59,7 +59,7 @@ def read_delimited(
             last = row
         damage = stream.damage if stream else None
         if last is not None and damage is None:
-            yield last  # otherwise the damage may have cut it short
+            yield last  # otherwise the damage may have truncated it
         if damage is not None:
             where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}; what follows is lost"
             cut = damage.reason == "truncated-stream"
@@ -81,7 +81,7 @@ def _opened(part: FileRange, file: IO[bytes] | None) -> Iterator[tuple[IO[bytes]
 
 
 class _Replayed(io.RawIOBase):
-    """Bytes that were read already, and the rest of their file."""
+    """A file that starts with bytes already read."""
 
     def __init__(self, read: bytes, rest: IO[bytes]) -> None:
         super().__init__()
@@ -92,16 +92,16 @@ class _Replayed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a part of a buffer."""
+        """Fill part of a buffer."""
         data = self._read.read(len(buffer)) or self._rest.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
 
 def _detected(sample: bytes, encoding: str) -> tuple[str, str]:
-    """Return the encoding of a file that begins with a sample, and the handler for bytes that are not in it."""
+    """Detect the encoding from the start of a file; also return the error handler for undecodable bytes."""
     if len(sample) == _SAMPLE_BYTES:
-        sample = sample[: sample.rfind(b"\n") + 1 or None]  # so that no character is cut
+        sample = sample[: sample.rfind(b"\n") + 1 or None]  # do not cut a character
     detected = encoding_of(sample, encoding)
     if detected == "utf-8" != encoding:
         return detected, REPAIR
@@ -141,7 +141,7 @@ def _undecoded(values: dict[str, str]) -> tuple[str, str] | None:
 
 
 def _header(lines: _Lines, name: str, columns: Columns) -> tuple[str, list[str]]:
-    """Return the delimiter and the names of the columns: the first delimiter that gives a text column, else the most names."""
+    """Return the delimiter and column names: the first delimiter that yields the text column, else the one with most names."""
     text = (lines.next().text or "").removeprefix("\ufeff")
     while text.isspace():
         text = lines.next().text or ""
@@ -155,14 +155,14 @@ def _header(lines: _Lines, name: str, columns: Columns) -> tuple[str, list[str]]
 
 
 class _Line(NamedTuple):
-    """A line, its number and its text with the line end; the text is None for a line over the limit, "" at the end."""
+    """A line: its number and its text with the line end. The text is None for a line over the limit, "" at the end."""
 
     number: int
     text: str | None
 
 
 class _Record(NamedTuple):
-    """A record: the number of its first line and its fields, or the reason why it is rejected."""
+    """A record: the number of its first line, and its fields or the reason why it is rejected."""
 
     line: int
     fields: list[str]
@@ -171,14 +171,14 @@ class _Record(NamedTuple):
 
 
 class _Lines:
-    """Read lines of bounded length and join those of a record.
+    """Read lines of bounded length and join the lines of a record.
 
-    csv itself would read on to the end of the file behind a quote that is never closed, and hold all of it.
+    The csv module would read to the end of the file after an unclosed quote, and keep it all in memory.
     """
 
     def __init__(self, text: io.TextIOWrapper[Any], max_bytes: int) -> None:
         self._text, self._max = text, max_bytes
-        self._returned: deque[_Line] = deque()  # lines that were read for a record and are not part of it
+        self._returned: deque[_Line] = deque()  # lines read ahead that do not belong to the record
         self._number = self._read = self._rescanned = 0
         csv.field_size_limit(max(csv.field_size_limit(), max_bytes))
 
@@ -210,7 +210,7 @@ class _Lines:
         return self._record(first, fields or _plain(first.text, delimiter), delimiter)
 
     def _of_lines(self, first: _Line, delimiter: str) -> _Record:
-        """Read a record whose first line ends inside quotes; if they are not closed properly, return that line alone."""
+        """Read a record whose first line ends inside quotes; if they are not closed correctly, return only that line."""
         lines, size = [first], len(first.text or "")
         inside: list[str] | None = None
         while inside is None:
@@ -231,7 +231,7 @@ class _Lines:
         return self._record(first, _plain(first.text or "", delimiter), delimiter)
 
     def _skip(self, line: _Line, delimiter: str) -> None:
-        """Read on to the line where the quotes close."""
+        """Skip to the line where the quotes close."""
         while line.text and _inside(line.text, delimiter) is None:
             line = self.next()
 
@@ -249,17 +249,17 @@ def _split(text: str, delimiter: str) -> list[str]:
 
 
 def _inside(text: str, delimiter: str) -> list[str] | None:
-    """Parse a line that begins inside quotes, as `_parsed` does."""
+    """Parse a line that begins inside quotes, like `_parsed`."""
     return _parsed(f'"{text}', delimiter) if '"' in text else None
 
 
 def _plain(text: str, delimiter: str) -> list[str]:
-    """Split a line whose quotes mean nothing."""
+    """Split a line, with quotes as ordinary characters."""
     return text.removesuffix("\n").split(delimiter, _MAX_FIELDS + 1)
 
 
 def _parsed(text: str, delimiter: str) -> list[str] | None:
-    """Parse a record: its fields, none if its quotes are wrong, and None if it ends inside quotes."""
+    """Parse a record: return its fields, [] if its quotes are wrong, and None if it ends inside quotes."""
     if text.count(delimiter) > _MAX_FIELDS:
         return []
     try:

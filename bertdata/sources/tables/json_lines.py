@@ -1,4 +1,4 @@
-"""JSON lines: an object a line, plain in ranges of whole lines, or compressed as a whole."""
+"""Read JSON lines, one object per line: plain files in ranges of complete lines, compressed files in one range."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .limits import Allowance, TooLarge
 __all__ = ["read_json_lines"]
 
 _BUFFER = 1 << 18
-_LONG = 1 << 20  # bytes of a line from which on it is looked at before it is parsed
-_MOST_VALUES = 1_000_000  # of a line: each takes up to 200 bytes of memory, and two of text
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or what stands before a value
+_LONG = 1 << 20  # minimum bytes of a line that is checked before parsing
+_MOST_VALUES = 1_000_000  # per line; each takes up to 200 bytes of memory, but only two of text
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or the character before a value
 
 
 def read_json_lines(
     part: FileRange, source: str, columns: Columns, max_bytes: int, file: IO[bytes] | None = None
 ) -> Iterator[Row | Reject]:
-    """Read the objects of a part of a file, or of an open `file` in an archive; blank lines are skipped.
+    """Read the objects of a range of a file, or of an open `file` in an archive; blank lines are skipped.
 
-    Reasons, beside those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``,
+    Reasons, in addition to those of `make_row`: ``bad-utf-8``, ``malformed-json``, ``too-large``, ``truncated``, ``damaged``,
     ``decompression-bomb``, ``too-many-rejects``.
     """
     if part.name.lower().endswith(".jsonl"):
@@ -49,7 +49,7 @@ def read_json_lines(
             last = row
         damage = stream.damage
         if last is not None and not (damage and isinstance(last, Reject)):
-            yield last  # what damage has made of a line is told with the damage
+            yield last  # the damage is reported below, not the line it broke
         if damage is None:
             return
         cut = damage.reason == "truncated-stream"
@@ -73,7 +73,7 @@ def _rows(
             row = _row(line, address, columns, max_bytes)
         if row is not None:
             yield row
-        if isinstance(row, Reject):  # a small file can unpack to gigabytes of lines that hold no text and take long to parse
+        if isinstance(row, Reject):  # a small file can unpack to gigabytes of lines without text
             try:
                 rejected.take(len(line or b""))
             except TooLarge:
@@ -97,7 +97,7 @@ def _row(line: bytes, address: RowAddress, columns: Columns, max_bytes: int) -> 
 
 
 def _has_too_many_values(line: bytes) -> bool:
-    """Return True if parsing a line would take many times its memory; commas and brackets in strings do not count."""
+    """Return True if parsing a line takes many times its memory; commas and brackets in strings are not counted."""
     if sum(map(line.count, (b",", b"{", b"["))) <= _MOST_VALUES:
         return False
     return next(islice((token for token in _TOKEN.finditer(line) if token[1]), _MOST_VALUES, None), None) is not None

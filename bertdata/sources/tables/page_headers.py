@@ -1,7 +1,7 @@
-"""Read what the pages of a Parquet column declare while Arrow reads them, and refuse a page before Arrow unpacks it.
+"""Check the page headers of a Parquet column while Arrow reads them, and reject a page before Arrow unpacks it.
 
-A column chunk is a run of pages: a header in Thrift's compact protocol, which tells the bytes that follow and what they unpack
-to, and these bytes.  Arrow allocates what the header says.  So the file that Arrow is given looks at each header that passes.
+A column chunk is a sequence of pages. Each page is a header in Thrift's compact protocol, with the packed and unpacked size, and
+the packed bytes. Arrow allocates the size in the header, so the file object passed to Arrow checks each header first.
 
     header (type, unpacked, packed) | packed bytes | header | packed bytes | ...
 """
@@ -15,19 +15,19 @@ from .limits import TooLarge, check_unpacked
 __all__ = ["Guarded", "TooManyRows"]
 
 _LONGEST_HEADER = 16 << 20  # bytes, Arrow's own limit
-_DICTIONARY = 2  # type of a page that holds the values that others name by number
-_HELD = 16 << 20  # bytes that the rows of a batch may have if each names the longest value of a dictionary
+_DICTIONARY = 2  # page type of a dictionary, whose values other pages reference by index
+_HELD = 16 << 20  # maximum bytes of a batch's rows if each references the longest value of a dictionary
 _I32, _STRUCT = 5, 12  # types of Thrift's compact protocol
 _DEEPEST = 16
 _TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header
-_OLD, _NEW = 5, 8  # structs in it that tell of a page of values, in two versions of the format
+_OLD, _NEW = 5, 8  # structs in it for data pages, in two versions of the format
 _COUNT, _ENCODING = 1, {_OLD: 2, _NEW: 4}  # fields of these
-_PREFIXES = 7  # the encoding DELTA_BYTE_ARRAY: each value begins with the bytes of the one before
-_VALUES, _VALUES_RATIO = 1 << 21, 4  # that a chunk of lists may have: so many, and so many for each packed byte
+_PREFIXES = 7  # DELTA_BYTE_ARRAY encoding: each value shares a prefix with the previous one
+_VALUES, _VALUES_RATIO = 1 << 21, 4  # values in a chunk of lists: a base, plus a multiple of its packed bytes
 
 
 class TooManyRows(ValueError):
-    """Ask for batches of `rows` rows: more of them, with the dictionary that comes, might fill the memory."""
+    """A request to read batches of `rows` rows, because larger ones could fill the memory with the coming dictionary."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(f"read {rows} rows at a time")
@@ -35,7 +35,7 @@ class TooManyRows(ValueError):
 
 
 class _Header(NamedTuple):
-    """The header of a page: its own numbers, how many values the page has and how they are encoded, and where it ends."""
+    """A page header: its own fields, the number and encoding of the page's values, and its end."""
 
     fields: dict[int, int]
     values: int
@@ -44,33 +44,33 @@ class _Header(NamedTuple):
 
 
 class Guarded:
-    """A file of which Arrow reads one column chunk after another; `begin` tells of each."""
+    """A file from which Arrow reads one column chunk after another; call `begin` before each."""
 
     def __init__(self, file: IO[bytes], most: int, *, lists: bool = False) -> None:
         self._file, self._most, self._lists = file, most, lists
-        self._values = self._bytes = 0  # of a chunk, so far
-        self._rows = 0  # of a batch; 0 before a column chunk is begun
-        self._next = -1  # where in the file the rest of the chunk is, -1 before its first byte was read
-        self._skip = 0  # bytes of a page that are to come
-        self._head = b""  # the beginning of a header
+        self._values = self._bytes = 0  # of the chunk so far
+        self._rows = 0  # per batch; 0 before the first column chunk
+        self._next = -1  # file offset of the rest of the chunk, -1 before its first byte is read
+        self._skip = 0  # remaining bytes of the page
+        self._head = b""  # an incomplete header
         self.refused: ValueError | None = None
 
     def begin(self, rows: int) -> None:
-        """Expect a column chunk, which is read in batches of so many rows."""
+        """Expect a column chunk that is read in batches of `rows` rows."""
         self._rows, self._next, self._skip, self._head, self.refused = rows, -1, 0, b"", None
         self._values = self._bytes = 0
 
     closed = False
 
     def close(self) -> None:
-        """Leave the file open: who has opened it closes it."""
+        """Do nothing: whoever opened the file closes it."""
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Tell that it can be read anywhere."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
@@ -78,11 +78,11 @@ class Guarded:
         return self._file.tell()
 
     def seek(self, at: int, whence: int = 0) -> int:
-        """Go to a position in the file."""
+        """Move to a position in the file."""
         return self._file.seek(at, whence)
 
     def read(self, size: int = -1) -> bytes:
-        """Read bytes; raise `TooLarge` or `TooManyRows` for a page that must not be unpacked so."""
+        """Read bytes; raise `TooLarge` or `TooManyRows` for a page that must not be unpacked this way."""
         at = self._file.tell()
         data = self._file.read(size)
         if self._rows and data:
@@ -97,7 +97,7 @@ class Guarded:
         return data
 
     def _look(self, data: bytes) -> None:
-        """Go from header to header in the bytes that follow those seen."""
+        """Walk over the headers in the bytes that follow those already checked."""
         at = min(self._skip, len(data))
         self._skip -= at
         while at < len(data):
@@ -105,7 +105,7 @@ class Guarded:
             seen = self._head + data[at : at + 1024] if held < 1024 else self._head + data[at:]
             try:
                 header = _header(seen)
-            except IndexError:  # it goes on
+            except IndexError:  # the header is incomplete
                 if len(seen) > _LONGEST_HEADER:
                     raise ValueError("the header of a page has no end") from None
                 if at + 1024 < len(data) and held < 1024:
@@ -135,7 +135,7 @@ class Guarded:
 
 
 def _header(data: bytes) -> _Header:
-    """Parse a header; raise IndexError where there is not all of it."""
+    """Parse a header; raise IndexError if it is incomplete."""
     inner: dict[int, dict[int, int]] = {}
     fields, end = _numbers(data, 0, inner)
     kind = _NEW if _NEW in inner else _OLD
@@ -144,7 +144,7 @@ def _header(data: bytes) -> _Header:
 
 
 def _numbers(data: bytes, at: int, inner: dict[int, dict[int, int]] | None) -> tuple[dict[int, int], int]:
-    """Read the whole numbers of a struct, and where it ends; put those of the structs in it into `inner`."""
+    """Read the integers of a struct, and its end; put those of nested structs into `inner`."""
     fields: dict[int, int] = {}
     number = 0
     while kind := data[at]:
@@ -160,7 +160,7 @@ def _numbers(data: bytes, at: int, inner: dict[int, dict[int, int]] | None) -> t
 
 
 def _field(data: bytes, at: int, before: int) -> tuple[int, int]:
-    """Read the number of a field, which is told by how much it is more than the one before, or by itself."""
+    """Read a field number, which is stored as a difference from the previous one or in full."""
     if delta := data[at] >> 4:
         return before + delta, at + 1
     value, at = _varint(data, at + 1)
@@ -179,7 +179,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _skip(data: bytes, at: int, kind: int, depth: int) -> int:
-    """Return where a value ends: 1, 2 are true and false, 3 to 6 numbers, 7 a double, 8 bytes, 9 and 10 lists, 12 a struct."""
+    """Return the end of a value: kinds 1, 2 are true and false, 3 to 6 integers, 7 double, 8 bytes, 9 and 10 lists, 12 struct."""
     if depth > _DEEPEST:
         raise ValueError("structures within each other in the header of a page")
     if kind in (1, 2):

@@ -1,6 +1,6 @@
-"""Read Parquet files: a part is a range of whole row groups, read some rows at a time, column beside column.
+"""Read Parquet files: a range is a sequence of row groups, read several rows at a time, all columns in parallel.
 
-Each column is read through a file of its own, which sees what its pages declare before Arrow unpacks them (`page_headers`).
+Each column is read through its own file object, which checks the page headers before Arrow unpacks the pages (`page_headers`).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from .page_headers import Guarded, TooManyRows
 
 __all__ = ["BROKEN", "cut", "read_parquet", "read_schema"]
 
-_LONGEST_FOOTER = 8 << 20  # bytes of the description of columns and row groups, which takes 13 times as many in memory
-_LONGEST_PAGE = 4 << 20  # bytes of a page, or those of a text, where that is many times what it is packed to
-_AT_ONCE = 4 << 20  # bytes of rows that are decoded at a time, by the average of their group
+_LONGEST_FOOTER = 8 << 20  # bytes of the metadata of columns and row groups, which takes 13 times as much memory
+_LONGEST_PAGE = 4 << 20  # bytes of a page or a text, above which the compression ratio is limited
+_BATCH_BYTES = 4 << 20  # bytes of rows decoded at a time, estimated by the mean of their group
 _OPTIONS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
-BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  # what Arrow raises for a damaged file
+BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  # exceptions that Arrow raises for a damaged file
 
 
 def read_schema(path: str) -> pa.Schema:
-    """Read the schema; raise one of Arrow's errors or OSError where there is none."""
+    """Read the schema; raise one of Arrow's errors or OSError if there is none."""
     with _open_parquet(path) as file:
         return file.schema_arrow
 
 
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
-    """Cut a file of so many bytes into ranges of about `target` bytes that begin where a row group does."""
+    """Cut a file of `length` bytes into ranges of about `target` bytes, each starting at a row group."""
     try:
         with _open_parquet(path) as file:
             groups = _starts(file.metadata, length)
     except BROKEN:
-        return [(0, length)]  # who reads it will say what is wrong
+        return [(0, length)]  # the task that reads it reports the problem
     starts = [0]
     for start in groups:
         if start - starts[-1] >= target:
@@ -51,7 +51,7 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
 
 
 def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a part's row groups; reasons, beside those of `make_row`: ``damaged``, ``too-large``."""
+    """Read the rows of a range's row groups; reasons, in addition to those of `make_row`: ``damaged``, ``too-large``."""
     whole = RowAddress(source, part.name, part.start, "the file")
     try:
         with contextlib.ExitStack() as stack:
@@ -76,13 +76,13 @@ def _open_parquet(path: str) -> Iterator[Any]:
         end = source.seek(0, os.SEEK_END)
         source.seek(max(0, end - 8))
         footer, magic = int.from_bytes(source.read(4), "little"), source.read(4)
-        if magic == b"PAR1" and _LONGEST_FOOTER < footer < end:  # of another file pyarrow says what is wrong, and reads no footer
+        if magic == b"PAR1" and _LONGEST_FOOTER < footer < end:  # pyarrow reports other problems without reading the footer
             raise TooLarge(f"a footer of {footer} bytes, more than {_LONGEST_FOOTER}: write it with fewer columns or row groups")
         yield pq.ParquetFile(source, **_OPTIONS)
 
 
 class _File(NamedTuple):
-    """What is read of a file: its columns side by side, and how much they may give."""
+    """An open file: its columns in parallel, and the limit on their output."""
 
     path: str
     metadata: Any
@@ -91,7 +91,7 @@ class _File(NamedTuple):
 
     @classmethod
     def of(cls, stack: contextlib.ExitStack, part: FileRange, columns: Columns, max_bytes: int) -> _File:
-        """Open the columns that are looked at, for as long as the stack lasts."""
+        """Open the columns to read, until the stack closes."""
         file = stack.enter_context(_open_parquet(part.path))
         names = [name for name in dict.fromkeys(columns.used) if is_used(file.schema_arrow, name)]
         most = {columns.text: max(max_bytes, _LONGEST_PAGE)}
@@ -99,30 +99,30 @@ class _File(NamedTuple):
         return cls(part.path, file.metadata, used, Allowance(part.end - part.start))
 
     def refused(self) -> ValueError | None:
-        """Return why a page was refused: Arrow may tell that in words of its own."""
+        """Return why a page was rejected, because Arrow may report another message."""
         return next((column.guard.refused for column in self.columns if column.guard.refused), None)
 
 
 class _Column:
-    """A column, read through a file of its own; the strings of lists come as numbers of values, so that none is repeated."""
+    """A column with its own file object; strings of lists are read as dictionary indexes, so that values are not repeated."""
 
     def __init__(self, stack: contextlib.ExitStack, path: str, file: pq.ParquetFile, name: str, most: int) -> None:
         self._name = name
-        # not by `metadata.schema`: the two hold each other, and so 50 MB of 30,000 columns until Python looks for garbage
+        # not `metadata.schema`: a reference cycle keeps 50 MB for 30,000 columns until garbage collection
         lists = [".".join(path) for path in file.reader.column_paths if path[0] == name and path[1:]]
         self.guard = Guarded(stack.enter_context(open_file(path)), most, lists=bool(lists))
         self._file = pq.ParquetFile(cast("Any", self.guard), metadata=file.metadata, read_dictionary=lists, **_OPTIONS)
 
     def batches(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
-        """Read the column of a row group, so many rows at a time."""
+        """Read the column of a row group, `rows` rows at a time."""
         self.guard.begin(rows)
         yield from self._file.iter_batches(rows, row_groups=[group], columns=[self._name], use_threads=False)
 
 
 def _starts(metadata: Any, length: int) -> list[int]:
-    """Return about where in a file of `length` bytes each row group begins, by the bytes that all of them unpack to.
+    """Return the approximate start of each row group in a file of `length` bytes, in proportion to unpacked bytes.
 
-    Where it really begins its columns tell; but pyarrow ends the process over columns whose statistics are damaged.
+    The columns have the exact offsets, but pyarrow crashes on columns with damaged statistics.
     """
     sizes = [max(1, metadata.row_group(group).total_byte_size) for group in range(metadata.num_row_groups)]
     return [length * before // sum(sizes) for before in accumulate([0, *sizes[:-1]])] if sizes else []
@@ -132,7 +132,7 @@ def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Col
     """Read a row group, which takes `length` bytes of the file."""
     about = read.metadata.row_group(group)
     rows, done = about.num_rows, 0
-    at_once = max(1, min(1024, _AT_ONCE * rows // max(1, about.total_byte_size)))
+    at_once = max(1, min(1024, _BATCH_BYTES * rows // max(1, about.total_byte_size)))
     try:
         for batch in _batches(read, group, at_once):
             yield from read_batch(batch, whole, columns, max_bytes, read.allowance, first=done)
@@ -142,14 +142,14 @@ def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Col
     except BROKEN as error:
         refused = read.refused()
         if isinstance(error, TooLarge) and refused is None:
-            raise  # the part has given all that it may
+            raise  # the range has reached its limit
         reason = "too-large" if isinstance(refused, TooLarge) else "damaged"
         said = _said(refused or error, read.path, whole.name)
         yield whole.reject(reason, said, length * max(0, rows - done) // max(1, rows))
 
 
 def _batches(read: _File, group: int, at_once: int) -> Iterator[pa.RecordBatch]:
-    """Read a row group `at_once` rows at a time, or fewer where a dictionary is so large that these might fill the memory."""
+    """Read a row group `at_once` rows at a time, or fewer if a large dictionary could fill the memory."""
     done = 0
     while True:
         passed = 0
@@ -171,5 +171,5 @@ def _batches(read: _File, group: int, at_once: int) -> Iterator[pa.RecordBatch]:
 
 
 def _said(error: BaseException, path: str, name: str) -> str:
-    """Say what Arrow says, without where the file is on this machine."""
+    """Return Arrow's message without the file's path on this machine."""
     return str(error).replace(path, name)

@@ -16,7 +16,7 @@ _START = re.compile(  # a line whose first item ends at a separator; begins with
 _ITEM = re.compile(r"\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}'''")
 _UNSEEN = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
 _BETWEEN = frozenset(" \t\u00a0|·•–—←→◄►«»<>'.\x1f\x1e")
-_FEWEST = 3  # items that make a row
+_MIN_ITEMS = 3  # items that make a row
 
 
 def drop_rows(text: str) -> str:
@@ -42,4 +42,4 @@ def _starts(text: str) -> Iterator[int]:
 
 def _is_row(line: str) -> bool:
     rest, items = _ITEM.subn("", line)
-    return items >= _FEWEST and _BETWEEN.issuperset(_UNSEEN.sub("", rest))
+    return items >= _MIN_ITEMS and _BETWEEN.issuperset(_UNSEEN.sub("", rest))

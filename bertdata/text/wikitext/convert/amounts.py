@@ -21,8 +21,8 @@ __all__ = [
 
 _DECIMAL = re.compile(r"([-−+]?)(?=\.?[0-9])([0-9][0-9,]*)?(?:\.([0-9]*))?(?:[eE]([-+−]?[0-9]{1,2}))?")
 _FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|⁄)([0-9]{1,9})")
-_LONGEST = 40  # characters; no measurement has more
-_LARGEST, _SMALLEST = 1e9, 1e-4  # from here on powers of ten are written
+_MAX_CHARACTERS = 40  # characters; no measurement has more
+_MIN_LARGE, _MAX_SMALL = 1e9, 1e-4  # from here on powers of ten are written
 _TINY = 1e-14  # as much as a logarithm may be off
 _ULPS = 2.0**-51  # what binary arithmetic may take off a number that ends in 5 in decimals
 _MOST_DIGITS = 30
@@ -48,7 +48,7 @@ class Amount:
 def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     """Read a number; numbers of ``from_digits`` digits and more are shown in groups of three."""
     text = text.strip().replace("&minus;", "-")
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARACTERS:
         return None
     match = _DECIMAL.fullmatch(text)
     if match is None:
@@ -126,7 +126,7 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     rounded = round_number(value, digits)
     size = abs(rounded)
     sign = "−" if rounded < 0 else ""
-    if size and not _SMALLEST <= size < (1000 if powers else _LARGEST):
+    if size and not _MAX_SMALL <= size < (1000 if powers else _MIN_LARGE):
         power = math.floor(math.log10(size) + _TINY)
         places = max(0, min(_MOST_DIGITS, power + digits))
         return f"{sign}{size / 10.0**power:.{places}f}×10{power}".replace("-", "−")

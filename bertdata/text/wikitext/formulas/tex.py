@@ -34,8 +34,8 @@ from .signs import (
 
 __all__ = ["tex_to_text"]
 
-_LONGEST = 2000  # characters of a formula that a sentence may hold
-_DEEPEST = 40  # groups and arguments in others
+_MAX_CHARACTERS = 2000  # characters of a formula that a sentence may hold
+_MAX_DEPTH = 40  # groups and arguments in others
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|%[^\n]*|.", re.DOTALL)
 _FRACTIONS = frozenset(["frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"])
 _TEXTS = frozenset(["text", "textrm", "textbf", "textit", "textsf", "texttt", "textnormal", "mbox", "hbox", "textup"])
@@ -76,7 +76,7 @@ class _Formula:
     def deeper(self) -> None:
         """Enter a group or an argument."""
         self.depth += 1
-        if self.depth > _DEEPEST:
+        if self.depth > _MAX_DEPTH:
             raise NoTextError
 
     def row(self, *ends: str) -> list[Atom]:
@@ -260,7 +260,7 @@ class _Formula:
 @lru_cache(maxsize=1 << 12)
 def tex_to_text(tex: str) -> str | None:
     """Return a formula as text; None where text cannot hold it, such as a matrix, or a subscript that Unicode lacks."""
-    if len(tex) > _LONGEST:
+    if len(tex) > _MAX_CHARACTERS:
         return None
     try:
         formula = _Formula(decode_entities(tex))

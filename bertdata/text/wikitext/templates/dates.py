@@ -56,7 +56,7 @@ _ENGLISH: dict[str, Callable[[datetime], str]] = {
     "l": lambda date: _DAYS[date.weekday()],
     "D": lambda date: _DAYS[date.weekday()][:3],
 }
-_LONGEST = 100  # characters of a format or a date
+_MAX_CHARACTERS = 100  # characters of a format or a date
 
 
 def format_date(form: str, date: str, language: str) -> str | None:
@@ -67,7 +67,7 @@ def format_date(form: str, date: str, language: str) -> str | None:
     >>> format_date('"on" l', "1 May 2020", "en"), format_date("F", "1 May 2020", "fr"), format_date("Y", "now", "en")
     ('on Friday', None, None)
     """
-    moment = _read_date(" ".join(date.split())) if len(date) + len(form) < _LONGEST else None
+    moment = _read_date(" ".join(date.split())) if len(date) + len(form) < _MAX_CHARACTERS else None
     if moment is None:
         return None
     fields = {**_FIELDS, **(_ENGLISH if language in ("en", "simple") else {})}
