@@ -1,11 +1,11 @@
-"""ELMo's data of a corpus, sentences forward and backward with the characters of each word, and a small model on them.
+"""Prepare a corpus for ELMo, with the characters of each word, and train a small bidirectional model on it.
 
     bertdata build-corpus --wikipedia dumps --output corpus
     python examples/elmo.py corpus --steps 1000
 
-A corpus has sentences, which is what ELMo reads (Peters et al. 2018): of each word 50 characters, as bytes between a mark for
-its beginning and one for its end; numbers are those of github.com/allenai/bilm-tf, one higher, 0 being no word at all.  Going
-forward each word is to tell the next one, going backward the one before.  Here the two directions have one layer, ELMo has two.
+ELMo reads sentences (Peters et al. 2018), which a corpus contains. Each word has 50 characters: its bytes between a begin mark
+and an end mark. The numbers are those of github.com/allenai/bilm-tf plus one, where 0 means no word.  The forward model predicts
+the next word, the backward model the previous one.  Here each direction has one layer; ELMo has two.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path, help="a directory that build-corpus wrote, of Arrow streams")
     parser.add_argument("--language", default="en")
-    parser.add_argument("--words", type=int, default=2000, help="frequent words that are told apart")
+    parser.add_argument("--words", type=int, default=2000, help="number of frequent words to predict")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=3e-3)
@@ -38,17 +38,17 @@ try:
     import torch
     from torch import Tensor, nn
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch") from None
 
-CHARACTERS = 50  # of a word, its two marks included
+CHARACTERS = 50  # per word, including its two marks
 SENTENCE, SENTENCE_END, WORD, WORD_END, FILL = 257, 258, 259, 260, 261  # bytes are 1 to 256
-OTHER, BEGIN, END = 0, 1, 2  # targets: a word that is not frequent, the ends of a sentence
+OTHER, BEGIN, END = 0, 1, 2  # targets: an infrequent word, the ends of a sentence
 IGNORED = -100
 
 
 def sentences(corpus: Path, language: str) -> Iterator[list[str]]:
-    """Yield the words of each sentence of documents in a language."""
+    """Yield the words of each sentence of the documents in a language."""
     paths = sorted((corpus / "data").glob("*.arrow"))
     if not paths:
         raise SystemExit(f"{corpus}: no data/*.arrow found. Pass a corpus of build-corpus with --format arrow-stream")
@@ -62,7 +62,7 @@ def sentences(corpus: Path, language: str) -> Iterator[list[str]]:
 
 
 def characters(word: str | int) -> list[int]:
-    """Return the 50 numbers of a word, or of an end of a sentence.
+    """Return the 50 numbers of a word or of a sentence mark.
 
     >>> characters("tea")[:6], characters(SENTENCE)[:4], len(characters("x" * 99))
     ([259, 117, 102, 98, 260, 261], [259, 257, 260, 261], 50)
@@ -73,7 +73,7 @@ def characters(word: str | int) -> list[int]:
 
 
 def batch_of(chosen: list[list[str]], vocabulary: dict[str, int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return characters [B, L, 50], lengths [B], and the words to tell forward and backward [B, L]."""
+    """Return characters [B, L, 50], lengths [B], and the target words forward and backward [B, L]."""
     rows = [[characters(SENTENCE), *map(characters, words), characters(SENTENCE_END)] for words in chosen]
     told = [[BEGIN, *(vocabulary.get(word, OTHER) for word in words), END] for words in chosen]
     width = max(map(len, rows))
@@ -84,18 +84,18 @@ def batch_of(chosen: list[list[str]], vocabulary: dict[str, int]) -> tuple[Tenso
 
 
 class Model(nn.Module):
-    """Convolutions over the characters of a word, an LSTM forward and one backward, and a softmax for both."""
+    """Convolutions over the characters of a word, a forward and a backward LSTM, and a softmax for both."""
 
     def __init__(self, words: int, hidden: int) -> None:
         super().__init__()
         self.characters = nn.Embedding(FILL + 1, 16, padding_idx=0)
         self.windows = nn.ModuleList(nn.Conv1d(16, hidden // 2, size) for size in (2, 3, 4))
         self.project = nn.Linear(hidden // 2 * 3, hidden)
-        self.both = nn.LSTM(hidden, hidden, batch_first=True, bidirectional=True)  # a state has seen one side alone
+        self.both = nn.LSTM(hidden, hidden, batch_first=True, bidirectional=True)  # each state depends on one side only
         self.words = nn.Linear(hidden, words)
 
     def forward(self, text: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the scores of words, going forward and going backward [B, L, W]."""
+        """Return the scores of words, forward and backward [B, L, W]."""
         spelt = self.characters(text).flatten(0, 1).transpose(1, 2)
         words = torch.cat([window(spelt).amax(2).relu() for window in self.windows], 1)
         inputs = self.project(words).view(*text.shape[:2], -1)
@@ -106,7 +106,7 @@ class Model(nn.Module):
 
 
 def losses(model: Model, chosen: list[list[str]], vocabulary: dict[str, int]) -> tuple[Tensor, Tensor]:
-    """Return the mean cross entropy of a word, forward and backward, in nats."""
+    """Return the mean cross-entropy per word, forward and backward, in nats."""
     text, lengths, forward, backward = batch_of(chosen, vocabulary)
     one, other = (
         nn.functional.cross_entropy(scores.flatten(0, 1), told.flatten(), ignore_index=IGNORED)
@@ -116,7 +116,7 @@ def losses(model: Model, chosen: list[list[str]], vocabulary: dict[str, int]) ->
 
 
 def main() -> None:
-    """Train for some steps, and print the perplexities of sentences held out."""
+    """Train for some steps, and print the perplexities on held-out sentences."""
     options = parse()
     draw = random.Random(0)
     torch.manual_seed(0)

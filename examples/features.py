@@ -1,11 +1,11 @@
-"""BERT as features beside fine-tuning: the last four layers' vectors, concatenated, in a classifier of their own.
+"""Compare BERT features with fine-tuning. The features are the last four layers' vectors, concatenated, for a linear classifier.
 
     python examples/features.py run/checkpoint-1000
 
-The checkpoint is any directory that `transformers` loads.  The task is made here: whether a sentence asks or states, where the
-same words do both ("can Anna see the harbour", "Anna can see the harbour"), so that no single word tells.  As features the
-encoder stays as it is, and a linear classifier is trained on the mean over a sentence's tokens (Devlin et al. 2019, section 5.3,
-which had the vectors of single words).  In fine-tuning all weights are trained.
+The checkpoint is any directory that `transformers` loads.  The task is generated: decide whether a sentence is a question or a
+statement, where both have the same words ("can Anna see the harbour", "Anna can see the harbour"), so no single word decides.
+For features, the encoder is frozen, and a linear classifier is trained on the mean over a sentence's tokens (Devlin et al. 2019,
+section 5.3, used vectors of single words).  Fine-tuning trains all weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkpoint", help="directory with config.json, model.safetensors and a tokenizer")
-    parser.add_argument("--rate", type=float, default=5e-5, help="learning rate of fine-tuning; small models want more")
+    parser.add_argument("--rate", type=float, default=5e-5, help="learning rate of fine-tuning; small models need a higher rate")
     parser.add_argument("--epochs", type=int, default=3)
     return parser.parse_args()
 
@@ -29,7 +29,7 @@ try:
     import torch
     import transformers
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 LAYERS = 4
@@ -40,7 +40,7 @@ Sentences = list[tuple[str, int]]
 
 
 def sentences(seed: int = 1) -> tuple[Sentences, Sentences]:
-    """Return questions (1) and statements (0), to train on and to judge by; both forms of a sentence are in one of the two."""
+    """Return questions (1) and statements (0) for training and evaluation; both forms of a sentence are in the same set."""
     made = list(itertools.product(NAMES, HELPERS, ENDS))
     random.Random(seed).shuffle(made)
     both = [[(f"{helper} {name} {end}", 1), (f"{name} {helper} {end}", 0)] for name, helper, end in made]
@@ -56,15 +56,15 @@ def encode(tokenizer: Any, data: Sentences) -> tuple[dict[str, torch.Tensor], to
 
 @torch.no_grad()
 def features(encoder: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Return the mean over tokens of the last four layers' vectors, side by side [B, 4 H]."""
-    layers = encoder.eval()(**batch, output_hidden_states=True).hidden_states[1:]  # the first is that of the embeddings
+    """Return the mean over tokens of the last four layers' concatenated vectors [B, 4 H]."""
+    layers = encoder.eval()(**batch, output_hidden_states=True).hidden_states[1:]  # the first is the embeddings' output
     vectors = torch.cat(layers[-LAYERS:], dim=-1)
     inside = batch["attention_mask"][..., None]
     return (vectors * inside).sum(1) / inside.sum(1)
 
 
 def with_features(path: str, tokenizer: Any, train: Sentences, dev: Sentences) -> float:
-    """Train a linear classifier on vectors of an encoder that stays as it is; return its accuracy."""
+    """Train a linear classifier on the vectors of a frozen encoder; return its accuracy."""
     encoder = transformers.AutoModel.from_pretrained(path)
     (x, y), (x_dev, y_dev) = (
         (features(encoder, batch), labels) for batch, labels in (encode(tokenizer, s) for s in (train, dev))
@@ -97,9 +97,9 @@ def with_fine_tuning(path: str, tokenizer: Any, train: Sentences, dev: Sentences
 
 
 def main() -> None:
-    """Do both, and print the accuracy of each."""
+    """Run both, and print their accuracies."""
     options = parse()
-    transformers.logging.set_verbosity_error()  # the head is new, as it should be
+    transformers.logging.set_verbosity_error()  # hide the warning about the new head
     transformers.utils.logging.disable_progress_bar()
     torch.manual_seed(1)
     tokenizer = transformers.AutoTokenizer.from_pretrained(options.checkpoint)

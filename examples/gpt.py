@@ -1,10 +1,10 @@
-"""GPT's data of the same corpus, running text of full rows, and a small GPT-2 on them.
+"""Prepare the same corpus for GPT as full rows of running text, and train a small GPT-2 on it.
 
     bertdata make-pairs corpus --vocab vocab --objective causal --validation-fraction 0.1 --output rows
     python examples/gpt.py rows --steps 1000
 
-Rows of `--objective causal` are the text as it runs, cut every `--max-seq-length` tokens, with ``[SEP]`` after each document.
-There are no masks, and the labels are the ids themselves, which the model shifts by one.
+Rows of `--objective causal` are running text, cut every `--max-seq-length` tokens, with ``[SEP]`` after each document.
+There is no masking. The labels are the ids, which the model shifts by one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ try:
     import torch
     import transformers
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 
 def main() -> None:
-    """Train for some steps, and print the perplexity of text held out."""
+    """Train for some steps, and print the perplexity on held-out text."""
     options = parse()
     torch.manual_seed(0)
     shards, held_out = bertdata.Shards(options.rows), bertdata.Shards(options.rows, split="validation")

@@ -1,9 +1,9 @@
-"""Pretrain BERT, next sentence prediction included, with `transformers.Trainer` and `datasets` alone.
+"""Pretrain BERT, including next sentence prediction, with only `transformers.Trainer` and `datasets`.
 
     python examples/hf_trainer.py pairs-128 --steps 1000 --output bert
 
-The shards are Arrow streams with column types and names that `datasets` and `BertForPreTraining` know; the Trainer's collator
-pads and masks them, but for static masks, which `StaticMasks` pads.  bertdata is not imported.
+The shards are Arrow streams with column types and names that `datasets` and `BertForPreTraining` support; the Trainer's collator
+pads and masks them. `StaticMasks` pads rows with static masks instead.  bertdata is not imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=1e-4)
-    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
+    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; use less for a quick test")
     parser.add_argument("--output", type=Path, required=True)
     return parser.parse_args()
 
@@ -31,7 +31,7 @@ try:
     import torch
     import transformers
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers datasets accelerate") from None
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     most = check(options.pairs)
     rows = datasets.load_dataset(str(options.pairs), split="train")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(options.pairs))
-    tokenizer.model_max_length = max(512, most)  # the tokenizer of a vocabulary knows no limit
+    tokenizer.model_max_length = max(512, most)  # the vocabulary's tokenizer has no limit
     size = {"hidden_size": options.hidden, "intermediate_size": 4 * options.hidden, "max_position_embeddings": max(512, most)}
     size |= dict.fromkeys(("num_hidden_layers", "num_attention_heads"), max(2, options.hidden // 64))
     model = transformers.BertForPreTraining(transformers.BertConfig(vocab_size=len(tokenizer), **size))
@@ -56,7 +56,7 @@ def main() -> None:
         seed=0,
     )
     collator = transformers.DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)
-    if "masked_lm_labels" in rows.column_names:  # masked when they were made
+    if "masked_lm_labels" in rows.column_names:  # rows with static masks
         collator, arguments.remove_unused_columns = StaticMasks(tokenizer), False
     trainer = transformers.Trainer(model=model, args=arguments, train_dataset=rows, data_collator=collator)
     trainer.train()
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def check(pairs: Path) -> int:
-    """Return how long rows can be; exit if they are not pairs that `BertForPreTraining` can learn from through `datasets`."""
+    """Return the maximum length of rows; exit if they are not pairs that `BertForPreTraining` can read through `datasets`."""
     try:
         config = json.loads((pairs / "manifest.json").read_text(encoding="utf-8"))["config"]
     except OSError:
@@ -84,7 +84,7 @@ def check(pairs: Path) -> int:
 
 
 class StaticMasks:
-    """Pad rows that are masked already, and put what stood in the masked positions into ``labels``."""
+    """Pad rows with static masks, and put the original ids of the masked positions into ``labels``."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

@@ -1,10 +1,10 @@
-"""Pretrain BERT with a module that carries its data and its steps, as Lightning and frameworks like it want it.
+"""Pretrain BERT with a module that contains its data and its steps, for Lightning and similar frameworks.
 
     python examples/lightning_style.py pairs-128 --steps 1000
 
-`Pretraining` has the methods that a `LightningModule` has.  Where Lightning is installed (``pip install lightning``) it is one,
-and `lightning.Trainer` trains it, without samplers of its own: the batches are shared among the ranks already.  Elsewhere `fit`
-calls the methods as a trainer does.  If the pairs have a validation split, its loss is told at the end.
+`Pretraining` has the methods of a `LightningModule`.  If Lightning is installed (``pip install lightning``), it is one, and
+`lightning.Trainer` trains it without adding samplers, because the batches are already split by rank.  Otherwise `fit` calls
+the methods like a trainer.  If the pairs have a validation split, its loss is printed at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=1e-4)
-    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
+    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; use less for a quick test")
     return parser.parse_args()
 
 
@@ -33,14 +33,14 @@ try:
     import transformers
     from torch.utils.data import DataLoader
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 Batch = dict[str, torch.Tensor]
 
 
 class Plain(torch.nn.Module):
-    """What a LightningModule knows of its trainer, without one."""
+    """The attributes of a LightningModule that refer to its trainer, for use without Lightning."""
 
     global_step, global_rank = 0, 0
     trainer = None
@@ -67,12 +67,12 @@ class Pretraining(Base):  # type: ignore[misc]
         self.model = transformers.BertForPreTraining(config)
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        """Return the batches that are still to come."""
+        """Return the remaining batches."""
         left = self.steps - self.global_step
         return self._batches(self.shards, start_step=self.global_step, steps=left, workers=2)
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """Return every row of the validation split once, masked alike each time."""
+        """Return every row of the validation split once, with the same masks each time."""
         return self._batches(bertdata.Shards(self.pairs, split="validation"), whole=True)
 
     def _batches(self, shards: bertdata.Shards, **options: Any) -> DataLoader[Batch]:
@@ -85,7 +85,7 @@ class Pretraining(Base):  # type: ignore[misc]
         return loss
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Print the loss of a step; Lightning hands over what `training_step` returned as a dict."""
+        """Print the loss of a step; Lightning passes the result of `training_step` as a dict."""
         loss = outputs["loss"] if isinstance(outputs, dict) else outputs
         print(f"step {batch_idx + 1}  loss {float(loss.detach()):.4f}", flush=True)
 
@@ -94,12 +94,12 @@ class Pretraining(Base):  # type: ignore[misc]
         return self.training_step(batch, batch_idx)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Return what updates the weights."""
+        """Return the optimizer."""
         return torch.optim.AdamW(self.parameters(), lr=self.rate)
 
 
 def fit(module: Pretraining) -> None:
-    """Train by Lightning, or do what a trainer does, in its smallest form."""
+    """Train with Lightning, or with a minimal loop."""
     if Base is not Plain:
         quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
         trainer = lightning.Trainer(max_steps=module.steps, use_distributed_sampler=False, limit_val_batches=0, **quiet)

@@ -1,10 +1,10 @@
-"""Pretrain a small ModernBERT on packed rows, in which no document sees another.
+"""Pretrain a small ModernBERT on packed rows, without attention between documents.
 
     bertdata make-pairs corpus --vocab vocab --objective documents --pack --max-seq-length 1024 --output rows-1024
     python examples/modernbert_packed.py rows-1024 --steps 1000
 
-The masks are for PyTorch's own attention, so the example runs on any machine.  They are made on the device of the model.  The
-share of masked tokens goes from 0.30 to 0.15 over the run.
+The attention masks are for PyTorch's own attention, so the example runs on any machine.  They are created on the model's device.
+The share of masked tokens decreases from 0.30 to 0.15 over the run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ try:
     from bertdata.training import attention, models
     from bertdata.training.masks import Schedule
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 
@@ -47,7 +47,7 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     model = build(shards, options.hidden, options.layers).to(device)
-    models.target_of(model).check(shards)  # an error names rows that it cannot learn from
+    models.target_of(model).check(shards)  # raises for rows that the model cannot train on
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
     masks = bertdata.MaskConfig(Schedule(0.30, 0.15, options.steps))
     batches = bertdata.batches(

@@ -1,10 +1,10 @@
-"""Pretrain BERT in a loop of your own: bertdata makes the batches, everything else is yours.
+"""Pretrain BERT in your own training loop: bertdata provides the batches.
 
     python examples/train_loop.py pairs-128 --steps 1000 --checkpoint bert.pt
     torchrun --nproc-per-node 8 examples/train_loop.py pairs-128 --steps 100000 --batch-size 256 --checkpoint bert.pt
 
-Stopped and started again, with any number of workers and processes, it goes on with the very next batch: the step number is all
-that there is to know of the data.
+If you stop it and start it again, with any number of workers and processes, it continues with the next batch: the step number is
+the complete state of the data.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path, nargs="+", help="directories that make-pairs wrote")
     parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--batch-size", type=int, default=32, help="of all processes together")
+    parser.add_argument("--batch-size", type=int, default=32, help="total over all processes")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--learning-rate", type=float, default=1e-4)
-    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; smaller sizes are for a try")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="file to go on from, and to write at the end")
+    parser.add_argument("--hidden", type=int, default=768, help="12 layers at 768; use less for a quick test")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="file to resume from, and to write at the end")
     return parser.parse_args()
 
 
@@ -34,12 +34,12 @@ try:
     import torch
     import transformers
 except ImportError as lacking:
-    parse()  # --help needs none of them
+    parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
 
 def main() -> None:
-    """Train for some steps, beginning where the checkpoint ends."""
+    """Train for some steps, starting at the step of the checkpoint."""
     options = parse()
     rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def read(checkpoint: Path, shards: bertdata.Shards) -> dict[str, Any]:
-    """Return what a checkpoint of these pairs holds; nothing where there is none."""
+    """Return the content of a checkpoint of these pairs, {} if there is no file."""
     if not checkpoint.exists():
         return {}
     state: dict[str, Any] = torch.load(checkpoint, weights_only=True)
@@ -91,7 +91,7 @@ def read(checkpoint: Path, shards: bertdata.Shards) -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any], shards: bertdata.Shards, hidden: int, rate: float) -> tuple[Any, torch.optim.Optimizer]:
-    """Return model and optimizer: as a checkpoint has them, or new."""
+    """Return model and optimizer, restored from a checkpoint or new."""
     torch.manual_seed(0)
     size = {"hidden_size": hidden, "num_hidden_layers": max(2, hidden // 64), "num_attention_heads": max(2, hidden // 64)}
     size |= {"intermediate_size": 4 * hidden, "max_position_embeddings": max(512, shards.max_seq_length)}

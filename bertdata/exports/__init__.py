@@ -1,4 +1,4 @@
-"""Write datasets in the formats that other trainers read: one file a format, and `FORMATS`, the table of them."""
+"""Write datasets in the formats of other trainers: one file per format, listed in the table `FORMATS`."""
 
 from .formats import FORMATS
 

@@ -1,4 +1,4 @@
-"""Define what all formats share: the dataset that is read, a shard of it, the description of a format, the columns of rows."""
+"""Code shared by all formats: the source dataset, its shards, the description of a format, and columns of rows."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Array = npt.NDArray[Any]
 
 
 class ExportSource(NamedTuple):
-    """A dataset that is exported: its directory, and its manifest's digest, by which a worker knows that it is the same."""
+    """An exported dataset: its directory, and the digest of its manifest, so that a worker can check that it is the same."""
 
     directory: str
     sha256: str
 
     def manifest(self) -> RowManifest:
-        """Read the manifest; raise VerificationError where it is another one by now."""
+        """Read the manifest; raise VerificationError if it has changed."""
         return _manifest(self)
 
     def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Yield a shard's record batches; raise VerificationError where it is not what the manifest says."""
+        """Yield a shard's record batches; raise VerificationError if the shard does not match the manifest."""
         contents = self.manifest()
         digests = {shard.name: shard.sha256 for shard in contents.shards}
         for part in task.parts:
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
-            each = size(path) // max(1, part.end - part.start)  # bytes of a batch, about
+            each = size(path) // max(1, part.end - part.start)  # approximate bytes per batch
             for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
                 yield batch
                 current().add(bytes=each, documents=batch.num_rows)
@@ -54,12 +54,12 @@ class ExportSource(NamedTuple):
 @functools.lru_cache(maxsize=2)
 def _manifest(source: ExportSource) -> RowManifest:
     contents = manifest.read_again(to_path(source.directory), source.sha256)
-    assert isinstance(contents, RowManifest)  # `read` has refused any other kind
+    assert isinstance(contents, RowManifest)  # `read` raises for any other kind
     return contents
 
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
-    """Return a dataset and a task for each of its shards, or of those of a split of rows, after a look at the files' sizes."""
+    """Return a dataset and a task per shard, or per shard of a split of rows, after checking the file sizes."""
     contents = manifest.read(directory)
     if not isinstance(contents, RowManifest):
         raise UsageError(f"{directory} holds {contents.kind}: give a corpus or rows")
@@ -75,10 +75,10 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard as a format sees it: where to write, under which name (``data/train-00003-of-00016``), and the record batches.
+    """Input and output of a format: where to write, the name (``data/train-00003-of-00016``), and the record batches.
 
-    `manifest` is that of its dataset; `vocabulary` the rows', or the one that the text is cut with.  A format counts in
-    `tally` what it takes, writes and drops.
+    `manifest` is the dataset's; `vocabulary` is that of the rows, or the one used to tokenize the text.  A format adds the
+    rows it reads, writes and drops to `tally`.
     """
 
     root: Path
@@ -91,7 +91,7 @@ class Shard:
 
     @property
     def rows_manifest(self) -> PairsManifest:
-        """The manifest of rows, for the formats that are made from them."""
+        """The manifest of rows, for formats based on rows."""
         assert isinstance(self.manifest, PairsManifest)
         return self.manifest
 
@@ -108,17 +108,17 @@ class Shard:
 
 
 def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:
-    """Write nothing: of a format without an index."""
+    """Return no files, for a format without an index."""
     return []
 
 
 class Format(NamedTuple):
-    """A format: what it is made from, and how.
+    """A format: its input, and the functions that write it.
 
-    of: ``documents`` or ``pairs``.  write: writes a shard, and returns the entries of its files, that of the rows first; none for
-    a shard without rows; what an entry has more, as an ``index``, is for `finish`.  finish: writes the index of all files when
-    they are there, and returns its names.  refusal: says why rows with this manifest cannot be written; nothing where
-    they can.  needs_vocabulary: text is cut into ids.  packages: those whose versions decide its bytes.
+    of: ``documents`` or ``pairs``.  write: writes a shard and returns its file entries, the file with the rows first, or []
+    for a shard without rows; extra keys such as ``index`` are for `finish`.  finish: writes the index of all files after all
+    shards, and returns the index names.  refusal: returns why rows with this manifest cannot be written, or "".
+    needs_vocabulary: the text is tokenized.  packages: the packages whose versions affect the output's bytes.
     """
 
     of: str
@@ -130,7 +130,7 @@ class Format(NamedTuple):
 
 
 class ListColumn(NamedTuple):
-    """A column of lists: their values end to end, and where the lists begin and end [N + 1]."""
+    """A column of lists: concatenated values, and the list offsets [N + 1]."""
 
     values: Array
     ends: Array
@@ -149,7 +149,7 @@ def column(batch: pa.RecordBatch, name: str) -> ListColumn:
 
 
 def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> dict[str, Any]:
-    """Write a file whole or not at all, by a function that is given it; return its entry for the manifest."""
+    """Write a file atomically with a function that receives the open file; return its manifest entry."""
     with replacing(root / name) as file:
         write(file)
     return file_entry(root, name)

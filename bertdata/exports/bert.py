@@ -1,4 +1,4 @@
-"""Make the arrays of BERT's own examples, which TFRecord and HDF5 files hold: pairs with the masks that they were stored with."""
+"""Make the arrays of BERT examples for TFRecord and HDF5 files: pairs with static masks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .base import Shard, column
 
 __all__ = ["examples", "not_static", "only_nsp"]
 
-_BATCH_ROWS = 2048  # made at a time
+_BATCH_ROWS = 2048  # rows per batch of arrays
 
 
 def only_nsp(contents: PairsManifest) -> str:
-    """Say why rows are not unpacked pairs of next sentence prediction."""
+    """Return why rows are not unpacked pairs for next sentence prediction, or ""."""
     config = contents.settings
     if config.objective != "nsp":
         return f"it has pairs with a label of next sentence prediction, and these are of objective {config.objective}"
@@ -26,13 +26,13 @@ def only_nsp(contents: PairsManifest) -> str:
 
 
 def not_static(contents: PairsManifest) -> str:
-    """Say why rows are no examples of BERT's."""
+    """Return why rows are not valid BERT examples, or ""."""
     masked = contents.settings.masking == "static"
     return only_nsp(contents) or ("" if masked else "it has masks, and these are without: make them with `masking` static")
 
 
 def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield arrays of some rows: of length L ``input_ids``, ``input_mask``, ``segment_ids``; of P the masked ones; labels [N]."""
+    """Yield arrays per batch: ``input_ids``, ``input_mask``, ``segment_ids`` [N, L]; masked positions [N, P]; labels [N]."""
     length, predictions = shard.rows_manifest.settings.max_seq_length, shard.rows_manifest.statistics.max_predictions or 0
     pad = shard.special.pad
     for batch in shard.batches:

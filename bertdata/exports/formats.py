@@ -1,4 +1,4 @@
-"""The table of formats, by the names that `--to` takes."""
+"""The table of formats, by the values of `--to`."""
 
 from __future__ import annotations
 

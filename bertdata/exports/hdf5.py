@@ -1,4 +1,4 @@
-"""Write HDF5 as NVIDIA's BERT reads it (DeepLearningExamples): a file a shard, with one compressed array for each column.
+"""Write HDF5 for NVIDIA's BERT (DeepLearningExamples): one file per shard, with one compressed array per column.
 
 input_ids int32 [N, L], input_mask and segment_ids int8 [N, L], masked_lm_positions and masked_lm_ids int32 [N, P],
 next_sentence_labels int8 [N]

@@ -1,10 +1,11 @@
-"""Write LDDL's Parquet files, of NVIDIA's loader: A and B of each pair as pieces with spaces between, and static masks.
+"""Write Parquet files for LDDL, NVIDIA's loader: A and B of each pair as space-separated pieces, and static masks.
 
     data/shard-0.parquet      A, B, is_random_next, num_tokens; masked_lm_positions (by `numpy.save`), masked_lm_labels
     data/.num_samples.json    {"shard-0.parquet": rows, …}
 
-Special tokens are not in A and B, but count in ``num_tokens``.  LDDL's loader wants as many files as ranks, or a multiple, whose
-numbers of rows differ by one: its own `balance_shards` makes them so.  Source: NVIDIA/LDDL, lddl/dask/bert/pretrain.py.
+Special tokens are not in A and B, but are included in ``num_tokens``.  LDDL's loader requires a number of files that is a
+multiple of the ranks, with row counts that differ by at most one: run its `balance_shards`.
+Source: NVIDIA/LDDL, lddl/dask/bert/pretrain.py.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ __all__ = ["LDDL"]
 _SIZES = "data/.num_samples.json"
 _COLUMNS = [("A", pa.string()), ("B", pa.string()), ("is_random_next", pa.bool_()), ("num_tokens", pa.uint16())]
 _MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string())]
-_ROW_GROUP_ROWS = 4096  # in a row group
+_ROW_GROUP_ROWS = 4096  # rows per row group
 
 
 def _refusal(contents: PairsManifest) -> str:
-    """Say why rows cannot be held: pieces have spaces between them, and LDDL's loader looks them up in a vocab.txt."""
+    """Return why rows cannot be written, or "". LDDL's loader looks up the space-separated pieces in a vocab.txt."""
     is_bert = contents.special_tokens is None
     other = "" if is_bert else "it has pieces of a BERT's vocab.txt, and these rows are of another tokenizer"
     return only_nsp(contents) or other
@@ -51,7 +52,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             batch = whole.slice(start, _ROW_GROUP_ROWS)
             ids = list(column(batch, "input_ids").rows())
             segments = column(batch, "token_type_ids").rows()
-            middles = [int(np.argmax(segment_ids)) for segment_ids in segments]  # where B begins
+            middles = [int(np.argmax(segment_ids)) for segment_ids in segments]  # start of B
             values: dict[str, Any] = {
                 "A": [" ".join(pieces[row[1 : middle - 1]]) for row, middle in zip(ids, middles, strict=True)],
                 "B": [" ".join(pieces[row[middle:-1]]) for row, middle in zip(ids, middles, strict=True)],

@@ -1,11 +1,11 @@
-"""Write MDS, the shards of MosaicML's streaming datasets, which ModernBERT, mmBERT and MosaicBERT train on: one a shard.
+"""Write MDS, the shards of MosaicML's streaming datasets for ModernBERT, mmBERT and MosaicBERT: one file per shard.
 
-    data/index.json                      what is in which file
+    data/index.json                      list of files and their contents
     data/train-00000-of-00016.mds        uint32 n; uint32 offsets[n + 1], from the file's start; the columns as JSON; n samples
 
-A sample is the uint32 size of each column of variable size, and then the values, both in order of the columns' names.  A list is
-an ``ndarray``: a byte ``ndim << 2 | code``, the shape in numbers of the type of the code (0 uint8, 1 uint16, 2 uint32),
-the values.  ``id`` is the number of the shard and of the row in it, ``len`` the tokens.
+A sample contains the uint32 size of each variable-size column, then the values, both in order of the column names.  A list is
+an ``ndarray``: a byte ``ndim << 2 | code``, the shape in integers of the code's type (0 uint8, 1 uint16, 2 uint32), and
+the values.  ``id`` is the number of the shard and the row, ``len`` the number of tokens.
 Source: mosaicml-streaming 0.11, streaming/base/format/mds.
 """
 
@@ -25,14 +25,14 @@ from .base import Format, Shard, column, write_file
 
 __all__ = ["MDS", "ndarray"]
 
-_SIZE_LIMIT = 1 << 26  # that streaming's writer cuts shards at; its readers do not look at it
-_MAX_SHARD_BYTES = 1 << 32  # bytes that an offset can name
-_SIZES = {"int": 8, "int8": 1}  # of the encodings of one size; the others vary
+_SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
+_MAX_SHARD_BYTES = 1 << 32  # maximum 32-bit offset
+_SIZES = {"int": 8, "int8": 1}  # fixed-size encodings; all others are variable
 _INDEX = "data/index.json"
 
 
 def ndarray(values: np.ndarray[Any, Any]) -> bytes:
-    """Return an array of one dimension and of a known type as MDS has it.
+    """Return a one-dimensional array of a supported type in MDS encoding.
 
     >>> ndarray(np.array([7, 8], np.uint16)).hex(" ")
     '04 02 07 00 08 00'
@@ -42,7 +42,7 @@ def ndarray(values: np.ndarray[Any, Any]) -> bytes:
 
 
 def _encodings(schema: pa.Schema) -> dict[str, str]:
-    """Return how each column of rows is encoded, and of the two that are added, in order of name."""
+    """Return the encoding of each column of rows and of the two added columns, ordered by name."""
     encodings = {"id": "str", "len": "int"}
     for field in schema:
         kind = field.type.value_type if pa.types.is_list(field.type) else field.type
@@ -55,7 +55,7 @@ def _encodings(schema: pa.Schema) -> dict[str, str]:
 
 
 def _values(batch: pa.RecordBatch, name: str, encoding: str) -> Iterable[bytes]:
-    """Return a column's values as they are written; documents of a packed row's parts are one text, with line ends between."""
+    """Return a column's encoded values; the documents of a packed row are one text, separated by newlines."""
     if encoding == "str":
         return (
             "\n".join([value] if isinstance(value, str) else value).encode("utf-8") for value in batch.column(name).to_pylist()

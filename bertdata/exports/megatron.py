@@ -1,10 +1,10 @@
-"""Write Megatron-LM's indexed datasets of sentences, from which its BERT makes pairs and masks as it reads: two files a shard.
+"""Write Megatron-LM's indexed datasets of sentences, from which its BERT loader makes pairs and masks: two files per shard.
 
-    data/train-00000-of-00016_text_sentence.bin     the ids of one sentence after another, without [CLS] and [SEP]
+    data/train-00000-of-00016_text_sentence.bin     the ids of all sentences, without [CLS] and [SEP]
     data/train-00000-of-00016_text_sentence.idx     MMIDIDX\\0\\0, uint64 1, the ids' type, sentences S, documents + 1,
                                                     int32 lengths [S], int64 offsets in bytes [S], int64 first sentences [D + 1]
 
-A sentence without a piece and a document without a sentence are dropped.  Megatron leaves out documents of one sentence.
+Sentences without pieces and documents without sentences are dropped.  Megatron skips documents with one sentence.
 Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 """
 
@@ -20,8 +20,8 @@ from .base import Format, Shard, write_file
 
 __all__ = ["MEGATRON"]
 
-_TWO_BYTES = 65500  # pieces up to which Megatron takes two bytes an id
-_CODES = {2: 8, 4: 4}  # bytes of an id: Megatron's code of uint16 and int32
+_TWO_BYTES = 65500  # maximum vocabulary size for two-byte ids in Megatron
+_CODES = {2: 8, 4: 4}  # bytes per id -> Megatron's code of uint16 and int32
 
 
 def _write(shard: Shard) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
             file.write(ids.astype(kind).tobytes())
             counts = np.diff(ends, prepend=0)
             starts = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
-            kept = np.diff(np.concatenate([[0], np.cumsum(counts > 0)])[starts])  # sentences of each document
+            kept = np.diff(np.concatenate([[0], np.cumsum(counts > 0)])[starts])  # sentences per document
             lengths.frombytes(counts[counts > 0].astype(np.int32).tobytes())
             bounds.frombytes((bounds[-1] + np.cumsum(kept[kept > 0])).astype(np.int64).tobytes())
             shard.tally.entered += batch.num_rows

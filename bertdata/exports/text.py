@@ -1,12 +1,12 @@
-"""Write a corpus' text, one document a row, as JSON lines or Parquet, for tools that have a tokenizer of their own.
+"""Write a corpus's text as JSON lines or Parquet, one document per row, for tools with their own tokenizer.
 
     {"id": "enwiki:12", "source": "wikipedia", "language": "en", "title": "Tea", "url": "", "licence": "CC0", "text": "One. …"}
 
-`licence` is what the corpus says of inputs of the document's source.  It does not say which document is of which input: where a
-source has several licences, it is ``one of: …``.
+`licence` is the license of the inputs with the document's source.  A corpus does not record which input a document came from, so
+if a source has several licenses, the value is ``one of: …``.
 
-Sentences of a paragraph have a space between them, where the first does not end in a full stop of Chinese or Japanese; paragraphs
-have an empty line: ``One. Two.\\n\\nThree.``
+Sentences of a paragraph are joined with a space, or with nothing after a Chinese or Japanese full stop. An empty line separates
+paragraphs: ``One. Two.\\n\\nThree.``
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _join(sentences: list[str]) -> str:
 
 
 def licences_of(inputs: Iterable[Input]) -> dict[str, str]:
-    """Return for each source of these inputs the licence of its documents, as far as the inputs tell them apart.
+    """Return the license of each source's documents, as far as the inputs identify it.
 
     >>> from bertdata.dataset.manifest_records import InputName
     >>> licences_of(InputName(name="", source="text", licence=licence) for licence in ("CC0", "CC BY", "CC0"))

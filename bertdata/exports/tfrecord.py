@@ -1,8 +1,8 @@
-"""Write TFRecord, as google-research/bert and the TensorFlow Model Garden read it: a `tf.train.Example` for each pair.
+"""Write TFRecord files for google-research/bert and the TensorFlow Model Garden: one `tf.train.Example` per pair.
 
-A record is its size as uint64, the masked CRC-32C of that, the example and its masked CRC.  An example maps names to lists of
-numbers, in Protocol Buffers' wire format.  Sources: TensorFlow, core/lib/io/record_writer.cc and core/example/*.proto; for
-CRC-32C RFC 3720, appendix B.4.
+A record is its size as uint64, the masked CRC-32C of the size, the example, and its masked CRC.  An example maps names to lists
+of numbers, in Protocol Buffers' wire format.  Sources: TensorFlow, core/lib/io/record_writer.cc and core/example/*.proto;
+CRC-32C: RFC 3720, appendix B.4.
 
 >>> hex(int(crc32c([b"123456789"])[0]))
 '0xe3069283'
@@ -21,7 +21,7 @@ from .bert import examples, not_static
 
 __all__ = ["TFRECORD", "crc32c"]
 
-_POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
+_POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
 _FLOATS = "masked_lm_weights"
 
 
@@ -36,7 +36,7 @@ _TABLE = _table()
 
 
 def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
-    """Return the CRC-32C of each string, of all of them together: byte after byte."""
+    """Return the CRC-32C of each string, computed byte by byte for all strings in parallel."""
     sizes = np.array([len(text) for text in texts])
     width = int(sizes.max(initial=0))
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
@@ -47,14 +47,14 @@ def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
 
 
 def _masked(texts: Sequence[bytes]) -> list[bytes]:
-    """Return the CRC of each string as a record has it: turned by 15 bits, and with a constant added."""
+    """Return the masked CRC of each string: rotated by 15 bits, plus a constant."""
     sums = crc32c(texts).astype(np.uint64)
     turned = ((sums >> 15 | sums << 17) & 0xFFFFFFFF) + 0xA282EAD8
     return [value.tobytes() for value in turned.astype("<u4")]
 
 
 def _varint(value: int) -> bytes:
-    """Write a number in groups of seven bits, the low ones first.
+    """Encode a number in groups of seven bits, low groups first.
 
     >>> _varint(300).hex()
     'ac02'
@@ -67,7 +67,7 @@ def _varint(value: int) -> bytes:
 
 
 def _field(number: int, data: bytes) -> bytes:
-    """Write a field of bytes."""
+    """Encode a bytes field."""
     return bytes([number << 3 | 2]) + _varint(len(data)) + data
 
 
@@ -75,7 +75,7 @@ _VARINTS = [_varint(value) for value in range(1 << 14)]
 
 
 def _list(name: str, values: list[int]) -> bytes:
-    """Write an entry of the map of features: its name, and a list of int64 (field 3) or of float (field 2)."""
+    """Encode an entry of the feature map: its name, and a list of int64 (field 3) or float (field 2)."""
     if name == _FLOATS:
         feature = _field(2, _field(1, np.array(values, "<f4").tobytes()))
     else:

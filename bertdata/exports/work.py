@@ -1,4 +1,4 @@
-"""Do the work of an export: write a shard in another format, a task each, and commit what all tasks have written."""
+"""Run an export: one task per shard, then a commit of all tasks' output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _given(vocabulary: StoredValue | None) -> vocab.AnyVocabulary | None:
 
 @dataclass(frozen=True)
 class ExportShard:
-    """Write a shard in the format asked for, and report its files, rows and counts."""
+    """Write a shard in a format, and report its files, rows and counts."""
 
     root: str
     source: ExportSource
@@ -39,7 +39,7 @@ class ExportShard:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages whose versions decide the output's bytes."""
+        """The packages whose versions affect the output's bytes."""
         return FORMATS[self.config.to].packages
 
     def __call__(self, task: Task) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class ExportShard:
 
 @dataclass(frozen=True)
 class ExportCommit:
-    """Add up the counts, write the index of all files, the vocabulary and, last, the manifest."""
+    """Add up the counts; write the index of all files, the vocabulary, and finally the manifest."""
 
     root: str
     source: ExportSource
@@ -61,11 +61,11 @@ class ExportCommit:
     vocabulary: StoredValue | None
 
     def roots(self) -> list[Path]:
-        """Return the directory of the export."""
+        """Return the export's directory."""
         return [to_path(self.root)]
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the counts of all reports, and the files of each."""
+        """Return the total counts, and the files of each report."""
         tally, kept = Tally(self._stage), list[dict[str, Any]]()
         for (report,) in reports:
             tally.merge(Tally.from_json(report["tally"]))
@@ -92,7 +92,7 @@ class ExportCommit:
         contents = ExportManifest(
             **manifest.head("export", self.config, shards, [tally], format.packages),
             of=source.kind,
-            of_config=source.config if isinstance(source, PairsManifest) else None,  # for `verify`, with the next line
+            of_config=source.config if isinstance(source, PairsManifest) else None,  # for `verify`, like the next line
             **(vocabulary.in_manifest() if vocabulary else {}),
             inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
             shards=shards,

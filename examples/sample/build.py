@@ -59,12 +59,12 @@ NAMESPACES_ZH = {
 
 
 class SourceError(ValueError):
-    """A page source that cannot be read; the message names the file and the remedy."""
+    """A page source that cannot be read; the message names the file and how to fix it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wiki:
-    """One wiki: where its pages are and what its dump says about itself."""
+    """A wiki: the location of its pages, and the header of its dump."""
 
     language: str
     sitename: str
@@ -117,7 +117,7 @@ WIKIS = (
 
 
 def read_page(path: Path) -> Page:
-    """Read one page source; raise `SourceError` where its name or its header is wrong."""
+    """Read one page source; raise `SourceError` if its name or header is invalid."""
     number, _, slug = path.stem.partition("-")
     if not (number.isdigit() and slug):
         raise SourceError(f"{path}: the name is not NNN-slug.wiki; rename the file")
@@ -167,7 +167,7 @@ def escape(text: str) -> str:
 
 
 def sha1_base36(text: str) -> str:
-    """Give the SHA-1 of a text as MediaWiki stores it: in base 36, padded to 31 digits.
+    """Return the SHA-1 of a text as MediaWiki stores it: in base 36, padded to 31 digits.
 
     >>> sha1_base36("")
     'phoiac9h4m842xq45sp7s6u21eteeq1'
@@ -181,7 +181,7 @@ def sha1_base36(text: str) -> str:
 
 
 def render_header(wiki: Wiki) -> str:
-    """Give the first stream: the root element and `<siteinfo>`."""
+    """Return the first stream: the root element and `<siteinfo>`."""
     schema = "http://www.mediawiki.org/xml/export-0.11"
     lines = [
         f'<mediawiki xmlns="{schema}/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
@@ -201,7 +201,7 @@ def render_header(wiki: Wiki) -> str:
 
 
 def render_page(page: Page) -> str:
-    """Give one `<page>` element with its one revision."""
+    """Return one `<page>` element with its one revision."""
     seed = zlib.crc32(page.name.encode())
     revision = 1_300_000_000 + seed % 10_000_000
     timestamp = FIRST_TIMESTAMP + timedelta(seconds=seed % TIMESTAMP_SPAN)
@@ -242,7 +242,7 @@ def batches(pages: Sequence[Page]) -> Iterator[Sequence[Page]]:
 
 
 def render_dump(wiki: Wiki, pages: Sequence[Page]) -> tuple[bytes, bytes]:
-    """Give the bytes of the multistream dump and of its index, both compressed."""
+    """Return the compressed bytes of the multistream dump and of its index."""
     dump = bz2.compress(render_header(wiki).encode())
     index: list[str] = []
     for batch in batches(pages):
@@ -254,7 +254,7 @@ def render_dump(wiki: Wiki, pages: Sequence[Page]) -> tuple[bytes, bytes]:
 
 
 def differences(name: str, wanted: bytes) -> str:
-    """Say how the named file in `OUTPUT`, once decompressed, differs from `wanted`; '' when it does not."""
+    """Return how the named file in `OUTPUT`, once decompressed, differs from `wanted`; '' if it does not."""
     path = OUTPUT / name
     if not path.exists():
         return f"{path} is missing"

@@ -1,4 +1,4 @@
-"""Wikitext to paragraphs of running prose, as MediaWiki would show them."""
+"""Convert wikitext to paragraphs of running prose, as MediaWiki would display them."""
 
 from .disambiguation import is_disambiguation
 from .extract import extract_paragraphs, resolution_steps

@@ -1,4 +1,4 @@
-"""Lines become paragraphs: headings, lists, preformatted lines and what is left of tables are not prose.
+"""Turn lines into paragraphs. Headings, lists, preformatted lines and table remains are not prose.
 
 >>> paragraphs("== A ==\\nOne\\ntwo.\\n* item\\n\\nThree<div>four</div>")
 ['One two.', 'Three', 'four']
@@ -20,7 +20,7 @@ _BLOCK_NAMES = """
     pre section article aside figure figcaption header footer nav main details summary
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
-_BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # with the end of a line among its attributes
+_BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # a tag with a line break in its attributes
 _TAGS = _BLOCKS | INLINE
 _HEADING = re.compile(rf"=.*=[\s{OBJECT}{BITS}]*$")
 _VANISHED = VANISHED + FOOTNOTE
@@ -28,7 +28,7 @@ _MAY_GO = _VANISHED + AWAY
 _UNSEEN = _MAY_GO + " "
 _NOTHING = frozenset[str]()
 _MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
-# A line that begins with a formula, perhaps indented, is displayed: the sentence before it goes on with it.
+# A line that begins with a formula, possibly indented, is a displayed formula: the sentence before it continues after it.
 _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}{BITS}\s,;.])+$")
 _CENTRED = re.compile(
     rf"<(?<![^\n]<)(center|div|p)\b[^<>\n]*>\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE
@@ -38,9 +38,9 @@ _SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
 
 class _Page:
-    """Makes paragraphs of the lines of a page, which it is given one by one.
+    """Builds the paragraphs of a page from its lines, one at a time.
 
-    ``lines`` are those of the open paragraph, to which the next line of prose is added; ``done`` are the paragraphs before it.
+    ``lines`` are the lines of the open paragraph; ``done`` are the finished paragraphs.
     """
 
     def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool) -> None:
@@ -50,19 +50,19 @@ class _Page:
         self.done: list[str] = []
         self.lines: list[str] = []
         self.inside = ""  # the HTML element whose content is being dropped
-        self.depth = 0  # how many elements of that name are open
+        self.depth = 0  # number of open elements of that name
         self.in_run = False  # within <p>: blank lines do not end the paragraph
-        self.in_quote = False  # within <blockquote>: a leading space is nothing
-        self.continues = False  # the last paragraph has been ended by a blank line alone
+        self.in_quote = False  # within <blockquote>: ignore a leading space
+        self.continues = False  # only a blank line ended the last paragraph
         self.displayed = False  # the last line was a displayed formula
-        self.after_row = False  # the last line was a table row that has lost its table
+        self.after_row = False  # the last line was a table row without its table
 
     def add(self, text: str) -> None:
         """Add a line to the open paragraph."""
         self.after_row = False
         if self.displayed:
             self.after_display(text)
-        if "'" in text and "''" in text:  # one character is found much faster than two
+        if "'" in text and "''" in text:  # searching for one character is much faster
             text = drop_quotes(part_labels(text) if "[" in text else text)
         self.lines.append(text)
 
@@ -74,18 +74,18 @@ class _Page:
         self.continues = False
 
     def blank(self) -> None:
-        """Take a line without text."""
+        """Process a line without text."""
         if self.lines and not self.in_run:
             self.end()
             self.continues = True
 
     def rejoin(self) -> None:
-        """Reopen the last paragraph if only blank lines end it: a link that shows nothing follows, and takes them with it."""
+        """Reopen the last paragraph if only blank lines ended it; the invisible link that follows removes those lines."""
         if self.continues and not self.lines and not self.inside:
             self.lines = [self.done.pop()]
 
     def display(self, line: str) -> None:
-        """Take a displayed formula: it goes on with the sentence before it; after a whole sentence it is a list item."""
+        """Process a displayed formula: it continues the sentence before it; after a complete sentence it is a list item."""
         if not self.lines and self.continues and not _ENDED.search(self.done[-1]):
             self.lines = [self.done.pop()]
         if self.lines and (self.displayed or not _ENDED.search(self.lines[-1])):
@@ -96,7 +96,7 @@ class _Page:
             self.end()
 
     def after_display(self, line: str) -> None:
-        """Take a line after a displayed formula: a capital letter begins another paragraph, a small one continues the last."""
+        """Process a line after a displayed formula: a capital starts a new paragraph, a lowercase letter continues the last."""
         self.displayed = False
         initial = next(filter(str.isalpha, line), "")
         if initial.isupper():
@@ -105,10 +105,10 @@ class _Page:
             self.lines = [self.done.pop()]
 
     def line(self, line: str) -> None:
-        """Take one line that is not empty."""
+        """Process one line that is not empty."""
         first = line[0]
         if first in _MAY_GO:
-            line = line.lstrip(self.unseen)  # what shows nothing does not keep a line from being a list
+            line = line.lstrip(self.unseen)  # a line is a list even after invisible marks
             if line[:1] == AWAY:
                 line = line.lstrip(_UNSEEN)
                 self.rejoin()
@@ -119,8 +119,8 @@ class _Page:
                 return
             first = line[0]
         tags = _block_tags(line) if "<" in line else []
-        # A heading ends every element, for one that is never closed must not take the rest of the page; tags come before lists,
-        # for "* a</div>" closes a box; within a box nothing else counts.
+        # A heading ends every element, so that an unclosed one cannot swallow the rest of the page. Tags come before lists,
+        # because "* a</div>" closes a box; within a box, nothing else counts.
         if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
             self.inside = ""
             self.end()
@@ -136,7 +136,7 @@ class _Page:
             self.add(line)
 
     def special(self, line: str, first: str) -> None:
-        """Take a line whose first character may be markup."""
+        """Process a line whose first character may be markup."""
         if first in "*#":
             self.end()
         elif first in self.may_be_displayed and _DISPLAYED.match(line):
@@ -147,7 +147,7 @@ class _Page:
             self.end()
             text = line.lstrip("-").lstrip()
             if text:
-                self.line(SHIELD + text)  # it is no line of its own
+                self.line(SHIELD + text)  # not a separate line
         elif first == "|" or (first == "!" and (self.after_row or "!!" in line)):
             self.end()
             self.after_row = True
@@ -163,7 +163,7 @@ class _Page:
             self.add(line)
 
     def tagged(self, line: str, tags: list[re.Match[str]]) -> None:
-        """Cut a line at its block tags."""
+        """Split a line at its block tags."""
         position = 0
         if line[0] in "*#:;":
             self.end()
@@ -184,14 +184,14 @@ class _Page:
         self.piece(line[position:])
 
     def nest(self, name: str, closing: bool) -> None:
-        """Count the elements within one that is dropped, up to its end."""
+        """Count the elements nested in a dropped one, up to its end."""
         if name == self.inside:
             self.depth += -1 if closing else 1
             if not self.depth:
                 self.inside = ""
 
     def piece(self, text: str) -> None:
-        """Add what stands between two block tags."""
+        """Add the text between two block tags."""
         if not self.inside and text and not text.isspace():
             self.add(text)
 
@@ -201,7 +201,7 @@ def _block_tags(line: str) -> list[re.Match[str]]:
 
 
 def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the tags after a list item: from the first that closes what was opened before the item.
+    """Return the tags after a list item, starting at the first that closes an element opened before the item.
 
     >>> [tag[0] for tag in _after_item(_block_tags("* <div>a</div> b</blockquote>c<hr>"))]
     ['</blockquote>', '<hr>']
@@ -215,7 +215,7 @@ def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def _item(line: str) -> str:
-    """Return the text of a ``:`` or ``;`` line; nothing where the line is also of another list.
+    """Return the text of a ``:`` or ``;`` line, "" if the line also belongs to another list.
 
     >>> _item("; term : what it means"), _item(":* item")
     ('term: what it means', '')
@@ -227,16 +227,16 @@ def _item(line: str) -> str:
 
 
 def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = False) -> list[str]:
-    """Return the paragraphs of running text, each in one line.
+    """Return the paragraphs of running text, one line each.
 
-    A space at the beginning of a line makes it preformatted.  With ``templates_on`` one after a template or a file
-    does not: those that vanished here are seen on the page.
+    A space at the beginning of a line makes it preformatted.  With ``templates_on``, a space after a template or a file
+    does not, because a template or file that vanished here is visible on the page.
 
     >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
     ([], ['text'])
     """
     if "<" in text:
-        tags = text.split("<")  # much faster than to look for them by a pattern
+        tags = text.split("<")  # much faster than a regular expression
         if any(0 <= tag.find("\n") < tag.find(">") for tag in tags[1:]):
             text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
         if any(map(may_drop, tags[1:])):
@@ -245,11 +245,11 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     if formulas and "<" in text:
         text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on, formulas)
-    for line in text.split("\n"):  # blank lines and items of lists, more than half of all lines, need no call of `line`
+    for line in text.split("\n"):  # handle blank lines and list items, over half of all lines, without calling `line`
         if not line:
             if page.lines:
                 page.blank()
-        elif line[0] in "*#" and "<" not in line:  # a list item without a tag that might open or close an element
+        elif line[0] in "*#" and "<" not in line:  # a list item without tags
             page.end()
         else:
             page.line(line)

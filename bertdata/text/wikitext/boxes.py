@@ -1,10 +1,10 @@
-"""HTML elements whose content is no prose: lists, headings, and the boxes beside the text."""
+"""HTML elements whose content is not prose: lists, headings, and boxes next to the text."""
 
 import re
 
 __all__ = ["close_boxes", "is_dropped", "may_drop"]
 
-# MediaWiki's own classes name boxes.
+# MediaWiki's class names of boxes.
 _DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
 _BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
 _EDGE = re.compile(r"<(/?)([uod]l|h[1-6]|figure|nav|div)(?=[\s/>])([^<>]*)>", re.IGNORECASE)
@@ -14,7 +14,7 @@ _STARTS = tuple(name[:3] for name in sorted(_DROPPED)) + ("div",)
 
 
 def may_drop(tag: str) -> bool:
-    """Tell by what stands behind its ``<`` whether a tag may open an element that `is_dropped`: a quick look.
+    """Quickly check, from the text after ``<``, whether a tag may open an element that `is_dropped`.
 
     >>> may_drop("UL>a"), may_drop('div class="x"> a'), may_drop("div> a"), may_drop("/ul>")
     (True, True, False, False)
@@ -24,7 +24,7 @@ def may_drop(tag: str) -> bool:
 
 
 def is_dropped(name: str, attributes: str) -> bool:
-    """Return True if the content of an element is no prose, by the element's name in small letters and its attributes.
+    """Return True if an element's content is not prose, from its lowercase name and its attributes.
 
     >>> is_dropped("div", ' class="thumb tright"'), is_dropped("div", ' style="float: right"'), is_dropped("ul", "")
     (True, False, True)
@@ -35,7 +35,7 @@ def is_dropped(name: str, attributes: str) -> bool:
 
 
 def close_boxes(text: str) -> str:
-    r"""Close elements that are dropped and that nothing closes at the next blank line, so that no page is lost in them.
+    r"""Close unclosed dropped elements at the next blank line, so that they cannot swallow the page.
 
     >>> close_boxes("<ul><li>a\n\ntext"), close_boxes("<div class=thumb>a</div>\n\ntext")
     ('<ul><li>a\n</ul>\n\ntext', '<div class=thumb>a</div>\n\ntext')

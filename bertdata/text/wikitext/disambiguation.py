@@ -1,4 +1,4 @@
-"""Disambiguation pages are recognised by the templates that each wiki puts on them.
+"""Detect disambiguation pages by the templates of each wiki.
 
 >>> is_disambiguation("'''Ada''' may refer to:\\n* …\\n{{Disambiguation|geo}}", "en")
 True
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 __all__ = ["is_disambiguation"]
 
-# Known on every wiki, since most have the English names as redirects.
+# Used for every wiki, because most have the English names as redirects.
 _COMMON = "disambiguation | disambig | dab"
 
 _TEMPLATES: dict[str, str] = {
@@ -119,12 +119,12 @@ _TEMPLATES: dict[str, str] = {
     """,
 }
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_NAME = re.compile(r"\{(?=\{)\{([^{}|<>]{2,80})[|}]")  # begins with one plain character: that is found much faster
+_NAME = re.compile(r"\{(?=\{)\{([^{}|<>]{2,80})[|}]")  # starts with a literal character, which is much faster
 
 
 @lru_cache(maxsize=len(_TEMPLATES) + 1)
 def _names(language: str) -> frozenset[str]:
-    """Return the wiki's templates; for an unknown wiki, those of all of them."""
+    """Return a wiki's templates; for an unknown wiki, those of all wikis."""
     lists = [_TEMPLATES[language]] if language in _TEMPLATES else list(_TEMPLATES.values())
     return frozenset(" ".join(name.split()) for names in (_COMMON, *lists) for name in names.split("|"))
 
@@ -137,7 +137,7 @@ def _marked(wikitext: str, language: str) -> bool:
 
 
 def is_disambiguation(wikitext: str, language: str = "") -> bool:
-    """Say whether the page only lists the meanings of its title."""
+    """Return True if the page only lists the meanings of its title."""
     if not _marked(wikitext, language):
         return False
     return "<!--" not in wikitext or _marked(_COMMENT.sub("", wikitext), language)

@@ -9,7 +9,7 @@ from html import unescape
 
 __all__ = ["decode_entities"]
 
-# Numbers of more digits are no characters; a name without its semicolon must end, outside of addresses.
+# Longer numbers are not characters. A name without its semicolon must end there, except inside addresses.
 _REFERENCE = re.compile(
     r"&(?:#0{0,40}[0-9]{1,7}(?![0-9]);?|#[xX]0{0,40}[0-9a-fA-F]{1,6}(?![0-9a-fA-F]);?"
     r"|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))"
@@ -18,7 +18,7 @@ _LINE_ENDS = frozenset("\n\r\f")
 
 
 def _character(reference: re.Match[str]) -> str:
-    """Return the character; one that ends a line is a space; of a name that only begins with one that is known, the text.
+    """Return the character; a line end becomes a space; a name that only starts with a known name stays as it is.
 
     >>> decode_entities("&notit; &semi; a&NewLine;b")
     '&notit; ; a b'
@@ -30,5 +30,5 @@ def _character(reference: re.Match[str]) -> str:
 
 
 def decode_entities(text: str) -> str:
-    """Return ``text`` with character references decoded, also the old HTML ones without a semicolon."""
+    """Return ``text`` with character references decoded, including old HTML ones without a semicolon."""
     return _REFERENCE.sub(_character, text) if "&" in text else text

@@ -1,7 +1,7 @@
-"""Comments and tags whose content is not wikitext, such as ``<nowiki>`` and ``<ref>``, are resolved first.
+"""Resolve comments and tags whose content is not wikitext, such as ``<nowiki>`` and ``<ref>``, before all other markup.
 
-MediaWiki looks for them from left to right before anything else, without regard to braces or brackets, and
-the first closing tag ends them.  So do we:
+MediaWiki finds them from left to right before anything else, regardless of braces or brackets, and the first
+closing tag ends them.  This module does the same:
 
     >>> resolve_extensions("a<ref>[[b</ref>c <!-- {{ --> d").replace(OBJECT, "")
     'ac  d'
@@ -14,7 +14,7 @@ from .marks import OBJECT, SHIELD, shield
 
 __all__ = ["resolve_extensions"]
 
-# Tags by what is left of them and their content.
+# Tags by the replacement of the tag and its content.
 _SEEN = """
     ref hiero score maplink templatedata templatestyles indicator section categorytree inputbox
     phonos langconvert
@@ -24,7 +24,7 @@ _BLOCK = """
     choose rss poem
 """
 _FORMULAS = frozenset(["math", "chem", "ce"])
-_UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar"]  # the tags go, the content is wikitext
+_UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar"]  # the tags are removed, the content is wikitext
 
 _LEFT: dict[str, str] = {
     **dict.fromkeys(_SEEN.split(), OBJECT),
@@ -34,7 +34,7 @@ _LEFT: dict[str, str] = {
     "includeonly": "",
 }
 _NAMES = frozenset([*_LEFT, *_UNWRAPPED])
-# What begins here: a reference without tags in it, which is one match; a comment; or a tag, by its name.
+# Possible starts: a reference without tags in it, as one match; a comment; or a tag, by name.
 _TAG = re.compile(r"<(?:ref(?:\s[^<>]*)?(?:/>|(?<!/)>[^<]*</ref\s*>)|!--|/?([a-zA-Z]+)(?=[\s/>]))")
 _BEGUN = re.compile(r"</?[a-zA-Z]+(?:[ \t]+[a-zA-Z]+[ \t]*=[ \t]*(?:\"[^\"<>\n]*\"|[^\s<>]*))*")
 _CLOSE = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _LEFT}
@@ -43,7 +43,7 @@ _BLANKS = " \t"
 
 
 class _Scan:
-    """Walk over the tags of one page; ``parts`` collects what stays."""
+    """Walk over the tags of one page; ``parts`` collects the remaining text."""
 
     def __init__(self, text: str, formulas: Formulas) -> None:
         self.text = text
@@ -51,13 +51,13 @@ class _Scan:
         self.parts: list[str] = []
         self.done = 0  # everything before this offset is in parts, or dropped
         self.never_closed: set[str] = set()
-        self.tag_end = self.blank_line = -1  # the first ">" and the first blank line after the last tag: searched for once
+        self.tag_end = self.blank_line = -1  # next ">" and blank line after the last tag, cached
 
     def run(self) -> str:
         """Return the text without its tags.
 
-        Each match is a tag that begins outside of all tags handled before it.  Where a tag takes text beyond its match, as
-        ``<math>`` takes its content, the search starts anew behind that: "<nowiki><ref></nowiki>" has no reference.
+        Each match is a tag that begins outside all tags handled before it.  If a tag takes text beyond its match, such as the
+        content of ``<math>``, the search restarts after that text: "<nowiki><ref></nowiki>" contains no reference.
         """
         text, parts = self.text, self.parts
         last_end = text.rfind(">")
@@ -67,7 +67,7 @@ class _Scan:
             at = -1
             for match in matches:
                 start, name = match.start(), match[1]
-                if name is None and text[start + 1] != "!":  # a whole reference; most tags of a page are
+                if name is None and text[start + 1] != "!":  # a complete reference, like most tags of a page
                     parts += (text[self.done : start], OBJECT)
                     self.done = match.end()
                     continue
@@ -77,19 +77,19 @@ class _Scan:
                     continue
                 else:
                     self.tag(name, start)
-                if self.done > match.end():  # what this tag took may hold others
+                if self.done > match.end():  # the text of this tag may contain others
                     at = self.done
                     break
         parts.append(text[self.done :])
         return "".join(parts)
 
     def replace(self, start: int, end: int, by: str) -> None:
-        """Copy the text up to ``start``, put ``by`` in place of what follows up to ``end``."""
+        """Copy the text up to ``start``, and replace ``start`` to ``end`` with ``by``."""
         self.parts += (self.text[self.done : start], by)
         self.done = end
 
     def drop_comment(self, start: int) -> None:
-        """Drop the comment and those after it; where they fill a line, the line as well."""
+        """Drop a comment and those after it, and the line if they fill it."""
         text = self.text
         end = after = start
         while text.startswith("<!--", after):
@@ -106,9 +106,9 @@ class _Scan:
             self.replace(start, end, "")
 
     def tag(self, name: str, start: int) -> None:
-        """Replace a tag and its content by what is left of them; an unclosed tag loses only itself.
+        """Replace a tag and its content; for an unclosed tag, remove only the tag.
 
-        One that does not even end in its paragraph loses its name and attributes: no other paragraph goes with it.
+        A tag that does not end in its paragraph loses its name and attributes, so other paragraphs are unaffected.
         """
         text = self.text
         if self.tag_end < start:
@@ -137,7 +137,7 @@ class _Scan:
 
 
 def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) -> str:
-    """Return what stands for a tag with content.
+    """Return the replacement of a tag with content.
 
     >>> _what_is_left("poem", "", "a<!-- x -->\\nb", Formulas()), _what_is_left("gallery", "", "a.jpg", Formulas())
     ('<hr>a<br>b<hr>', '<hr>')
@@ -153,5 +153,5 @@ def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) 
 
 
 def resolve_extensions(text: str, formulas: Formulas | None = None) -> str:
-    """Return ``text`` without comments and without tags whose content is not wikitext; formulas become what ``formulas`` says."""
+    """Return ``text`` without comments and without tags whose content is not wikitext; handle formulas with ``formulas``."""
     return _Scan(text, formulas or Formulas()).run() if "<" in text else text

@@ -1,4 +1,4 @@
-"""External links: the label stays, the address goes; one without a label is a footnote mark and goes.
+"""External links: keep the label and drop the address; a link without a label is a footnote mark and is dropped.
 
 >>> drop_addresses("see [https://x.org the ''site''] or [//x.org], a[0] and http://y.org")
 "see the ''site'' or \\x1f, a[0] and http://y.org"
@@ -21,7 +21,7 @@ _ITALIC_LABEL = re.compile(rf"(\[(?:{_SCHEMES})(?:(?!''){_CHARACTER})+)(?='')", 
 
 
 def part_labels(line: str) -> str:
-    """Put a space between an address and a label in italics or bold, whose apostrophes end the address.
+    """Put a space between an address and a label in italics or bold, because its apostrophes end the address.
 
     >>> part_labels("see [//x.org''Title''] here")
     "see [//x.org ''Title''] here"
@@ -30,6 +30,6 @@ def part_labels(line: str) -> str:
 
 
 def drop_addresses(line: str) -> str:
-    """Return ``line`` with ``[address label]`` replaced by its label."""
-    end = line.rfind("]") + 1  # what opens after the last bracket is never closed: looking each time is slow
+    """Replace ``[address label]`` in ``line`` with its label."""
+    end = line.rfind("]") + 1  # skip brackets that are never closed, which are slow to match
     return _LINK.sub(lambda link: link[1] or VANISHED, line[:end]) + line[end:]

@@ -1,4 +1,4 @@
-"""From the wikitext of one page to its paragraphs of running prose.
+"""Extract the paragraphs of running prose from the wikitext of one page.
 
 >>> extract_paragraphs("'''Rome'''<ref>x</ref> is a [[city]].\\n\\n== See also ==\\n* [[Italy]]")
 ['Rome is a city.']
@@ -44,25 +44,25 @@ def extract_paragraphs(
     formulas: Counter[str] | None = None,
     split: Callable[[str, str], list[str]] = split_sentences,
 ) -> list[str]:
-    """Return the paragraphs of running prose on a page, in order, each in one line.
+    """Return the paragraphs of running prose of a page, in order, one line each.
 
-    ``language`` is the wiki's code ("en", "zh"): it decides how numbers are written and whether ``-{…}-`` is
-    markup.  ``namespaces`` are the names of the dump's own <siteinfo>, lower case -> number.
-    ``definition_lists`` is "drop" or "keep": what becomes of ``:`` and ``;`` lines.  ``variant`` ("zh-tw")
-    picks among the words of ``-{…}-``; empty is the wiki's own order.
+    ``language`` is the wiki's code ("en", "zh"). It determines how numbers are written and whether ``-{…}-`` is
+    markup.  ``namespaces`` maps lowercase names in the dump's <siteinfo> to numbers.
+    ``definition_lists`` is "drop" or "keep", for ``:`` and ``;`` lines.  ``variant`` ("zh-tw") selects the words of
+    ``-{…}-``; empty uses the wiki's order.
 
-    ``templates`` is the table of templates that carry words, from ``load_templates``; without one, all of them
-    vanish, and of the parser functions only numbers and the page's name are resolved.  ``dropped`` counts by
-    name (as in ``load_templates``; parser functions end with a colon) each call that gave no words because
-    neither table nor functions know it, or could not resolve it, or because the page's limit was reached.  Not
-    counted are footnote marks, what the table says is empty, calls in comments, references and the like, and
-    calls within one that was dropped or is empty.  ``examples`` gets the line in which each of the names stood first.
+    ``templates`` is the table of templates with words, from ``load_templates``. Without a table, all templates are
+    dropped, and only the parser functions for numbers and the page's name are resolved.  ``dropped`` counts, by name
+    (as in ``load_templates``; parser functions end with a colon), the calls that produced no words because they are
+    unknown, could not be resolved, or exceeded the page's limit.  It does not count footnote marks, templates that are
+    empty in the table, calls in comments, references and similar tags, and calls within a dropped or empty call.
+    ``examples`` stores the first line with each of these names.
 
-    ``math`` says what becomes of formulas, in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
-    With "text" numbers in ``<sup>`` and ``<sub>`` are raised and lowered as well: 10⁶, H₂O; else 106, H2O.
-    ``formulas`` counts them by tag or template ("found math"): "written math", "dropped math", and "left out math" of tables,
-    lists and the like, where no text is kept, add up to it; under "sentences" it counts those
-    that went because of one; ``split``, a function of a paragraph and a language, cuts them.
+    ``math`` is the handling of formulas in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
+    With "text", numbers in ``<sup>`` and ``<sub>`` are also raised and lowered: 10⁶, H₂O; otherwise 106, H2O.
+    ``formulas`` counts them by tag or template. "found math" is the sum of "written math", "dropped math", and "left out math",
+    which are those in tables, lists and other places without text; "sentences" counts the sentences dropped because of a
+    formula.  ``split``, a function of a paragraph and a language, splits sentences.
     """
     if definition_lists not in ("drop", "keep"):
         raise ValueError(f'definition_lists is {definition_lists!r}; it must be "drop" or "keep"')
@@ -76,7 +76,7 @@ def extract_paragraphs(
 
 
 def _only_addresses(paragraph: str) -> bool:
-    """Return True if a paragraph is a list of addresses.
+    """Return True if a paragraph contains only addresses.
 
     >>> _only_addresses("https://x.org/a  https://x.org/b"), _only_addresses("https://x.org shows it")
     (True, False)
@@ -84,9 +84,9 @@ def _only_addresses(paragraph: str) -> bool:
     return paragraph.startswith(_ADDRESSES) and all(word.startswith(_ADDRESSES) for word in paragraph.split())
 
 
-# Each step works on the text that the one before it has left, in MediaWiki's order: braces and brackets in a comment or
-# in <nowiki> are text, so tags come first; templates give tables and links; a table goes with the links in it.  An
-# example, in which templates are on and \x02 and \x1d are OBJECT and AWAY of marks.py:
+# Each step works on the output of the previous one, in MediaWiki's order. Braces and brackets in a comment or in <nowiki> are
+# text, so tags come first; templates can produce tables and links; tables are removed with their links.  Example with
+# templates enabled; \x02 and \x1d are OBJECT and AWAY of marks.py:
 #
 #   the page               ''Rome''<ref>x</ref> is {{nowrap|a [[city|town]]}}. __NOTOC__ [[Category:A]]
 #   comments and tags      ''Rome''\x02 is {{nowrap|a [[city|town]]}}. __NOTOC__ [[Category:A]]
@@ -94,7 +94,7 @@ def _only_addresses(paragraph: str) -> bool:
 #   tables and switches    ''Rome''\x02 is a [[city|town]].  [[Category:A]]
 #   links                  ''Rome''\x02 is a town.\x1d
 #
-# `paragraphs` then drops the apostrophes line by line, as bold ends with its line, and `finish` the marks: Rome is a town.
+# Then `paragraphs` removes the apostrophes line by line, because bold ends with its line, and `finish` the marks: Rome is a town.
 _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], str]], ...] = (
     ("comments, references and tags", lambda text, page, _: resolve_extensions(clean_input(text), page.formulas)),
     ("templates", lambda text, page, _: expand_templates(text, page)),
@@ -105,7 +105,7 @@ _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], 
 
 
 def _resolved(text: str, page: PageContext, namespaces: Mapping[str, int] | None) -> str:
-    """Return wikitext in which tags, templates, tables and links are what they show."""
+    """Return wikitext with tags, templates, tables and links resolved."""
     for _, step in _STEPS:
         text = step(text, page, namespaces)
     return text
@@ -114,9 +114,9 @@ def _resolved(text: str, page: PageContext, namespaces: Mapping[str, int] | None
 def resolution_steps(
     wikitext: str, *, title: str, language: str, namespaces: Mapping[str, int] | None, variant: str, templates: Templates | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name of each step of `extract_paragraphs` before lines become paragraphs, and the text that it leaves.
+    """Yield the name and the output of each step of `extract_paragraphs` before lines become paragraphs.
 
-    Marks of what has left the text are blank in it.
+    Marks of removed text are blank in the output.
     """
     page = PageContext(title, language, variant, templates, Counter(), Formulas("text", Counter()))
     text = wikitext
@@ -126,7 +126,7 @@ def resolution_steps(
 
 
 def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str], list[str]]) -> list[str]:
-    """Return paragraphs as plain text, and count their formulas; most pages have none, and take the short way."""
+    """Return paragraphs as plain text, and count their formulas; take a fast path for pages without formulas."""
     if page.formulas.choice != "text" and not page.formulas.seen:
         return [finish(part, page.templates is not None) for part in parts]
     finished = [_finished(part, page, split) for part in parts]
@@ -135,7 +135,7 @@ def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str
 
 
 def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], list[str]]) -> str:
-    """Return a paragraph as plain text, without the sentences that lack a formula, which are counted."""
+    """Return a paragraph as plain text, without sentences that lack a formula, which are counted."""
     paragraph = page.formulas.count(paragraph)
     if page.formulas.choice == "text":
         paragraph = figures_of_tags(paragraph)

@@ -1,4 +1,4 @@
-"""The last steps on one paragraph: labels of external links, HTML tags, entities, and neat spaces.
+"""The last steps on a paragraph: labels of external links, HTML tags, entities, and whitespace.
 
 >>> finish("a<br>b <small>c</small> ([https://x.org d])&nbsp;e")
 'a b c (d) e'
@@ -20,30 +20,30 @@ _INLINE_NAMES = """
 INLINE = frozenset(_INLINE_NAMES.split())
 _COMMAS = ",;:、，；،؛"
 _BRACKET = re.compile(rf"([(（\[])(?:[{_COMMAS}]|(?!{VANISHED})\s)*{VANISHED}[\s{_COMMAS}]*([)）\]])?")
-_MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s{_COMMAS}]{VANISHED})")  # a bracket ends so, where all before it vanished
+_MAY_BE_EMPTY = re.compile(rf"{VANISHED}(?<=[(（\[\s{_COMMAS}]{VANISHED})")  # end of a bracket whose content vanished
 _SINGLE = re.compile(r"\[|\]+")
 _CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # not whitespace or holes
 _CURRENCIES = "$£€¥₹"
-_ASIDE = re.compile(  # a bracket with the sign of a currency whose number has vanished
+_ASIDE = re.compile(  # brackets with a currency sign whose number vanished
     rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[{_CURRENCIES}] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]"
 )
 _SET_APART = frozenset(":;!?؛؟।॥")
 _STOPS = frozenset(",.;:!?)]、。，；：）،؛؟۔։।॥")
-_STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the whitespace may hold other marks
-_LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon: it ends transcriptions, and lines that lead to a formula
+_STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the whitespace may contain other marks
+_LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon, which ends transcriptions and lines before a formula
 
 
 def _tag(match: re.Match[str]) -> str:
-    """Return what a tag shows: a line break is a space; what MediaWiki does not know as a tag is text."""
+    """Return the text of a tag: a line break is a space; tags that MediaWiki does not know are text."""
     name = match[1].lower()
     return " " if name == "br" else "" if name in INLINE else match[0]
 
 
 def _close_gaps(text: str, templates_on: bool) -> str:
-    """Remove what a vanished template leaves: empty brackets, a space before a comma.
+    """Remove the remains of a dropped template: empty brackets, a space before a comma.
 
-    A space that stands behind it, before a mark that French sets apart, is the author's.  With ``templates_on`` the
-    comma before it goes where another mark follows; else commas stay as MediaWiki shows them.
+    A space after it is kept before punctuation that French sets apart.  With ``templates_on``, the comma before it is
+    removed if other punctuation follows; otherwise commas stay as MediaWiki displays them.
 
     >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old).", False), _close_gaps("il dit\\x1f : oui", False)
     ('Rome  is, well, (old).', 'il dit : oui')
@@ -56,8 +56,8 @@ def _close_gaps(text: str, templates_on: bool) -> str:
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
     if not any(_STOP_AFTER.findall(text)):
         return text.replace(VANISHED, "")
-    # Between two pieces something vanished.  They are looked at from the end: where all that follows up to the next mark is
-    # whitespace, as in "a \x1f \x1f, b", each gap is closed as the last one is.
+    # Each gap between two pieces had vanished text.  Process gaps from the end: if only whitespace follows up to the next mark,
+    # as in "a \x1f \x1f, b", each gap is closed like the last one.
     pieces = text.split(VANISHED)
     before_stop = False
     for index in range(len(pieces) - 1, 0, -1):
@@ -72,7 +72,7 @@ def _close_gaps(text: str, templates_on: bool) -> str:
 
 
 def _drop_asides(text: str) -> str:
-    """Remove brackets that give an amount in other money, which the template that is dropped would have computed.
+    """Remove brackets with an amount in another currency or year, which the dropped template would have computed.
 
     >>> _drop_asides("paid $5 ($\\x1f in dollars of today), and 5 $ (7 €\\x1f)") == "paid $5 \\x1f, and 5 $ (7 €\\x1f)"
     True
@@ -81,7 +81,7 @@ def _drop_asides(text: str) -> str:
 
 
 def _drop_strays(text: str) -> str:
-    """Remove from each ``]]`` what neither a link nor a bracket in the text has opened.
+    """Remove each ``]]`` that does not close a link or bracket in the text.
 
     >>> _drop_strays("x[y[i]] and a]] b] c")
     'x[y[i]] and a b] c'
@@ -123,7 +123,7 @@ def finish(text: str, templates_on: bool = False) -> str:
     if SHIELD in text:
         text = unshield(text)
     text = text.replace("\u00a0", " ")
-    if not text.isprintable():  # of all whitespace a space alone is printable
+    if not text.isprintable():  # a space is the only printable whitespace
         text = _CONTROL.sub("", text)
         return " ".join(text.split())
     while "  " in text:

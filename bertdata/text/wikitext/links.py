@@ -1,4 +1,4 @@
-"""Links become their labels; files, categories and links to other languages go.
+"""Replace links with their labels; drop files, categories and links to other languages.
 
     >>> names = Namespaces.build()
     >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names) == "see Foo, quxs" + AWAY
@@ -6,7 +6,7 @@
     >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c", names) == VANISHED + " c"
     True
 
-Of a link that nothing ends the brackets go, what stands after them stays; of a file, its caption:
+For an unclosed link, remove the brackets and keep the text; for a file, keep its caption:
 
     >>> resolve_links("a [[b|c d", names), resolve_links("[[File:x.jpg|thumb|A house. More", names)
     ('a c d', 'A house. More')
@@ -21,17 +21,17 @@ from .quotes import drop_quotes
 
 __all__ = ["resolve_links"]
 
-# Most links: [[target]] or [[target|label]] without a colon, quotes or marks.  `split` returns text and labels by turns:
-# "see [[Foo|foo]] and [[bar]]." is split into "see ", "foo", " and ", "bar" and ".", which are joined again.  A label whose
-# first character would make a list or a preformatted line is left to `_words`, which shields it.
+# Most links: [[target]] or [[target|label]] without a colon, quotes or marks.  `split` alternates text and labels:
+# "see [[Foo|foo]] and [[bar]]." is split into "see ", "foo", " and ", "bar" and ".", which are joined again.  `_words` handles a
+# label whose first character would make a list or a preformatted line, and shields it.
 _PLAIN = re.compile(rf"\[(?:\[[^\[\]|:\n]*\||\[)([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]")
-_OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # begins with one plain character: that is found much faster
+_OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # starts with a literal character, which is much faster
 _ADDRESSES = ("http://", "https://")
 _CLOSING = re.compile(r"\]\]+")
 
 
 def _trick(target: str) -> str:
-    """Return the label that ``[[target|]]`` stands for.
+    """Return the implied label of ``[[target|]]``.
 
     >>> _trick("Boston (band)"), _trick("Boston, Texas"), _trick(":Help:Links")
     ('Boston', 'Boston', 'Links')
@@ -43,7 +43,7 @@ def _trick(target: str) -> str:
 
 
 def _words(content: str, names: Namespaces) -> str | None:
-    """Return the words that ``[[content]]`` shows, a mark for a file; None for a category, before which no space stays.
+    """Return the words of ``[[content]]``, a mark for a file, or None for a category, which removes the space before it.
 
     >>> _words("fr:Rome", Namespaces.build()), _words("fr:Rome|in French", Namespaces.build())
     (None, 'in French')
@@ -66,10 +66,10 @@ def _words(content: str, names: Namespaces) -> str | None:
 
 
 class _Links:
-    """Resolves the links of a page: ``parts`` is its text so far, ``open`` the index in ``parts`` of each ``[[`` not closed yet.
+    """Resolves the links of a page: ``parts`` is the text so far, ``open`` the indexes in ``parts`` of each unclosed ``[[``.
 
-    What follows such a ``[[`` is one part or more: of "[[File:a.jpg|thumb|b [[c:d]] e]]" the first ``]]`` closes the inner link.
-    A ``]]`` that closes no link may close the brackets of the text, or of an external link: it stays.
+    An unclosed ``[[`` is followed by one or more parts: in "[[File:a.jpg|thumb|b [[c:d]] e]]" the first ``]]`` closes the inner
+    link.  A ``]]`` that closes no link may close brackets in the text or an external link, so it stays.
     """
 
     def __init__(self, names: Namespaces) -> None:
@@ -78,7 +78,7 @@ class _Links:
         self.open: list[int] = []
 
     def text(self, text: str) -> None:
-        """Add text without opening brackets; the closing ones in it close links that are open."""
+        """Add text without opening brackets; closing brackets in it close open links."""
         done = 0
         if "]" in text:
             for match in _CLOSING.finditer(text):
@@ -88,7 +88,7 @@ class _Links:
         self.parts.append(text[done:])
 
     def add(self, content: str) -> None:
-        """Add a link without another one in it."""
+        """Add a link that contains no other link."""
         words = _words(content, self.names)
         if words is None:
             self.away()
@@ -96,9 +96,9 @@ class _Links:
             self.parts.append(words)
 
     def away(self) -> None:
-        """Add the mark of a link that shows nothing.
+        """Add the mark of an invisible link.
 
-        Categories stand in lines one below the other: the line break before such a link goes with it, and leaves no blank line.
+        Categories are on separate lines: remove the line break before such a link too, so that no blank line remains.
         """
         parts = self.parts
         before = parts[-1].rstrip()
@@ -109,7 +109,7 @@ class _Links:
             parts.append(AWAY)
 
     def close(self, count: int) -> None:
-        """Match a run of ``count`` closing brackets with the links that are open."""
+        """Match ``count`` closing brackets with open links."""
         parts = self.parts
         while count >= 2 and self.open:
             if count == 3 and parts[-1].rfind("[") > parts[-1].rfind("]"):
@@ -126,7 +126,7 @@ class _Links:
         parts.append("]" * count)
 
     def close_nested(self, index: int) -> None:
-        """Close a link that holds others: a file with its caption goes, of all else the label stays."""
+        """Close a link that contains others: drop a file with its caption; keep the label of anything else."""
         parts = self.parts
         target, bar, label = parts[index + 1].partition("|")
         if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
@@ -136,7 +136,7 @@ class _Links:
             parts[index + 1] = as_text(label if bar else target)
 
     def finish(self) -> str:
-        """Return the text; of a link that never ends drop the target, of a file all but what may be a caption."""
+        """Return the text; for an unclosed link, drop the target; for an unclosed file, keep only a possible caption."""
         parts = self.parts
         for index in self.open:
             parts[index] = ""
@@ -151,7 +151,7 @@ class _Links:
 
 
 def resolve_links(text: str, names: Namespaces) -> str:
-    """Return ``text`` with the words of each link in its place."""
+    """Replace each link in ``text`` with its words."""
     if "[[" not in text and "]]" not in text:
         return text
     text = "".join(_PLAIN.split(drop_rows(text)))

@@ -1,14 +1,13 @@
-"""Control characters stand for what left the text; XML forbids them, so no dump contains them.
+"""Control characters that mark removed text. XML forbids them, so dumps do not contain them.
 
-* ``VANISHED`` is where a template was dropped, ``FOOTNOTE`` where it was one that shows a footnote mark.
-  Python counts both as whitespace, so a line of nothing else is blank, as it is for MediaWiki.
-* ``OBJECT`` is where something stood that has no words but is seen: a formula, a reference.  A line with
-  one is not blank.
-* ``FORMULA`` stands before and after a formula that is written, ``HOLE`` in place of one that is not and whose sentence goes.
-* ``BITS`` are the digits, nought and one, of a formula's number, which stands behind it: see ``formulas/choose.py``.
-* ``AWAY`` is where a link to a category or to another language stood: a space after it makes no preformatted line, and a line
-  of nothing else is no line, not even a blank one.
-* ``SHIELD`` begins text in which each character that is markup has a stand-in that is not: ``<nowiki>``.
+* ``VANISHED`` marks a dropped template, ``FOOTNOTE`` a dropped template that shows a footnote mark.
+  Python counts both as whitespace, so a line with nothing else is blank, as in MediaWiki.
+* ``OBJECT`` marks something visible without words, such as a formula or a reference.  A line with one is not blank.
+* ``FORMULA`` is before and after a written formula, ``HOLE`` replaces a formula whose sentence is dropped.
+* ``BITS`` are the binary digits of the index after a formula: see ``formulas/choose.py``.
+* ``AWAY`` marks a link to a category or another language: a space after it does not make a preformatted line, and a line
+  with nothing else is removed and does not count as a blank line.
+* ``SHIELD`` begins text in which each markup character is replaced by a placeholder, as in ``<nowiki>``.
 
     >>> unshield(shield("[[x]]")) == "[[x]]" and "[" not in shield("[[x]]")
     True
@@ -43,10 +42,10 @@ AWAY = "\x1d"
 BITS = "\x06\x07"
 
 _REMOVED = ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, *BITS)
-_MARKS = re.compile(r"[\x00-\x1f]+")  # of what has left the text
-_MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not what entities are made of: they are decoded in <nowiki> too
-LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins so is none of prose
-_FIRST = 0xFDD0  # U+FDD0..U+FDEF are noncharacters: assigned to nobody, for ever
+_MARKS = re.compile(r"[\x00-\x1f]+")  # marks of removed text
+_MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not the characters of entities, which are also decoded in <nowiki>
+LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins with one of these is not prose
+_FIRST = 0xFDD0  # U+FDD0..U+FDEF are permanent noncharacters
 _TO_SHIELD: dict[int, str] = {ord(char): chr(_FIRST + index) for index, char in enumerate(_MARKUP)}
 _TO_MARKUP = {chr(_FIRST + index): char for index, char in enumerate(_MARKUP)}
 _TO_SHIELD[ord("\n")] = _TO_SHIELD[ord(" ")]
@@ -55,19 +54,19 @@ _STAND_IN = re.compile(f"[{''.join(_TO_MARKUP)}]")
 
 
 def clean_input(text: str) -> str:
-    """Remove the characters this package keeps for itself, and carriage returns.
+    """Remove the characters reserved by this package, and carriage returns.
 
     >>> clean_input("a\\r\\nb\\x02")
     'a\\nb'
     """
-    for char in _REMOVED:  # most pages have none: to look for each is much faster than one pattern
+    for char in _REMOVED:  # most pages have none: searching for each is much faster than a regular expression
         if char in text:
             text = text.replace(char, "")
     return text
 
 
 def as_text(words: str) -> str:
-    """Return words so that they make no list, table or preformatted line where they begin one.
+    """Return words shielded so that they do not start a list, table or preformatted line.
 
     >>> as_text(" label") == SHIELD + " label", as_text("label")
     (True, 'label')
@@ -76,17 +75,17 @@ def as_text(words: str) -> str:
 
 
 def shield(text: str) -> str:
-    """Replace each markup character by its stand-in, and each newline by that of a space."""
+    """Replace each markup character by its placeholder, and each newline by that of a space."""
     return SHIELD + text.translate(_TO_SHIELD)
 
 
 def unshield(text: str) -> str:
-    """Put the markup characters back."""
+    """Restore the markup characters."""
     return _STAND_IN.sub(lambda char: _TO_MARKUP[char[0]], text) if SHIELD in text else text
 
 
 def readable(text: str) -> str:
-    """Return a piece of a page in one line, as a person reads it: marks of what has left it are blank.
+    """Return a piece of a page in one readable line; marks of removed text are blank.
 
     >>> readable(f"a{VANISHED}b  {{{{c\\n|d}}}}")
     'a b {{c |d}}'

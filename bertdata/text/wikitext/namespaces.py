@@ -1,6 +1,6 @@
-"""What stands before the colon of a link: names of namespaces in Wikipedias large and small, codes of languages.
+"""Prefixes of links: namespace names in all Wikipedias, and language codes.
 
-Every name is known on every wiki: a Wikipedia takes articles from others, and old names stay in use.
+Every name is valid on every wiki: Wikipedias import articles from each other, and old names stay in use.
 
     >>> names = Namespaces.build({"plik": 6})
     >>> [names.kind(target) == FILE for target in ("Datei:Foto.jpg", "画像: x", ":File:x", "Time: a play")]
@@ -225,7 +225,7 @@ zh-min-nan : tóng-àn, Mûi-thé : Lūi-pia̍t : Pang-bô͘
 zh-yue : 文件, 檔 : 分類, 类 : 模, 模板
 """
 
-# Codes that open a link to another language's Wikipedia.
+# Language codes that begin a link to another Wikipedia.
 _LANGUAGES = """
     aa ab ace ady af ak als alt am ami an ang ann anp ar arc ary arz as ast atj av avk awa ay az azb ba
     ban bar bat-smg bbc bcl bdr be be-tarask be-x-old bew bg bh bi bjn blk bm bn bo bpy br bs btm bug
@@ -247,19 +247,19 @@ _LANGUAGES = """
 
 @dataclass(frozen=True)
 class Namespaces:
-    """Look up what stands before the colon of a link."""
+    """Look up the prefix of a link."""
 
     numbers: Mapping[str, int]
 
     @classmethod
     def build(cls, dump_names: Mapping[str, int] | None = None) -> "Namespaces":
-        """Return the built-in names, and above them the dump's own (lower-case name -> number)."""
+        """Return the built-in names, overridden by the dump's own (lowercase name -> number)."""
         if not dump_names:
             return _built_in()
         return _with(tuple(dump_names.items()))
 
     def kind(self, target: str) -> int | None:
-        """Return the namespace of a link's target; None where it has none, or a colon in front."""
+        """Return the namespace of a link's target, or None if it has no prefix or starts with a colon."""
         return self.numbers.get(_plain(target.partition(":")[0]))
 
 
@@ -269,7 +269,7 @@ def _plain(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def _with(dump_names: tuple[tuple[str, int], ...]) -> Namespaces:
-    """Return the built-in names and those of a dump, which all its pages share."""
+    """Return the built-in names and those of a dump; cached for all its pages."""
     return Namespaces({**_built_in().numbers, **{_plain(name): number for name, number in dump_names}})
 
 

@@ -1,4 +1,4 @@
-"""Rows of links that lead to other pages are no prose: months of a year, provinces of a country.
+"""Drop rows of links to other pages, such as the months of a year or the provinces of a country, which are not prose.
 
 >>> drop_rows("[[May]] | '''June''' | [[July|7]]\\nFrom [[May]] – [[July]]")
 '\\nFrom [[May]] – [[July]]'
@@ -9,18 +9,18 @@ from collections.abc import Iterator
 
 __all__ = ["drop_rows"]
 
-_START = re.compile(  # a line whose first item ends at a separator; begins with a plain character: that is found much faster
+_START = re.compile(  # a line whose first item ends at a separator; starts with a literal character for speed
     r"\n(?=[\[<'←«◄])(?:<[^<>\n]{0,100}>|[←«◄ ]|'')*(?:\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}''')(?:'')*"
     r"(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][–—][ \u00a0])"
 )
 _ITEM = re.compile(r"\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}'''")
 _UNSEEN = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
 _BETWEEN = frozenset(" \t\u00a0|·•–—←→◄►«»<>'.\x1f\x1e")
-_MIN_ITEMS = 3  # items that make a row
+_MIN_ITEMS = 3  # minimum items of a row
 
 
 def drop_rows(text: str) -> str:
-    """Return ``text`` without the lines that hold links, dots, bars or dashes between them, and nothing else."""
+    """Return ``text`` without the lines that contain only links with dots, bars or dashes between them."""
     parts: list[str] = []
     done = 0
     for start in _starts(text):
@@ -33,7 +33,7 @@ def drop_rows(text: str) -> str:
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Yield where the lines begin that may be rows."""
+    """Yield the starts of lines that may be rows."""
     if _START.match("\n" + text.partition("\n")[0]):
         yield 0
     for first in _START.finditer(text):

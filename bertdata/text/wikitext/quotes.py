@@ -1,7 +1,7 @@
-"""Apostrophes of bold and italic text go, those of the language stay.
+"""Remove the apostrophes of bold and italic markup, and keep those of the language.
 
-The rules are MediaWiki's, one line at a time: two make italics, three bold, five both; of four the first is
-text, of more than five all but five; and where a line has an odd number of both, one bold is read as an
+The rules are MediaWiki's, applied to each line: two make italics, three bold, five both. The first of four is text, and so
+are all except the last five of a longer run. If a line has an odd number of both, one bold mark is read as an
 apostrophe and italics.
 
     >>> drop_quotes("''a'', '''''b''''', l''''c''' and l'''d''")
@@ -36,9 +36,9 @@ def drop_quotes(line: str) -> str:
 
 
 def _apostrophe(parts: list[str], lengths: list[int]) -> int | None:
-    """Return which bold run is an apostrophe and italics; None where there is no bold.
+    """Return the bold run that is an apostrophe and italics, or None if there is no bold.
 
-    It is the first after a word of one letter, else after a longer word, else after a space.
+    It is the first after a one-letter word, otherwise after a longer word, otherwise after a space.
     """
     after_word: int | None = None
     after_space: int | None = None

@@ -1,4 +1,4 @@
-"""Redirects are recognised by the first word of the page, in English and in the wiki's own language.
+"""Detect redirects by the first word of the page, in English and in the wiki's language.
 
 >>> is_redirect("#WEITERLEITUNG [[Rom]]", "de"), is_redirect("# one\\n# two")
 (True, False)
@@ -8,7 +8,7 @@ import re
 
 __all__ = ["is_redirect"]
 
-# Languages: words after the number sign.  Every word is known on every wiki; the codes are for the reader.
+# Languages: words after the number sign.  Every word is valid on every wiki; the codes are for readers of this file.
 _KEYWORDS: dict[str, str] = {
     "en": "REDIRECT",
     "af fy nds-nl nl srn": "AANSTUUR TROCHFERWIZING DEURVERWIEZING DOORVERWIJZING STIR",
@@ -82,8 +82,8 @@ _REDIRECT = re.compile(rf"\s{{0,999}}[#＃](?:{_CHOICE})\s*(?::\s*)?\[\[", re.IG
 
 
 def is_redirect(wikitext: str, language: str = "") -> bool:
-    """Say whether the page only sends its reader to another.
+    """Return True if the page is a redirect.
 
-    ``language`` is not needed today: no word means a redirect on one wiki and something else on another.
+    ``language`` is currently unused, because no word means a redirect on one wiki and something else on another.
     """
     return _REDIRECT.match(wikitext) is not None

@@ -1,4 +1,4 @@
-"""Behaviour switches such as ``__NOTOC__`` go, in English and in the languages that have their own.
+"""Remove behavior switches such as ``__NOTOC__``, in English and in other languages.
 
 >>> drop_switches("a __NOTOC__ b __init__ __目次非表示__")
 'a  b __init__ '
@@ -8,7 +8,7 @@ import re
 
 __all__ = ["drop_switches"]
 
-# One line or more for each language, English first.  Underscores within are not compared.
+# One or more lines per language, English first.  Underscores inside are ignored.
 _WORDS = """
     NOTOC FORCETOC TOC NOEDITSECTION NEWSECTIONLINK NONEWSECTIONLINK NOGALLERY HIDDENCAT
     EXPECTUNUSEDCATEGORY EXPECTUNUSEDTEMPLATE NOCONTENTCONVERT NOCC NOTITLECONVERT NOTC START END INDEX
@@ -77,18 +77,18 @@ _WORDS = """
 """
 _SWITCHES = frozenset(_WORDS.replace("_", "").split())
 _WORD = r"([^\s_＿]{1,40}(?:_[^\s_＿]{1,40}){0,5})[_＿]{2}([ \t]*)"
-_SWITCH = re.compile("_(?=_)_" + _WORD)  # begins with one plain character: that is found much faster
+_SWITCH = re.compile("_(?=_)_" + _WORD)  # starts with a literal character, which is much faster
 _WIDE_SWITCH = re.compile("[_＿]{2}" + _WORD)  # Japanese has wide underscores as well
 
 
 def drop_switches(text: str) -> str:
-    """Return ``text`` without behaviour switches."""
+    """Return ``text`` without behavior switches."""
     switches = _WIDE_SWITCH if "＿" in text else _SWITCH
     return switches.sub(_shown, text)
 
 
 def _shown(switch: re.Match[str]) -> str:
-    """Return nothing for a switch; where it begins a line, the whitespace after it goes, as it makes no preformatted line."""
+    """Return "" for a switch; at the start of a line, also remove the whitespace after it, which is not preformatting."""
     if switch[1].upper().replace("_", "") not in _SWITCHES:
         return switch[0]
     return "" if switch.string[switch.start() - 1 : switch.start()] in ("", "\n") else switch[2]

@@ -1,9 +1,9 @@
-"""Tables, in wiki markup or HTML, are taken out whole, with whatever is nested in them.
+"""Remove tables, in wiki markup or HTML, with everything nested in them.
 
     >>> drop_tables("before\\n{| class=wikitable\\n| cell\\n|} after")
     'before\\n\\nafter'
 
-Often a template would have closed a table.  One that nothing closes ends where no row follows a blank line, or at a heading:
+Templates often close a table.  An unclosed one ends where no row follows a blank line, or at a heading:
 
     >>> drop_tables("{|\\n| cell\\nmore\\n\\n| cell\\n\\ntext")
     '\\n\\n\\ntext'
@@ -15,20 +15,20 @@ __all__ = ["drop_tables"]
 
 _WIKI = r"\n(?=[ \t:{|])(?:[ \t:]*(\{\|)|[ \t]*\|\}[ \t]*)"
 _HTML = re.compile("</?table", re.IGNORECASE)
-_EDGE = re.compile(_WIKI)  # begins with a plain character: that is found much faster
+_EDGE = re.compile(_WIKI)  # starts with a literal character, which is much faster
 _ANY_EDGE = re.compile(_WIKI + r"|<(/?)table\b[^<>]*>[ \t]*", re.IGNORECASE)
 _ROW = re.compile(r"[ \t:]*(?:(\|\})|[|!]|\{\||</?(?:t[rdh]|tbody|thead|tfoot|caption|colgroup|col)\b)", re.IGNORECASE)
 _BLANK = re.compile(r"(?:\n[ \t]*(?=\n|$))+")
 
 
 def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return where each table begins and ends, by its beginning; a table within another has a span of its own.
+    """Return the start and end of each table, in order of start; a nested table has a separate span.
 
-    Every edge that closes takes the last one opened, of whichever markup: templates mix ``{|`` and ``</table>``.
+    Every closing edge closes the last open table, in either markup, because templates mix ``{|`` and ``</table>``.
     """
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
-    begin = text.rfind("\n", 0, text.find("{|")) if edges is _EDGE else 0  # before the first table nothing is found
+    begin = text.rfind("\n", 0, text.find("{|")) if edges is _EDGE else 0  # skip the text before the first table
     for edge in edges.finditer(text, begin):
         if edge[1] or (edge[0][0] == "<" and edge[2] == ""):
             opened.append(edge.start())
@@ -43,7 +43,7 @@ def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
 
 
 def _end_of_rows(text: str, start: int) -> int:
-    """Return where the rows end that follow the beginning of a table."""
+    """Return the end of the rows that follow the start of a table."""
     end = text.find("\n", start + 1)
     in_cell = False
     while end >= 0:
@@ -58,9 +58,9 @@ def _end_of_rows(text: str, start: int) -> int:
 
 
 def drop_tables(text: str) -> str:
-    """Return ``text`` without its tables; the line breaks around them stay."""
+    """Return ``text`` without its tables; keep the line breaks around them."""
     edges = _ANY_EDGE if _HTML.search(text) else _EDGE
-    if edges is _EDGE and ("{" not in text or "{|" not in text):  # one character is found much faster than two
+    if edges is _EDGE and ("{" not in text or "{|" not in text):  # searching for one character is much faster
         return text
     text = "\n" + text
     parts: list[str] = []

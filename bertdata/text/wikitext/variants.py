@@ -1,9 +1,8 @@
-"""Wikis in two scripts or orthographies mark words with ``-{…}-``; one variant of each is kept.
+"""Resolve ``-{…}-`` markup, which wikis in two scripts or orthographies use; keep one variant of each word.
 
-A block gives a word per variant, ``-{zh-cn:域;zh-tw:體}-``, or text that is not to be converted,
-``-{text}-``.  Flags before a bar say more: ``A`` makes a rule for the page and shows it, ``H`` makes it
-unseen, ``-`` takes it back, ``T`` sets the title, ``D`` describes, ``R`` is raw.  A rule holds for the text
-that follows it.
+A block contains a word per variant, ``-{zh-cn:域;zh-tw:體}-``, or text without conversion, ``-{text}-``.
+Flags precede a bar: ``A`` adds a rule to the page and shows the word, ``H`` adds it without showing, ``-`` removes
+it, ``T`` sets the title, ``D`` describes the rule, ``R`` is raw.  A rule applies to the text after it.
 
     >>> resolve_variants("-{zh-cn:域;zh-tw:體}-与-{A|zh-cn:群;zh-tw:羣}-，群", "zh", "zh-tw")
     '體与羣，羣'
@@ -18,7 +17,7 @@ from ...errors import UsageError
 
 __all__ = ["NOTES", "check_variant", "note_rules", "resolve_variants"]
 
-# For each wiki with variants, for each variant: those to fall back on, the nearest first.
+# For each wiki with variants: the fallbacks of each variant, nearest first.
 _FALLBACKS: dict[str, dict[str, str]] = {
     "zh": {
         "zh": "zh-hans zh-hant zh-cn zh-tw zh-hk zh-sg zh-mo zh-my",
@@ -59,19 +58,19 @@ _FALLBACKS: dict[str, dict[str, str]] = {
     "wuu": {"wuu": "wuu-hans wuu-hant", "wuu-hans": "wuu", "wuu-hant": "wuu"},
     "zgh": {"zgh": "zgh-latn", "zgh-latn": "zgh"},
 }
-# What MediaWiki calls the variants; the rest go by their codes.
+# MediaWiki's names of the variants; the others use their codes.
 _VARIANT_NAMES = """
     zh 原文  zh-hans 简体  zh-hant 繁體  zh-cn 大陆简体  zh-sg 新加坡简体  zh-my 大马简体  zh-tw 臺灣正體  zh-hk 香港繁體
     zh-mo 澳門繁體  sr-ec ћирилица  sr-el latinica
 """
 _NAMES = dict(zip(_VARIANT_NAMES.split()[::2], _VARIANT_NAMES.split()[1::2], strict=True))
 _EDGE = re.compile(r"-\{|\}-")
-_MAX_DEPTH = 10  # deeper blocks show nothing, as in MediaWiki; it also keeps hostile input linear
-_MAX_RULES = 500  # a page has a few dozen; the limits are for hostile ones
+_MAX_DEPTH = 10  # deeper blocks are dropped, as in MediaWiki; this also keeps hostile input linear
+_MAX_RULES = 500  # a page has a few dozen; the limits are for hostile input
 _MAX_PATTERNS = 100
 _FLAGS = frozenset(["A", "T", "R", "D", "-", "H", "N", "E", "S"])
 _SILENT = frozenset(["T", "H", "-"])
-NOTES = frozenset(["noteta", "noteta-lite", "notetalite"])  # templates that hold rules for the whole page
+NOTES = frozenset(["noteta", "noteta-lite", "notetalite"])  # templates with rules for the page
 _NOTE = re.compile(r"\|\s*\d+\s*=([^|]*)")
 
 
@@ -82,19 +81,19 @@ def _codes(language: str) -> frozenset[str]:
 
 
 class _Converter:
-    """Resolve the blocks of one page, and keep the rules they make."""
+    """Resolve the blocks of one page, and store their rules."""
 
     def __init__(self, language: str, variant: str) -> None:
         wanted = variant.lower() or language
         self.codes = _codes(language)
         self.wanted = (wanted, *_FALLBACKS[language].get(wanted, "").split())
-        self.converts = wanted != language  # the wiki's own code leaves the text as it was written
+        self.converts = wanted != language  # the wiki's own code leaves the text unchanged
         self.rules: dict[str, str] = {}
         self.pattern: re.Pattern[str] | None = None
         self.patterns_left = _MAX_PATTERNS
 
     def text(self, text: str) -> str:
-        """Apply the page's rules to text outside of blocks."""
+        """Apply the page's rules to text outside blocks."""
         if not self.rules or not text or text.isspace():
             return text
         if self.pattern is None:
@@ -106,7 +105,7 @@ class _Converter:
         return self.pattern.sub(lambda word: self.rules[word[0]], text)
 
     def block(self, content: str) -> str:
-        """Return what one block shows, and note its rules."""
+        """Return the text of one block, and store its rules."""
         if ":" not in content and "|" not in content:
             return content
         head, bar, rest = content.partition("|")
@@ -132,7 +131,7 @@ class _Converter:
         return "" if flags & _SILENT else shown
 
     def words(self, text: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Split ``a:x;b:y`` and ``z=>a:x``: words by variant, and one-way rules for our variant; plain text is a word."""
+        """Split ``a:x;b:y`` and ``z=>a:x`` into words by variant and one-way rules for the variant; plain text is a word."""
         rules: list[tuple[str, str, list[str]]] = []
         for piece in text.split(";"):
             source, arrow, target = piece.rpartition("=>")
@@ -157,7 +156,7 @@ class _Converter:
         return words, one_way
 
     def note(self, rules: dict[str, str], take_back: bool) -> None:
-        """Add rules to those of the page, or take them back."""
+        """Add rules to those of the page, or remove them."""
         for word, becomes in rules.items():
             if take_back:
                 self.rules.pop(word, None)
@@ -167,7 +166,7 @@ class _Converter:
 
 
 def check_variant(variant: str, language: str) -> None:
-    """Raise UsageError for a variant that no wiki has, naming those of the wiki in `language`.
+    """Raise UsageError for a variant that no wiki has, listing those of the wiki in `language`.
 
     >>> check_variant("zh-tw", "zh")
     >>> check_variant("tw", "zh")
@@ -185,7 +184,7 @@ def check_variant(variant: str, language: str) -> None:
 
 
 def note_rules(body: str) -> str:
-    """Return the rules in ``{{NoteTA|1=…|2=…}}`` as blocks; rules that live in other pages are not known.
+    """Return the rules in ``{{NoteTA|1=…|2=…}}`` as blocks; rules on other pages are not available.
 
     >>> note_rules("NoteTA|G1=IT|1=zh-cn:软件;zh-tw:軟體")
     '-{H|zh-cn:软件;zh-tw:軟體}-'

@@ -1,4 +1,4 @@
-"""The text of {{convert}} and {{cvt}}: an amount in the unit that was given and in others, as MediaWiki words it."""
+"""Expand {{convert}} and {{cvt}} as MediaWiki does: an amount in its original unit and in others."""
 
 from .text import convert
 

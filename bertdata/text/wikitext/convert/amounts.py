@@ -1,4 +1,4 @@
-"""Numbers as editors write them in ``{{convert}}``, how exact they are, and how results are rounded and shown.
+"""Numbers in ``{{convert}}``: reading them, their precision, and how results are rounded and written.
 
 >>> read_amount("1,234.5"), read_amount("1+1/2").shown, read_amount("many")
 (Amount(value=1234.5, digits=1, shown='1,234.5', fraction=False), '1 1⁄2', None)
@@ -22,9 +22,9 @@ __all__ = [
 _DECIMAL = re.compile(r"([-−+]?)(?=\.?[0-9])([0-9][0-9,]*)?(?:\.([0-9]*))?(?:[eE]([-+−]?[0-9]{1,2}))?")
 _FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|⁄)([0-9]{1,9})")
 _MAX_CHARACTERS = 40  # characters; no measurement has more
-_MIN_LARGE, _MAX_SMALL = 1e9, 1e-4  # from here on powers of ten are written
-_TINY = 1e-14  # as much as a logarithm may be off
-_ULPS = 2.0**-51  # what binary arithmetic may take off a number that ends in 5 in decimals
+_MIN_LARGE, _MAX_SMALL = 1e9, 1e-4  # from these values on, use powers of ten
+_TINY = 1e-14  # error bound of a logarithm
+_ULPS = 2.0**-51  # relative error of a decimal ending in 5 in binary arithmetic
 _MOST_DIGITS = 30
 _SMALL_NAMES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -37,16 +37,16 @@ _GROUPS = [(10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hu
 
 @dataclass(frozen=True)
 class Amount:
-    """A number: its value, the decimal place that it is exact to (-2: hundreds), and how it is shown."""
+    """A number: its value, its precision as a decimal place (-2: hundreds), and how it is written."""
 
     value: float
     digits: float
     shown: str
-    fraction: bool = False  # less than one, and written as a fraction: its unit is in the singular
+    fraction: bool = False  # a fraction below one: its unit is singular
 
 
 def read_amount(text: str, from_digits: int = 4) -> Amount | None:
-    """Read a number; numbers of ``from_digits`` digits and more are shown in groups of three."""
+    """Read a number; numbers of ``from_digits`` digits or more are written in groups of three."""
     text = text.strip().replace("&minus;", "-")
     if len(text) > _MAX_CHARACTERS:
         return None
@@ -66,7 +66,7 @@ def read_amount(text: str, from_digits: int = 4) -> Amount | None:
 
 
 def _read_fraction(text: str, from_digits: int) -> Amount | None:
-    """Read ``1/2``, ``1+1/2`` or, with a level bar, ``1+2//3``; it is at least as exact as tenths."""
+    """Read ``1/2``, ``1+1/2`` or, with a level bar, ``1+2//3``; its precision is at least tenths."""
     match = _FRACTION.fullmatch(text)
     if match is None or not int(match[5]):
         return None
@@ -83,7 +83,7 @@ def _group(digits: str, from_digits: int) -> str:
 
 
 def digits_for(value: float, figures: int) -> int:
-    """Return the decimal place that leaves ``value`` with so many significant figures.
+    """Return the decimal place that leaves ``value`` with ``figures`` significant figures.
 
     >>> digits_for(184.3, 2), digits_for(0.4536, 2), digits_for(99.97, 3)
     (-1, 2, 1)
@@ -92,7 +92,7 @@ def digits_for(value: float, figures: int) -> int:
 
 
 def round_number(value: float, digits: int) -> float:
-    """Round half away from zero; in integers where they are exact.
+    """Round half away from zero; use integers where they are exact.
 
     >>> round_number(-2.5, 0), round_number(1435.0, -2)
     (-3.0, 1400.0)
@@ -116,9 +116,9 @@ def round_to_multiple(value: float, step: float) -> float:
 
 
 def write_number(value: float, digits: int, from_digits: int = 4, powers: bool = False) -> str:
-    """Write a number to a decimal place, with powers of ten where it is very large or small.
+    """Write a number to a decimal place, with powers of ten if it is very large or small.
 
-    ``powers`` asks for them from a thousand, as where the editor writes them.
+    With ``powers``, use them from a thousand on, for input written with powers of ten.
 
     >>> write_number(28748.4, -1), write_number(-3.05, 1), write_number(4.53e12, -11), write_number(2e-7, 8)
     ('28,750', '−3.1', '4.5×1012', '2.0×10−7')
@@ -149,7 +149,7 @@ def write_fraction(value: float, under: int, from_digits: int = 4) -> str:
 
 
 def spell_number(shown: str) -> str:
-    """Return a number in words; what is no whole or decimal number stays.
+    """Return a number in words; return anything that is not an integer or a decimal unchanged.
 
     >>> spell_number("1,232"), spell_number("21.5"), spell_number("1⁄2")
     ('one thousand two hundred and thirty-two', 'twenty-one point five', '1⁄2')

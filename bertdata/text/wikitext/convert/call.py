@@ -1,4 +1,4 @@
-"""The arguments of ``{{convert}}``: values, units, units to convert to, decimal place, and the named options.
+"""Parse the arguments of ``{{convert}}``: values, units, target units, decimal place, and named options.
 
 >>> call = read_call(["5", "to", "10", "km", "mi nmi", "1"], 4)
 >>> [amount.shown for amount in call.amounts], call.unit.code, call.outputs, call.digits
@@ -18,9 +18,9 @@ _MOST_ARGUMENTS = 40
 _LONGEST_LIST = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
-_ROUNDED = re.compile(r"ri([0-3])")  # adj= that rounds the input
-_NAMING = ("or", "br", "br()")  # disp= that shows the output by name too
-_FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> the fewest digits that are grouped
+_ROUNDED = re.compile(r"ri([0-3])")  # adj= values that round the input
+_NAMING = ("or", "br", "br()")  # disp= values that also write the output by name
+_FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> minimum digits for grouping
 
 
 Range = tuple[str, str, bool]
@@ -28,11 +28,11 @@ Range = tuple[str, str, bool]
 
 @dataclass
 class Call:
-    """The positional arguments, understood."""
+    """The parsed positional arguments."""
 
     amounts: list[Amount]
     unit: Unit
-    between: list[Range] = field(default_factory=list)  # of each word in a range, as units.toml has it
+    between: list[Range] = field(default_factory=list)  # for each word in a range, from units.toml
     smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
     outputs: list[str] = field(default_factory=list)
     digits: int | None = None
@@ -40,7 +40,7 @@ class Call:
 
 
 class Style:
-    """The named options; what is not known is ignored, as links and sort keys are."""
+    """The named options; unknown ones are ignored, and so are links and sort keys."""
 
     def __init__(self, options: Mapping[str, str], abbreviate: bool) -> None:
         def option(name: str) -> str:
@@ -62,18 +62,18 @@ class Style:
         self.from_digits = _FROM_DIGITS.get(option("comma"), 4)
         rounded = _ROUNDED.fullmatch(self.adj)
         self.input_digits = int(rounded[1]) if rounded else None
-        # On the left and right: symbols, names or, None, names but of units that are better known by symbol.
+        # For the left and right side: use symbols, names, or (None) names except for units better known by symbol.
         names = None if self.disp in _NAMING or self.spelled[1] else True
         self.symbols: Sequence[bool | None] = table("abbr").get(self.abbr, (None, names))
 
 
 def _natural(text: str) -> int:
-    """Return a whole number from 1 to 999, 0 for anything else."""
+    """Return an integer from 1 to 999, 0 for anything else."""
     return int(text) if _WHOLE.fullmatch(text) and text[0] not in "-−" else 0
 
 
 def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = False) -> Call | None:
-    """Read the positional arguments; None where a number or unit is missing or not known."""
+    """Parse the positional arguments; return None if a number or unit is missing or unknown."""
     texts = [argument for argument in arguments[:_MOST_ARGUMENTS] if argument and not argument.isspace()]
     words = [text.strip() for text in texts]
     amounts, between = _read_values(words, from_digits)
@@ -96,16 +96,16 @@ def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = Fal
             return None
     if words and _WHOLE.fullmatch(words[0]):
         call.digits = int(words.pop(0).replace("−", "-"))
-    call.texts = texts[len(texts) - len(words) :] if words else []  # their spaces count
+    call.texts = texts[len(texts) - len(words) :] if words else []  # spaces are significant
     return call
 
 
 def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[Range]]:
-    """Take the value, or the values of a range, off ``words``; and what stands between them."""
+    """Take a value, or the values of a range and the words between them, from the start of ``words``."""
     amounts: list[Amount] = []
     between: list[Range] = []
     if words and read_amount(words[0], from_digits) is None:
-        words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # the range may be in one argument
+        words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # one argument can contain a range
     while words:
         amount = read_amount(words[0], from_digits)
         if amount is None:
@@ -121,6 +121,6 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
 
 
 def _read_outputs(text: str) -> list[str]:
-    """Return the codes in an argument: one that is split over units, or some that are parted by spaces."""
+    """Return the unit codes in an argument: one code for split units, or several separated by spaces."""
     codes = [text] if text in table("composites") or find_unit(text) else text[:_LONGEST_LIST].replace("+", " ").split()
     return codes if all(code in table("composites") or find_unit(code) for code in codes) else []

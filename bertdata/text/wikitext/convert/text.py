@@ -1,4 +1,4 @@
-"""What ``{{convert}}`` and ``{{cvt}}`` show: a measurement, and the same in other units.
+"""Write the output of ``{{convert}}`` and ``{{cvt}}``: a measurement, and its conversion to other units.
 
 >>> convert(["10", "km", "mi"], {}).replace("\\xa0", " ")
 '10 kilometres (6.2 mi)'
@@ -19,23 +19,23 @@ __all__ = ["convert"]
 
 _HARD_SPACE = "\u00a0"
 _LOG_2 = math.log10(2)
-_TINY = 1e-12  # as much as logarithms may be off
-_COLDEST = 0.2  # kelvins; below it the third figure no longer tells how exact a temperature is
+_TINY = 1e-12  # error bound of logarithms
+_COLDEST = 0.2  # kelvins; below, the third figure no longer indicates a temperature's precision
 _PROPERTY = re.compile(r"[PQ][0-9]+")
-_CELLS = {"table": "right", "tablecen": "center"}  # disp= -> the alignment of the cells
+_CELLS = {"table": "right", "tablecen": "center"}  # disp= -> alignment of the cells
 _NUMBER_ONLY = ("number", "output number only")
 
 
 @dataclass
 class _Part:
-    """Numbers and their unit; of a range, all of its numbers where they share the unit."""
+    """Numbers and their unit; for a range, all numbers if they share the unit."""
 
     shown: list[str]
     unit: Unit
     singular: bool = False
 
 
-# A measurement in one unit, or in several such as feet and inches; then of a range, each of its values.
+# A measurement in one unit, or in several such as feet and inches; for a range, one for each value.
 _Result = list[list[_Part]]
 
 
@@ -44,28 +44,28 @@ def _numbers(result: _Result) -> str:
 
 
 def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate: bool = False) -> str | None:
-    """Return the text of ``{{convert|arguments|options}}``; ``abbreviate`` makes it ``{{cvt}}``.
+    """Return the text of ``{{convert|arguments|options}}``; with ``abbreviate``, of ``{{cvt}}``.
 
-    None stands for what cannot be converted: no number, a unit that is not known, units of different kinds.
+    Return None if it cannot be converted: no number, an unknown unit, or units of different dimensions.
 
     >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
     ('10-foot (3.0 m)', None)
     """
-    if given := options.get("input"):  # the measurement itself, or where Wikidata has it
+    if given := options.get("input"):  # a measurement, or a Wikidata property
         return None if _PROPERTY.fullmatch(given) else given
     style = Style(options, abbreviate)
-    takes_text = style.adj in ("mid", "pre") or style.disp in ("x", "preunit")  # which no unit is looked for in
+    takes_text = style.adj in ("mid", "pre") or style.disp in ("x", "preunit")  # not parsed as units
     call = read_call(arguments, style.from_digits, takes_text)
     if call is None:
         return None
     try:
         return _Conversion(call, style).text()
-    except (OverflowError, ZeroDivisionError, ValueError):  # nothing that is measured: 0 mpg, 1e99 light-years
+    except (OverflowError, ZeroDivisionError, ValueError):  # impossible values: 0 mpg, 1e99 light-years
         return None
 
 
 class _Conversion:
-    """One call on its way to text."""
+    """The state of one call."""
 
     def __init__(self, call: Call, style: Style) -> None:
         self.call, self.style = call, style
@@ -79,7 +79,7 @@ class _Conversion:
         self.own_text = call.texts[0] if call.texts else ""
 
     def text(self) -> str | None:
-        """Return all of it."""
+        """Return the complete text."""
         style = self.style
         codes = self.call.outputs or default_outputs(self.call.unit, self.amounts[0].value)
         results = [self.output(code) for code in codes]
@@ -110,7 +110,7 @@ class _Conversion:
     # --- numbers
 
     def total(self) -> Amount:
-        """Return the amount in the smallest of the units it is given in; a zero at its end is exact."""
+        """Return the amount in the smallest of its input units; a trailing zero is exact."""
         first, last = self.call.amounts[0], self.call.smaller[-1][0]
         small = sum(amount.value * unit.scale for amount, unit in self.call.smaller)
         value = (abs(first.value) * self.call.unit.scale + small) / self.finest.scale
@@ -128,7 +128,7 @@ class _Conversion:
         return [parts]
 
     def output(self, code: str) -> _Result:
-        """Return one output; without values where it is another kind of unit."""
+        """Return one output, without values if its unit has another dimension."""
         pieces: list[str | int] = table("composites").get(code, [])
         unit = find_unit(str(pieces[-1]) if pieces else code)
         if unit is None or unit.dimension != self.finest.dimension:
@@ -145,23 +145,23 @@ class _Conversion:
         return [[_Part(shown, unit, shown[-1] in ("1", "−1"))]]
 
     def converted(self, value: float, unit: Unit, index: int) -> float:
-        """Return ``value`` in ``unit``; what follows ± is a difference."""
+        """Return ``value`` in ``unit``; a number after ± is a difference."""
         if index and self.call.between[index - 1][0] == " ± ":
             return value * self.finest.scale / unit.scale
         return unit.from_base(self.finest.to_base(value))
 
     def digits(self, amount: Amount, value: float, unit: Unit) -> int:
-        """Return the decimal place to round to.
+        """Return the decimal place for rounding.
 
-        By default the result is as exact as the input is: a factor of 2 to 20 costs a digit.  It has two
-        significant figures at least, and a temperature three in kelvins.  Three rules of the template's own: zero
-        is a whole number; whole numbers are as exact in feet or pounds as in the base unit; with feet and inches
-        the result is exact to the centimetre.
+        By default, the result is as precise as the input: a factor of 2 to 20 costs a digit.  It has at least two
+        significant figures, a temperature three in kelvins.  The template has three special rules: zero is an
+        integer; integers have the same precision in feet or pounds as in the base unit; with feet and inches, the
+        result is precise to the centimeter.
         """
         if self.call.digits is not None:
             return self.call.digits
         if self.style.figures:
-            rounded = round_number(value, digits_for(value, self.style.figures))  # which may have grown by a digit
+            rounded = round_number(value, digits_for(value, self.style.figures))  # may have one more digit
             return digits_for(rounded, self.style.figures)
         if unit.dimension == "temperature" and "first" in self.finest.flags:
             kelvins = max(abs(self.finest.to_base(amount.value)), _COLDEST)
@@ -177,7 +177,7 @@ class _Conversion:
         return max(math.floor(amount.digits + math.log10(ratio) + _LOG_2 + _TINY), digits_for(value, 2))
 
     def write(self, value: float, digits: int) -> str:
-        """Write a result as the options ask."""
+        """Write a result as the options specify."""
         style = self.style
         if style.fraction:
             return write_fraction(value, style.fraction, style.from_digits)
@@ -187,7 +187,7 @@ class _Conversion:
         return write_number(value, digits, style.from_digits, "×" in self.amounts[0].shown)
 
     def split(self, value: float, digits: int, pieces: list[str | int]) -> list[_Part]:
-        """Split a value over units, such as feet and inches; those that are zero are left out at the front."""
+        """Split a value over units, such as feet and inches; leading zeros are omitted."""
         under, places = self.style.fraction, max(0, digits)
         rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), places)
         units, counts = pieces[::2], [int(count) for count in pieces[1::2]]
@@ -208,12 +208,12 @@ class _Conversion:
     # --- words
 
     def side(self, results: list[_Result], side: int) -> str:
-        """Write what stands on one side: 0 is the left, 1 the right."""
+        """Write one side of the conversion: 0 is the left, 1 the right."""
         joint = self.frame[2] if side else "; "
         return joint.join(self.result(result, side) for result in results)
 
     def result(self, result: _Result, side: int) -> str:
-        """Write a measurement; where it is in several units, a dash between two values has spaces."""
+        """Write a measurement; in several units, put spaces around a dash between two values."""
         joint = "-" if self.style.adjective and not self.by_symbol(result[0][0].unit, side) else " "
         values = [joint.join(self.quantity(part, side) for part in parts) for parts in result]
         if len(values) == 1:
@@ -221,7 +221,7 @@ class _Conversion:
         return self.joined(values, True, side).replace("–", " – ")
 
     def by_symbol(self, unit: Unit, side: int) -> bool:
-        """Return whether a unit is shown by its symbol."""
+        """Return True if a unit is written by its symbol."""
         choice = self.style.symbols[side]
         if choice is None:
             return "first" in unit.flags
@@ -260,7 +260,7 @@ class _Conversion:
         return text
 
     def word(self, part: _Part, by_symbol: bool, side: int) -> str:
-        """Return the symbol or name of a unit, with words of the editor's own."""
+        """Return the symbol or name of a unit, with the editor's own words."""
         unit, style = part.unit, self.style
         singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not side)
         word = unit.word(symbol=by_symbol and unit.symbol != "", singular=singular, american=self.american)
@@ -272,5 +272,5 @@ class _Conversion:
 
 
 def _is_one(amount: Amount) -> bool:
-    """Return whether a unit after the amount is in the singular."""
+    """Return True if the unit after the amount is singular."""
     return abs(amount.value) == 1 or amount.fraction

@@ -1,6 +1,6 @@
-"""Units of measurement by the codes that editors write: ``km``, ``sqmi``, ``e6acre``, ``lb/cuft``.
+"""Units of measurement by code: ``km``, ``sqmi``, ``e6acre``, ``lb/cuft``.
 
-The units stand in ``units.toml``; those with a prefix, squares and cubes, multiples and quotients are made from them.
+The units are in ``units.toml``; prefixed units, squares, cubes, multiples and quotients are derived from them.
 
 >>> find_unit("kg/m3").name, find_unit("MW").symbol, find_unit("e6acre").multiple, find_unit("smoot")
 ('kilogram per cubic metre', 'MW', 'million', None)
@@ -24,32 +24,32 @@ _LONGEST_CODE = 32
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: how many of its dimension's base units it is, what it is called, and what it is converted to."""
+    """A unit: its size in the base units of its dimension, its names, and its default outputs."""
 
     code: str
     dimension: str
     scale: float
     name: str
     plural: str
-    symbol: str = ""  # empty: the name is shown instead
+    symbol: str = ""  # empty: use the name
     outputs: str = ""
     flags: frozenset[str] = frozenset()  # words of units.toml
     below: tuple[float, str] = (0.0, "")
     zero: float = 0.0
     multiple: str = ""  # "million", for e6
     power: int = 0  # 6, for e6
-    american: bool = False  # the code itself is in American spelling
+    american: bool = False  # the code is in American spelling
 
     def to_base(self, value: float) -> float:
-        """Return ``value`` of this unit in the base unit of its dimension."""
+        """Convert ``value`` in this unit to the base unit of its dimension."""
         return self.scale / value if "inverse" in self.flags else value * self.scale + self.zero
 
     def from_base(self, value: float) -> float:
-        """Return ``value`` of the base unit in this unit."""
+        """Convert ``value`` in the base unit to this unit."""
         return self.scale / value if "inverse" in self.flags else (value - self.zero) / self.scale
 
     def word(self, *, symbol: bool, singular: bool = False, american: bool = False) -> str:
-        """Return the symbol, whose spaces do not break, or the name.
+        """Return the symbol, with nonbreaking spaces, or the name.
 
         >>> find_unit("km/h").word(symbol=False, american=True), find_unit("km/h").word(symbol=True)
         ('kilometers per hour', 'km/h')
@@ -65,14 +65,14 @@ def _tables() -> dict[str, Any]:
 
 
 def table(name: str) -> dict[str, Any]:
-    """Return a table of units.toml that is none of units: ``ranges``, ``composites``, ``disp``, ``abbr``."""
+    """Return a table of units.toml that does not contain units: ``ranges``, ``composites``, ``disp``, ``abbr``."""
     entries: dict[str, Any] = _tables()[name]
     return entries
 
 
 @lru_cache(maxsize=1)
 def _rows() -> dict[str, Unit]:
-    """Return the units of the file by each of their codes; {} is where an SI prefix goes."""
+    """Return the units of the file by each of their codes; {} marks the place of an SI prefix."""
     rows: dict[str, Unit] = {}
     for dimension, lines in table("units").items():
         for line in filter(None, lines.splitlines()):
@@ -99,7 +99,7 @@ def _rows() -> dict[str, Unit]:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, tuple[str, bool]]:
-    """Return for each name, _ between its words, the code; and whether the name is in American spelling."""
+    """Map each name, with _ between words, to its code and whether the name is in American spelling."""
     names: dict[str, tuple[str, bool]] = {}
     for unit in _rows().values():
         for name in (unit.name, unit.plural):
@@ -110,7 +110,7 @@ def _names() -> dict[str, tuple[str, bool]]:
 
 
 def find_unit(code: str) -> Unit | None:
-    """Return the unit for a code, None where there is none."""
+    """Return the unit with a code, or None."""
     return _find(code.translate(_SPELLING)) if len(code) <= _LONGEST_CODE else None
 
 
@@ -122,7 +122,7 @@ def _find(code: str) -> Unit | None:
     if re.search(r"U\.S\.|u\.s\.", code):
         unit = _find(re.sub(r"U\.S\.|u\.s\.", "US", code))
         return unit and replace(unit, american=True)
-    plain = code.lstrip("-+*").removeprefix("g-")  # gram calories, and what the template's own pages mark
+    plain = code.lstrip("-+*").removeprefix("g-")  # gram calories, and markers of the template's own pages
     return _find(plain) if plain != code else None
 
 
@@ -137,7 +137,7 @@ def _listed(code: str) -> Unit | None:
 
 
 def _made(code: str, head: str = "") -> Unit:
-    """Return a unit of the file with an SI prefix before it."""
+    """Return a unit of the file with an SI prefix."""
     unit = _rows()[code]
     prefix, power = table("prefixes").get(head, ("", 0))
     shift = 0 if "inverse" in unit.flags else power
@@ -159,7 +159,7 @@ def _takes_prefixes(code: str) -> bool:
 
 
 def _shifted(output: str, power: int) -> str:
-    """Return an output with another SI prefix where it takes them: aJ becomes fJ for a thousand times the unit."""
+    """Change the SI prefix of an output if it takes prefixes: aJ becomes fJ for a unit a thousand times larger."""
     powers: dict[str, int] = {head: size for head, (_, size) in table("prefixes").items()} | {"": 0}
     for head, size in powers.items():
         if output.startswith(head) and _takes_prefixes(output[len(head) :]):
@@ -204,7 +204,7 @@ def _multiplied(code: str) -> Unit | None:
 
 
 def _raised(code: str) -> Unit | None:
-    """Return a square or cube, such as ``sqmi``; of a time, as in ``m/s2``."""
+    """Return a square or cube, such as ``sqmi``, or a power of time, as in ``m/s2``."""
     match = _POWER.fullmatch(code)
     base = _find(match["two"] or match["three"] or match["base"]) if match else None
     if match is None or base is None or base.dimension not in ("length", "time") or "inverse" in base.flags:
@@ -230,7 +230,7 @@ def _raised(code: str) -> Unit | None:
 
 
 def _quotient(code: str) -> Unit | None:
-    """Return a unit per another, such as ``kg/m3``; a year is ``a`` there."""
+    """Return a quotient of units, such as ``kg/m3``; its symbol for a year is ``a``."""
     head, slash, rest = code.rpartition("/")
     if not slash or not head or head.count("/") > 1:
         return None
@@ -256,9 +256,9 @@ def _quotient(code: str) -> Unit | None:
 
 
 def default_outputs(unit: Unit, value: float) -> list[str]:
-    """Return the codes that ``value`` of ``unit`` is converted to where the editor names none.
+    """Return the codes of the default outputs for ``value`` of ``unit``.
 
-    Counted units give thousands, millions and so on of theirs.
+    Multiples such as thousands and millions are converted to multiples.
 
     >>> default_outputs(find_unit("m"), 1.8), default_outputs(find_unit("nmi"), 3), default_outputs(find_unit("Tcuft"), 4)
     (['ftin'], ['km', 'mi'], ['e9m3'])

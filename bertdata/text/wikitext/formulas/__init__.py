@@ -1,4 +1,4 @@
-"""Formulas of a page: written as Unicode text or TeX, or left out, alone or with the sentence that they stand in."""
+"""Formulas of a page: write them as Unicode text or TeX, or drop them, with or without their sentences."""
 
 from .chemistry import chemical_parts
 from .choose import CHOICES, Formulas

@@ -1,4 +1,4 @@
-"""What characters, and the arguments of commands, show in a line of text.
+"""The text of characters and command arguments in a formula.
 
 >>> [character(each).text for each in "x-*"], accented("x", "\u0304", False), plain("if~so")
 (['x', '−', '*'], 'x̄', 'if so')
@@ -29,17 +29,17 @@ _CHARACTERS: dict[str, tuple[str, str]] = {
     "~": (" ", SPACE),
 }
 _REFUSED = frozenset('"$#&`@\\{}^_')
-ARROWS = {"xrightarrow": ("—", "→"), "xleftarrow": ("←", "—")}  # what stands before and after what is written over them
+ARROWS = {"xrightarrow": ("—", "→"), "xleftarrow": ("←", "—")}  # text before and after their label
 _LONG_ARROWS = {"→": ARROWS["xrightarrow"], "⟶": ARROWS["xrightarrow"], "←": ARROWS["xleftarrow"], "⟵": ARROWS["xleftarrow"]}
-_MARKED = {("=", "def"): "≝", ("=", "?"): "≟", ("=", "△"): "≜", ("=", "m"): "≞", ("=", "⋆"): "≛"}  # Unicode has these as one sign
+_MARKED = {("=", "def"): "≝", ("=", "?"): "≟", ("=", "△"): "≜", ("=", "m"): "≞", ("=", "⋆"): "≛"}  # single Unicode characters
 
 
 class NoTextError(ValueError):
-    """The formula cannot be written in a line of text."""
+    """A formula that cannot be written as a line of text."""
 
 
 def arrow(over: str, under: str, before: str, after: str) -> Atom:
-    """Return an arrow with what is written over and under it.
+    """Return an arrow with the labels over and under it.
 
     >>> arrow("heat", "2 h", "—", "→").text, arrow("", "", "—", "→").text
     ('—heat; 2 h→', '→')
@@ -49,7 +49,7 @@ def arrow(over: str, under: str, before: str, after: str) -> Atom:
 
 
 def marked(over: str, sign: Atom) -> Atom:
-    """Return a sign with what stands over it, where Unicode has it or an arrow holds it.
+    """Return a sign with a label over it, if Unicode has it or the sign is an arrow.
 
     >>> marked("*", Atom("⇒", RELATION)).text, marked("def", Atom("=", RELATION)).text, marked("f", Atom("→", RELATION)).text
     ('⇒*', '≝', '—f→')
@@ -67,12 +67,12 @@ def marked(over: str, sign: Atom) -> Atom:
 
 
 def raised(text: str) -> str:
-    """Return text raised; raise NoTextError where Unicode cannot."""
+    """Return text in superscript; raise NoTextError if Unicode lacks a character."""
     return _or_none(superscript(text.replace("∘", "°")))
 
 
 def lowered(text: str) -> str:
-    """Return text lowered; raise NoTextError where Unicode cannot."""
+    """Return text in subscript; raise NoTextError if Unicode lacks a character."""
     return _or_none(subscript(text))
 
 
@@ -83,7 +83,7 @@ def _or_none(text: str | None) -> str:
 
 
 def character(char: str) -> Atom:
-    """Return a character as TeX shows it."""
+    """Return a character as TeX displays it."""
     if char in _REFUSED or not char:
         raise NoTextError
     if char in _CHARACTERS:
@@ -95,7 +95,7 @@ def character(char: str) -> Atom:
 
 
 def plain(text: str) -> str:
-    """Return what ``\\text{...}`` shows."""
+    """Return the text of ``\\text{...}``."""
     text = " ".join(re.sub(r"\\([ %&#_,;{}])", r"\1", text.replace("~", " ")).split(" "))
     if set(text).intersection("\\${}^"):
         raise NoTextError
@@ -103,7 +103,7 @@ def plain(text: str) -> str:
 
 
 def accented(text: str, accent: str, each: bool) -> str:
-    """Put an accent over a letter, or over each of several where it is a line."""
+    """Put an accent over a letter, or, for a line, over each of several letters."""
     base = text.strip()
     if each and base.replace(" ", "").isalnum() and " " not in base:
         return "".join(char + accent for char in base)

@@ -1,7 +1,7 @@
-"""Chemical formulas, as ``<chem>``, ``<ce>``, ``\\ce`` and the templates ``{{chem}}`` and ``{{chem2}}`` write them.
+"""Chemical formulas in ``<chem>``, ``<ce>``, ``\\ce`` and the templates ``{{chem}}`` and ``{{chem2}}``.
 
-The notation is that of mhchem (https://mhchem.github.io/MathJax-mhchem/): figures after an element or a bracket are
-lowered, charges and what follows ``^`` raised.
+The notation is that of mhchem (https://mhchem.github.io/MathJax-mhchem/): numbers after an element or a bracket are
+subscripts; charges and text after ``^`` are superscripts.
 
 >>> from bertdata.text.wikitext.formulas.scripts import scripts_of_tags
 >>> scripts_of_tags(chemical("2 H2 + O2 -> 2 H2O")), scripts_of_tags(chemical("SO4^2- + Ca^{2+} <=> CaSO4 v"))
@@ -35,12 +35,12 @@ _TOKEN = re.compile(
 
 
 def chemical(formula: str) -> str:
-    """Return a chemical formula as text with ``<sub>`` and ``<sup>``; a hole where it holds what is not known here."""
+    """Return a chemical formula as text with ``<sub>`` and ``<sup>``, or a hole if it contains unknown notation."""
     return "".join(map(_shown, _TOKEN.finditer(formula.replace("{}", "").strip())))
 
 
 def chemical_parts(parts: Sequence[str]) -> str:
-    """Return the formula of a template that is given elements and their counts by turns; one part is a whole formula.
+    """Return the formula of a template with alternating elements and counts; a single part is a complete formula.
 
     >>> chemical_parts(["SO", "4", "2-"]), chemical_parts(["H2O"])
     ('SO<sub>4</sub><sup>2−</sup>', 'H<sub>2</sub>O')

@@ -1,10 +1,10 @@
-"""What becomes of a formula, as the option ``math`` says.
+"""How each value of the option ``math`` handles a formula.
 
 =================  =====================================================================================
-``text``           as a line of Unicode text; where text cannot hold it, it is a hole
-``tex``            as its TeX; what templates give as text, with TeX for what Unicode does not raise or lower
-``drop-sentence``  a hole, of which the sentence goes
-``drop``           a formula in a tag goes and its sentence stays; templates of formulas are templates like others
+``text``           as a line of Unicode text, or a hole if that is not possible
+``tex``            as its TeX; the text of templates, with TeX for what Unicode cannot raise or lower
+``drop-sentence``  a hole, whose sentence is dropped
+``drop``           a formula in a tag is dropped and its sentence kept; templates of formulas are ordinary templates
 =================  =====================================================================================
 """
 
@@ -24,7 +24,7 @@ __all__ = ["CHOICES", "Formulas"]
 CHOICES = ("text", "tex", "drop-sentence", "drop")
 # A full stop at the end of the formula ends the sentence.
 _STOP = re.compile(r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)")
-_DIGITS = 12  # twice as many kinds as there are names of formulas: tables name some tens
+_DIGITS = 12  # enough for two kinds per formula name; tables have tens of names
 _TO_BITS, _TO_DIGITS = str.maketrans("01", BITS), str.maketrans(BITS, "01")
 _NUMBER = re.compile(rf"[{BITS}]{{{_DIGITS}}}")
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
@@ -32,19 +32,19 @@ _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 
 @dataclass
 class Formulas:
-    """What becomes of the formulas of one page, and how many there were.
+    """Handle and count the formulas of one page.
 
-    ``counts`` has, by tag or template, those "found", "written", "dropped" and "left out"; a key is "found math".
+    ``counts`` has the numbers "found", "written", "dropped" and "left out" by tag or template, such as "found math".
 
-    Whether a formula stands in a paragraph, and not in a table, a list or a heading, is known only when the page's lines are
-    paragraphs.  So a formula, or the mark in its place, is followed by the index in ``_kinds`` of the key to count it under, in
-    ``_DIGITS`` binary digits of BITS, which no later step changes; `count` reads them, and takes them out.
+    Whether a formula is in a paragraph, and not in a table, a list or a heading, is known only after the page's lines became
+    paragraphs.  So each formula, or its placeholder, is followed by an index into ``_kinds``, whose value is the key to count.
+    The index has ``_DIGITS`` binary digits of BITS, which no later step changes; `count` reads and removes them.
     """
 
     choice: str = "drop"
     counts: Counter[str] = field(default_factory=Counter)
-    _seen: dict[str, int] = field(default_factory=dict, init=False)  # by name, wherever they stand
-    _kept: dict[str, int] = field(default_factory=dict, init=False)  # those of paragraphs
+    _seen: dict[str, int] = field(default_factory=dict, init=False)  # by name, in the complete page
+    _kept: dict[str, int] = field(default_factory=dict, init=False)  # by name, in paragraphs
     _kinds: list[str] = field(default_factory=list, init=False)  # keys of ``counts``
 
     def __post_init__(self) -> None:
@@ -53,11 +53,11 @@ class Formulas:
 
     @property
     def seen(self) -> bool:
-        """Return True if there was a formula."""
+        """Return True if the page has a formula."""
         return bool(self._seen)
 
     def tag(self, name: str, content: str) -> str:
-        """Return what stands for ``<math>``, ``<chem>`` or ``<ce>`` on the page."""
+        """Return the replacement of ``<math>``, ``<chem>`` or ``<ce>``."""
         shown: str | None = None
         if self.choice == "text":
             shown = scripts_of_tags(chemical(content)) if name in ("chem", "ce") else tex_to_text(content)
@@ -73,7 +73,7 @@ class Formulas:
         return f"{HOLE}{number}." if _STOP.search(content) else HOLE + number
 
     def template(self, name: str, shown: str) -> str:
-        """Return what a template of formulas shows; what it gives is wikitext."""
+        """Return the text of a formula template, whose output `shown` is wikitext."""
         if self.choice == "drop" or shown == VANISHED:
             return shown.replace(HOLE, OBJECT)
         inner, shown = _NUMBER.findall(shown), _NUMBER.sub("", shown)
@@ -88,7 +88,7 @@ class Formulas:
         return (f"{FORMULA}{shown.replace(FORMULA, '')}{FORMULA}" if written else HOLE) + numbers
 
     def count(self, paragraph: str) -> str:
-        """Count the formulas of a paragraph, and return it without their numbers."""
+        """Count the formulas of a paragraph, and return it without their indexes."""
         if BITS[0] not in paragraph and BITS[1] not in paragraph:
             return paragraph
         for number in _NUMBER.findall(paragraph):
@@ -99,7 +99,7 @@ class Formulas:
         return _NUMBER.sub("", paragraph)
 
     def finish(self) -> None:
-        """Count the formulas of a page whose paragraphs are counted; a template may show a formula more often than it stands."""
+        """Count the formulas of a page after its paragraphs; a template may output a formula more often than it is called."""
         for name, seen in self._seen.items():
             kept = self._kept.get(name, 0)
             self.counts[f"found {name}"] += max(seen, kept)
@@ -107,12 +107,12 @@ class Formulas:
                 self.counts[f"left out {name}"] += seen - kept
 
     def _number(self, name: str, written: bool) -> str:
-        """Count a formula that stands on the page, and return what stands behind it."""
+        """Count a formula on the page, and return its index in BITS."""
         self._seen[name] = self._seen.get(name, 0) + 1
         return self._digits(f"{'written' if written else 'dropped'} {name}")
 
     def _not_written(self, number: str) -> str:
-        """Return what stands for a formula within one that is not written."""
+        """Return the index in BITS for a formula inside one that is not written."""
         return self._digits(f"dropped {self._kinds[_value(number)].partition(' ')[2]}")
 
     def _digits(self, kind: str) -> str:
@@ -126,7 +126,7 @@ def _value(number: str) -> int:
 
 
 def _tex_script(tag: re.Match[str]) -> str:
-    """Return what is raised or lowered in Unicode, or else in TeX.
+    """Return a superscript or subscript in Unicode if possible, otherwise in TeX.
 
     >>> _tex_script(_TAG.match("<sub>c</sub>")), _tex_script(_TAG.match("<sup>2</sup>"))
     ('_{c}', '²')

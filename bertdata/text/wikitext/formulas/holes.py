@@ -1,4 +1,4 @@
-"""A sentence with a hole, where a formula stood that is not written, goes whole.
+"""Drop sentences with a hole, which replaces a formula that cannot be written.
 
 >>> import re
 >>> text = f"Let a be a point. Then {HOLE} holds. So b is one."
@@ -14,17 +14,17 @@ from ..marks import HOLE
 
 __all__ = ["drop_sentences"]
 
-_WORD = "Formula"  # is in the hole's place while a paragraph is cut: to who cuts it a noun, as the formula is
+_WORD = "Formula"  # replaces the hole during sentence splitting, because a formula acts as a noun
 
 
 def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[str, int]:
-    """Return a paragraph without its sentences that have holes, and how many those were.
+    """Return a paragraph without its sentences that have holes, and the number of those sentences.
 
-    ``split`` cuts a paragraph into sentences and loses nothing but whitespace, so that characters tell where each ends.
+    ``split`` cuts a paragraph into sentences and changes only whitespace, so that counting characters finds the sentence ends.
     """
     text = paragraph.replace(HOLE, _WORD)
     hole = paragraph.find(HOLE)
-    moved = len(_WORD) - len(HOLE)  # for each hole, the text is so much longer than the paragraph
+    moved = len(_WORD) - len(HOLE)  # extra characters of the text per hole
     kept: list[str] = []
     dropped = start = holes = 0
     for sentence in split(text):
@@ -41,7 +41,7 @@ def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[s
 
 
 def _end(text: str, start: int, sentence: str) -> int:
-    """Return where a sentence ends that begins at ``start``, or after whitespace there."""
+    """Return the end of a sentence that begins at ``start``, or after whitespace there."""
     position = text.find(sentence, start, start + len(sentence) + 1)
     if position == start or (position > start and text[start].isspace()):
         return position + len(sentence)

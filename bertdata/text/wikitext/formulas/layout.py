@@ -1,4 +1,4 @@
-"""Signs of a formula one after the other, as a line of text: where spaces and brackets stand.
+"""Write the signs of a formula as a line of text, with spaces and brackets.
 
 >>> write([Atom("−", BINARY), Atom("x"), Atom("+", BINARY), Atom("sin", NAME), Atom("y")])
 '−x + sin y'
@@ -24,14 +24,14 @@ _DIFFERENTIAL = re.compile(r"[d∂𝑑]\w\W*")
 
 
 class Atom(NamedTuple):
-    """What one sign, group or command shows, and its kind."""
+    """The text of one sign, group or command, and its kind."""
 
     text: str
     kind: str = LETTER
 
 
 def base_of(text: str) -> str:
-    """Return text without what stands in brackets, scripts and accents.
+    """Return text without bracketed parts, scripts and accents.
 
     >>> base_of("f(x)²"), base_of("x̂ᵢ")
     ('f', 'x')
@@ -43,7 +43,7 @@ def base_of(text: str) -> str:
 
 
 def _is_bracket(text: str) -> bool:
-    """Say whether the bracket that a text begins with ends with it.
+    """Return True if the bracket at the start of a text closes at its end.
 
     >>> _is_bracket("(a + (b))"), _is_bracket("(a)²"), _is_bracket("(a)(b)")
     (True, False, False)
@@ -57,9 +57,9 @@ def _is_bracket(text: str) -> bool:
 
 
 def bracketed(text: str, product: bool) -> str:
-    """Return a part of a fraction or the content of a root, in brackets where it would be read otherwise.
+    """Return a part of a fraction or the content of a root, in brackets if it would be ambiguous without them.
 
-    product: whether a product may stand without them, as it may over a fraction bar that is written ``/``.
+    product: whether a product may stay without brackets, as above a fraction bar written as ``/``.
     """
     if text[:1] == "(":
         return text if _is_bracket(text) else f"({text})"
@@ -69,7 +69,7 @@ def bracketed(text: str, product: bool) -> str:
 
 
 def write(atoms: list[Atom]) -> str:
-    """Write atoms one after the other, with spaces where TeX sets them apart."""
+    """Write atoms in a row, with spaces where TeX puts them."""
     shown = ""
     before = ""  # the kind of the last atom
     bars = 0
@@ -95,7 +95,7 @@ def write(atoms: list[Atom]) -> str:
 
 @lru_cache(maxsize=256)
 def _apart(before: str, kind: str) -> bool:
-    """Say whether a space stands between two atoms."""
+    """Return True if there is a space between two atoms."""
     if {before, kind} & {BINARY, RELATION}:
         return True
     if before == PUNCTUATION:
@@ -110,7 +110,7 @@ def _apart(before: str, kind: str) -> bool:
 
 
 def root(content: str, degree: str = "") -> str:
-    """Return what a template of roots shows, as wikitext.
+    """Return the output of a root template, as wikitext.
 
     >>> root("2"), root("x + 1"), root("2", "3")
     ('√2', '√(x + 1)', '<sup>3</sup>√2')

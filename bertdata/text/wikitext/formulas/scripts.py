@@ -1,4 +1,4 @@
-"""Superscripts and subscripts, as far as Unicode has them.
+"""Superscripts and subscripts in Unicode.
 
 >>> superscript("n+1"), subscript("max"), subscript("B")
 ('ⁿ⁺¹', 'ₘₐₓ', None)
@@ -21,7 +21,7 @@ _SUPERSCRIPTS = dict(
         "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ",
         strict=True,
     )
-) | {sign: sign for sign in "′″‴°*∗†‡"}  # those are raised by themselves
+) | {sign: sign for sign in "′″‴°*∗†‡"}  # already raised
 _SUBSCRIPTS = dict(zip("0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 ALL_SCRIPTS = frozenset([*_SUPERSCRIPTS.values(), *_SUBSCRIPTS.values()])
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
@@ -30,15 +30,15 @@ _LETTERS = re.compile("''+")
 
 
 def superscript(text: str) -> str | None:
-    """Return ``text`` raised, without its spaces; None where Unicode lacks one of its characters.
+    """Return ``text`` in superscript, without its spaces; None if Unicode lacks one of its characters.
 
-    A comma stays on the line, between figures or letters that are raised.
+    A comma between raised digits or letters stays on the line.
     """
     return _translated(text, _SUPERSCRIPTS)
 
 
 def subscript(text: str) -> str | None:
-    """Return ``text`` lowered, without its spaces; None where Unicode lacks one of its characters.
+    """Return ``text`` in subscript, without its spaces; None if Unicode lacks one of its characters.
 
     >>> subscript("i, j"), subscript(",x")
     ('ᵢ,ⱼ', None)
@@ -55,7 +55,7 @@ def _translated(text: str, table: Mapping[str, str]) -> str | None:
 
 
 def scripts_of_tags(text: str) -> str:
-    """Return wikitext with what stands in ``<sup>`` and ``<sub>`` raised and lowered; what cannot be is a hole.
+    """Return wikitext with the content of ``<sup>`` and ``<sub>`` raised and lowered, or a hole if that is not possible.
 
     >>> scripts_of_tags("''x''<sub>''i''</sub><sup>&minus;1</sup>"), scripts_of_tags("''T''<sub>c</sub>") == f"''T''{HOLE}"
     ("''x''ᵢ⁻¹", True)
@@ -65,14 +65,14 @@ def scripts_of_tags(text: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _script(name: str, content: str) -> str:
-    """Return what ``<sup>`` or ``<sub>`` shows; a page repeats the same few."""
+    """Return the text of ``<sup>`` or ``<sub>``; cached, because a page repeats the same few."""
     inner = decode_entities(_LETTERS.sub("", content))
     shown = superscript(inner) if name == "sup" else subscript(inner)
     return HOLE if shown is None else shown
 
 
 def figures_of_tags(text: str) -> str:
-    """Return wikitext with the numbers in ``<sup>`` and ``<sub>`` raised and lowered; letters, as of ordinals, keep their tags.
+    """Return wikitext with numbers in ``<sup>`` and ``<sub>`` raised and lowered; letters, as in ordinals, keep their tags.
 
     >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup> of H<sub>2</sub>O, 1<sup>st</sup>")
     '10⁻⁶ m² of H₂O, 1<sup>st</sup>'

@@ -1,6 +1,6 @@
-r"""What TeX commands and characters show in Unicode, each with its kind, which says where spaces stand.
+r"""Unicode text of TeX commands and characters, with their kinds, which determine spacing.
 
-The names are those of MediaWiki's Math extension (https://www.mediawiki.org/wiki/Extension:Math/Syntax).
+The names are from MediaWiki's Math extension (https://www.mediawiki.org/wiki/Extension:Math/Syntax).
 
 >>> SIGNS["alpha"], SIGNS["le"], SIGNS["sin"]
 (('α', 'letter'), ('≤', 'relation'), ('sin', 'name'))
@@ -77,7 +77,7 @@ for _kind, _words in _TABLE.items():
 SIGNS["|"] = ("‖", LETTER)
 SIGNS |= dict.fromkeys((",", ";", ":", ">", " ", "\n", "quad", "qquad", "thinspace", "medspace", "enspace", "nbsp"), (" ", SPACE))
 
-# Commands that change how things look, where they stand or how large they are, and show nothing themselves.
+# Commands that change appearance, position or size, and have no text.
 _NOTHING = """
     ! displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits left right middle big Big bigg Bigg bigl bigr Bigl Bigr
     biggl biggr Biggl Biggr bigm Bigm rm bf it cal mathstrut strut nonumber tiny small scriptsize large Large negthinspace
@@ -87,7 +87,7 @@ _LIKE_ALL = """
     mathrm mathbf mathit mathsf mathtt mathnormal boldsymbol bold pmb mathop mathbin mathrel mathord mathopen mathclose
     mathpunct mathinner smash vcenter bm
 """
-# Commands whose argument is shown: in letters of a kind of their own where Unicode has them, else as they are.
+# Commands that show their argument, in a special alphabet if Unicode has it, otherwise unchanged.
 STYLES: dict[str, str] = {
     **dict.fromkeys(
         _LIKE_ALL.split(),
@@ -99,7 +99,7 @@ STYLES: dict[str, str] = {
     "mathscr": "SCRIPT",
     "mathfrak": "FRAKTUR",
 }
-# The combining character of each accent, and whether it may stand over several letters, one after the other.
+# The combining character of each accent, and whether it may be over several letters in a row.
 ACCENTS: dict[str, tuple[str, bool]] = {
     "bar": ("\u0304", False), "hat": ("\u0302", False), "widehat": ("\u0302", False), "tilde": ("\u0303", False),
     "widetilde": ("\u0303", False), "dot": ("\u0307", False), "ddot": ("\u0308", False), "dddot": ("\u20db", False),
@@ -110,7 +110,7 @@ ACCENTS: dict[str, tuple[str, bool]] = {
 
 
 def alphabet(style: str, letter: str) -> str:
-    """Return a letter in another alphabet, by its name in Unicode; where there is none, the letter.
+    """Return a letter in another alphabet, by its Unicode name; if there is none, return the letter.
 
     >>> alphabet("DOUBLE-STRUCK", "R"), alphabet("FRAKTUR", "g"), alphabet("SCRIPT", "λ")
     ('ℝ', '𝔤', 'λ')

@@ -1,4 +1,4 @@
-r"""A formula in TeX as a line of Unicode text, where it can be written so.
+r"""Convert a TeX formula to a line of Unicode text, if possible.
 
 >>> tex_to_text(r"E=mc^2"), tex_to_text(r"\frac{a+b}{2} \le \sqrt{\alpha_1}"), tex_to_text(r"\begin{matrix}a\end{matrix}")
 ('E = mc²', '(a + b)/2 ≤ √α₁', None)
@@ -34,8 +34,8 @@ from .signs import (
 
 __all__ = ["tex_to_text"]
 
-_MAX_CHARACTERS = 2000  # characters of a formula that a sentence may hold
-_MAX_DEPTH = 40  # groups and arguments in others
+_MAX_CHARACTERS = 2000  # maximum characters of a formula
+_MAX_DEPTH = 40  # nesting of groups and arguments
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|%[^\n]*|.", re.DOTALL)
 _FRACTIONS = frozenset(["frac", "dfrac", "tfrac", "cfrac", "sfrac", "nicefrac"])
 _TEXTS = frozenset(["text", "textrm", "textbf", "textit", "textsf", "texttt", "textnormal", "mbox", "hbox", "textup"])
@@ -54,7 +54,7 @@ _PRIMES = ("", "′", "″", "‴")
 
 
 class _Formula:
-    """Read a formula once from left to right."""
+    """Parse a formula in one pass from left to right."""
 
     def __init__(self, tex: str) -> None:
         self.tokens = [token for token in _TOKEN.findall(tex) if token[0] != "%"]
@@ -63,7 +63,7 @@ class _Formula:
         self.last = ""
 
     def peek(self) -> str:
-        """Return the next token that is no space; nothing at the end."""
+        """Return the next nonspace token, "" at the end."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -97,7 +97,7 @@ class _Formula:
         return atoms
 
     def argument(self) -> str:
-        """Read the argument of a command: a group, or one sign."""
+        """Read the argument of a command: a group or a single sign."""
         return self.argument_atom().text.strip()
 
     def argument_atom(self) -> Atom:
@@ -109,7 +109,7 @@ class _Formula:
         return atom
 
     def raw(self) -> str:
-        """Read a group as it stands."""
+        """Read a group verbatim."""
         if self.take() != "{":
             raise NoTextError
         start, depth = self.at, 1
@@ -122,14 +122,14 @@ class _Formula:
         return "".join(self.tokens[start : self.at - 1])
 
     def option(self) -> str:
-        """Read ``[...]``; nothing where there is none."""
+        """Read ``[...]``, "" if there is none."""
         if self.peek() != "[":
             return ""
         self.take()
         return write(self.row("]"))
 
     def atom(self, token: str) -> Atom | None:
-        """Return what a token and its arguments show; None for what shows nothing."""
+        """Return the text of a token and its arguments; None if it has no text."""
         if token == "{":
             atoms = [atom for atom in self.row("}") if atom.kind != SPACE or atom.text]
             return atoms[0] if len(atoms) == 1 and atoms[0].kind in (FRACTION, LARGE, NAME) else Atom(write(atoms))
@@ -139,11 +139,11 @@ class _Formula:
             self.at -= 1
             return Atom("")
         if token == "," and "".join(self.tokens[self.at - 2 : self.at + 1 : 2]).isdigit():
-            return Atom(",")  # as in 3,14; in a list of numbers a space stands after it
+            return Atom(",")  # as in 3,14; a list of numbers has a space after it
         return character(token)
 
     def command(self, name: str) -> Atom | None:
-        """Return what a command shows."""
+        """Return the text of a command."""
         if name in NOTHING:
             if name in ("left", "right", "middle") or name[:3].lower() == "big":
                 if self.peek() == ".":
@@ -198,7 +198,7 @@ class _Formula:
         raise NoTextError
 
     def environment(self, name: str) -> Atom:
-        """Return an environment: cases in braces, or lines one after the other; matrices are refused."""
+        """Return an environment: cases in braces, or lines in a row; matrices raise an error."""
         if name in _BY_COUNT:
             self.raw()
         if name in _CASES:
@@ -218,14 +218,14 @@ class _Formula:
         return Atom(shown.strip())
 
     def lines(self) -> list[list[list[Atom]]]:
-        """Read the lines of an environment, each a list of its cells."""
+        """Read the lines of an environment, each as a list of cells."""
         lines: list[list[list[Atom]]] = [[]]
         while self.last != "\\end":
             lines[-1].append(self.row("&", "\\\\", "\\end"))
             if self.last == "\\\\":
                 lines.append([])
                 distance = _DISTANCE.match("".join(self.tokens[self.at : self.at + _DISTANCE_TOKENS]))
-                self.at += distance.end() if distance else 0  # each of its characters is a token
+                self.at += distance.end() if distance else 0  # each character is a token
         self.last = ""
         return lines
 
@@ -235,7 +235,7 @@ class _Formula:
         return Atom(f"{bracketed(over.strip(), True)}/{bracketed(under.strip(), False)}", FRACTION)
 
     def with_scripts(self, atom: Atom) -> Atom:
-        """Return an atom with what is raised and lowered after it."""
+        """Return an atom with its superscript and subscript."""
         low = high = ""
         while (token := self.peek()) in ("^", "_", "'", "\\limits", "\\nolimits") and token:
             self.take()
@@ -259,7 +259,7 @@ class _Formula:
 
 @lru_cache(maxsize=1 << 12)
 def tex_to_text(tex: str) -> str | None:
-    """Return a formula as text; None where text cannot hold it, such as a matrix, or a subscript that Unicode lacks."""
+    """Return a formula as text; None if that is not possible, as for a matrix, or a subscript that Unicode lacks."""
     if len(tex) > _MAX_CHARACTERS:
         return None
     try:
@@ -268,5 +268,5 @@ def tex_to_text(tex: str) -> str | None:
     except NoTextError:
         return None
     if shown.count("{") != shown.count("}"):
-        return None  # a brace beside lines that stand one above the other
+        return None  # a brace that spans several lines
     return unicodedata.normalize("NFC", " ".join(shown.split()).replace("...", "…"))

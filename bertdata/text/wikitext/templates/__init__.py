@@ -1,4 +1,4 @@
-"""Templates, parser functions and parameters: what stands in double and triple braces, and the words that it shows."""
+"""Templates, parser functions and parameters: the content of double and triple braces, and the words that it produces."""
 
 from .expand import PageContext, expand_templates
 from .table import Templates, load_templates

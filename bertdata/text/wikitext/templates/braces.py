@@ -1,6 +1,6 @@
-"""Double and triple braces are matched as MediaWiki matches them, in one pass with a stack.
+"""Match double and triple braces like MediaWiki, in one pass with a stack.
 
-A ``Span`` is one matched pair with those inside it.  ``parse`` makes of it a tree of calls, functions and
+A ``Span`` is one matched pair with those inside it.  ``parse`` converts it to a tree of calls, functions and
 parameters, in which plain text is ``str``:
 
     >>> parse("a {{b|c|d={{{1|e}}}}} {{lc:F}}")
@@ -17,18 +17,18 @@ from ..namespaces import TEMPLATE, Namespaces
 
 __all__ = ["CALL", "GONE", "Argument", "Call", "Function", "Node", "Parameter", "Parts", "Span", "node", "parse", "scan", "title"]
 
-_OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # begins with one plain character: that is found much faster
+_OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # starts with a literal character, which is much faster
 _CLOSING = re.compile(r"\}\}+")
 _MAX_DEPTH = 40  # MediaWiki's own limit on nested braces; it also keeps hostile input linear
 _NAME = re.compile(r"[^|{}\[\]<>\n]{0,80}\|")
 _BAR = re.compile(r"\|")
 _BARS = re.compile(r"\[\[|\]\]|-\{|\}-|\|")
 _MAX_NAME = 300  # MediaWiki's own is 255 bytes
-_MAX_ARGUMENTS = 2000  # those behind are not seen; no template in running prose has a tenth of it
-_SHORT = 100  # characters of a call whose tree is kept
+_MAX_ARGUMENTS = 2000  # further ones are ignored; no template in running prose has a tenth of this
+_SHORT = 100  # maximum characters of a call whose tree is cached
 _SUBST = ("subst", "safesubst")
 
-GONE, CALL, PARAMETER = 0, 2, 3  # braces without a partner go; two are a call, three a parameter
+GONE, CALL, PARAMETER = 0, 2, 3  # unmatched braces are removed; two are a call, three a parameter
 
 
 class Span(NamedTuple):
@@ -67,10 +67,10 @@ Argument = tuple[Optional[str], Parts]  # noqa: UP045
 
 
 class _Scan:
-    """A stack of opening braces that wait for closing ones, and the pairs that are matched.
+    """A stack of unmatched opening braces, and the matched pairs.
 
-    ``opened``, the stack, has for each run of opening braces its offset, its length, and how many spans stand before it.
-    ``spans`` are the pairs matched so far, but for those within another pair: the spans after an opening run become the
+    ``opened``, the stack, has the offset and length of each run of opening braces, and the number of spans before it.
+    ``spans`` are the pairs matched so far, except those within another pair: the spans after an opening run become the
     children of the span that the run opens.  In ``{{a|{{b}} {{c}}}}`` the stack is [(0, 2, 0)] when ``{{b}}`` and ``{{c}}``
     are spans, and both become children when the last braces close the first.
     """
@@ -80,9 +80,9 @@ class _Scan:
         self.opened: list[tuple[int, int, int]] = []
 
     def close(self, offset: int, count: int) -> None:
-        """Match a run of ``count`` closing braces, from ``offset`` on, with the runs that are open, the last one first.
+        """Match ``count`` closing braces, from ``offset`` on, with the open runs, starting with the last.
 
-        Three braces are taken where both runs have them, as MediaWiki does: "{{{{{1}}}}}" is a parameter, which a call encloses.
+        Like MediaWiki, match three braces if both runs have them: "{{{{{1}}}}}" is a parameter within a call.
         """
         spans = self.spans
         while count >= 2 and self.opened:
@@ -101,12 +101,12 @@ class _Scan:
             spans.append(Span(offset, offset + count - count % 2, GONE))
 
     def close_all(self, text: str, start: int, end: int) -> None:
-        """Match all closing braces in ``text[start:end]``, in which no braces open."""
+        """Match all closing braces in ``text[start:end]``, which has no opening braces."""
         for match in _CLOSING.finditer(text, start, end):
             self.close(match.start(), match.end() - match.start())
 
     def finish(self, text: str) -> list[Span]:
-        """Return the spans; of braces that never end, they and the name go."""
+        """Return the spans; unclosed braces are removed with their name."""
         for start, size, _ in self.opened:
             name = _NAME.match(text, start + size)
             self.spans.append(Span(start, name.end() if name else start + size, GONE))
@@ -135,9 +135,9 @@ def scan(text: str) -> list[Span]:
 
 
 def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[list[str | Node]] | None:
-    """Cut what is between the braces at its bars, not at those in brackets; None where brackets have no partner.
+    """Split the content of the braces at its bars, except bars in brackets; None if brackets are unmatched.
 
-    ``nodes`` keeps the trees of what stands between the braces, by where it begins.
+    ``nodes`` maps the start of each nested pair of braces to its tree.
     """
     arguments: list[list[str | Node]] = [[]]
     offset, depth = span.start + span.kind, 0
@@ -161,13 +161,13 @@ def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[
 
 
 def _join(pieces: Sequence[str | Node]) -> Parts:
-    """Return a text or a node where there is nothing else."""
+    """Return the text or node if it is the only piece, otherwise a tuple."""
     rest = tuple(piece for piece in pieces if piece)
     return rest if len(rest) > 1 else rest[0] if rest else ""
 
 
 def _keyed(pieces: list[str | Node]) -> Argument:
-    """Split ``key=value``; an equals sign in a link or within a template is none."""
+    """Split ``key=value``; ignore an equals sign in a link or a template."""
     first = pieces[0]
     if len(pieces) == 1 and (not isinstance(first, str) or "=" not in first):
         return None, first
@@ -179,7 +179,7 @@ def _keyed(pieces: list[str | Node]) -> Argument:
 
 
 def title(text: str, span: Span) -> str:
-    """Return the name of a call as it is looked up; one with a colon is that of a parser function.
+    """Return the normalized name of a call; a name with a colon is a parser function.
 
     >>> [title(text, scan(text)[0]) for text in ("{{Nihongo_foot |x}}", "{{Modèle:A}}", "{{subst:b}}", "{{ #IF: x|y}}")]
     ['nihongo foot', 'a', 'b', '#if:']
@@ -194,7 +194,7 @@ def title(text: str, span: Span) -> str:
 
 @lru_cache(maxsize=1 << 13)
 def _title(name: str) -> str:
-    """Return the name as it is looked up; a page repeats its names, and all pages share many."""
+    """Return the normalized name; cached, because pages repeat and share names."""
     name = name.strip().lower()
     while ":" in name:
         prefix, _, rest = name.partition(":")
@@ -213,7 +213,7 @@ def node(text: str, span: Span) -> Node:
 
 @lru_cache(maxsize=1 << 12)
 def _short(call: str, kind: int) -> Node:
-    """Return the tree of a call with nothing nested in it; many stand on page after page."""
+    """Return the tree of a call without nested braces; cached, because many are repeated across pages."""
     return _node(call, Span(0, len(call), kind))
 
 
@@ -240,7 +240,7 @@ def _node(text: str, span: Span) -> Node:
 
 
 def parse(text: str) -> tuple[str | Node, ...]:
-    """Return a whole text as a tree."""
+    """Return a complete text as a tree."""
     pieces: list[str | Node] = []
     done = 0
     for span in scan(text):

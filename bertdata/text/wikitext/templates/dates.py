@@ -1,4 +1,4 @@
-"""``{{#time:format|date}}`` of a date that the page gives; one that depends on today has no fixed text.
+"""``{{#time:format|date}}`` for a date in the page; a format that depends on today's date is not supported.
 
 >>> format_date("j F Y, H:i", "2012-03-05 14:30", "en"), format_date("d.m.y", "March 5, 2012", "de")
 ('5 March 2012, 14:30', '05.03.12')
@@ -60,9 +60,9 @@ _MAX_CHARACTERS = 100  # characters of a format or a date
 
 
 def format_date(form: str, date: str, language: str) -> str | None:
-    """Write a date in MediaWiki's format letters; names of months and days only in English.
+    """Write a date in MediaWiki's format letters; names of months and days are in English only.
 
-    None stands for a date that is not given or not understood, and for letters that are not known.
+    Return None for a missing or unreadable date and for unknown letters.
 
     >>> format_date('"on" l', "1 May 2020", "en"), format_date("F", "1 May 2020", "fr"), format_date("Y", "now", "en")
     ('on Friday', None, None)
@@ -81,7 +81,7 @@ def format_date(form: str, date: str, language: str) -> str | None:
 
 
 def _read_date(text: str) -> datetime | None:
-    """Read a date as editors write them, with or without a time."""
+    """Read a date in the common formats, with or without a time."""
     for form in _DATES:
         if match := form.fullmatch(text):
             groups = match.groupdict()
@@ -94,4 +94,4 @@ def _read_date(text: str) -> datetime | None:
     return None
 
 
-_REST = (("day", 1), ("hour", 0), ("minute", 0), ("second", 0))  # what a date may leave out
+_REST = (("day", 1), ("hour", 0), ("minute", 0), ("second", 0))  # defaults of the omitted parts

@@ -1,7 +1,7 @@
-"""Templates, parser functions and parameters: everything between double and triple braces.
+"""Expand templates, parser functions and parameters, which are everything between double and triple braces.
 
-What the table of templates knows is replaced by its text, which later steps read as wikitext.  A place that
-shows nothing is marked, so that the spaces and brackets around it can be tidied.
+A template in the table is replaced by its text, which later steps read as wikitext.  A call without text leaves
+a mark, so that the spaces and brackets around it can be cleaned up.
 
     >>> from bertdata.text.wikitext import load_templates
     >>> page = PageContext(language="en", templates=load_templates("en"))
@@ -24,19 +24,19 @@ from .table import RULES, UNKNOWN, WORDS, Templates, no_templates
 
 __all__ = ["PageContext", "expand_templates"]
 
-_MAX_COST = 2_000_000  # MediaWiki's limit on the characters that the templates of a page may give; ours on work as well
-_FUNCTION_COST = 40  # against the limit on the page, besides the characters
+_MAX_COST = 2_000_000  # MediaWiki's limit on the template output of a page in characters; here also a limit on work
+_FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
-_BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in all; names that have one
-_LIST_MARKS = frozenset("*#:; ")  # in words that a template gives they make no list: "*wódr̥"
+_BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in total; maximum number of examples
+_LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a template may know about the page it stands on; ``dropped`` counts those without words, ``formulas`` formulas.
+    """The page of a template; ``dropped`` counts calls without words, ``formulas`` handles formulas.
 
-    ``examples`` has of those without words the line in which each stood first; None keeps none.
+    ``examples`` stores the first line with each call without words; None stores nothing.
     """
 
     title: str = ""
@@ -48,11 +48,11 @@ class PageContext:
     examples: dict[str, str] | None = None
 
 
-Frame = dict[str, str]  # the arguments of the template whose body is being shown: "1", "2", ... and names
+Frame = dict[str, str]  # arguments of the template being expanded: "1", "2", ... and names
 
 
 class _Expander:
-    """Show the nodes of one page within the limits of its work."""
+    """Expand the nodes of one page within a work limit."""
 
     def __init__(self, page: PageContext, size: int) -> None:
         self.page = page
@@ -60,13 +60,13 @@ class _Expander:
         self.kind = self.table.kind
         self.left = max(_MAX_COST, 2 * size)
         self.notes: list[str] = []
-        self.formulas = 0  # calls that show formulas
-        self.lost: list[str] = []  # names of the calls that gave no words
-        self.done: dict[str, tuple[str, int, list[str]]] = {}  # what calls show, what they cost, and what was lost in them
+        self.formulas = 0  # calls that output formulas
+        self.lost: list[str] = []  # names of calls without words
+        self.done: dict[str, tuple[str, int, list[str]]] = {}  # output, cost and lost names of each call
 
     def outer(self, text: str, span: Span) -> str:
-        """Return what a span of the page itself shows; of what is not known, nothing within is looked at."""
-        if not span.kind:  # braces without a partner are text to MediaWiki: what follows does not begin the line
+        """Return the text of a span of the page; do not expand the content of an unknown call."""
+        if not span.kind:  # MediaWiki treats unmatched braces as text, so the line does not begin after them
             return SHIELD if text[span.end : span.end + 1] in LINE_MARKUP else ""
         if span.kind != CALL:
             return self.node(node(text, span), {}) or VANISHED
@@ -83,8 +83,8 @@ class _Expander:
         return kind
 
     def repeated(self, text: str, span: Span, name: str) -> str:
-        """Return what a known call shows; one that stands on the page again is not worked out again."""
-        if self.left < 0:  # the page has reached its limit: nothing more is shown
+        """Return the text of a known call; cached for repeated calls on the page."""
+        if self.left < 0:  # the page has reached its limit
             return self.drop(name + ":" if name in VARIABLES and name in self.table.functions else name)
         call = text[span.start : span.end]
         shown, cost, lost = self.done.get(call, _NOT_DONE)
@@ -101,12 +101,12 @@ class _Expander:
         return shown
 
     def drop(self, name: str) -> str:
-        """Count a call that gives no words."""
+        """Count a call without words."""
         self.lost.append(name)
         return VANISHED
 
     def show(self, parts: Parts, frame: Frame) -> str:
-        """Return what a part of the tree shows."""
+        """Return the text of a part of the tree."""
         if type(parts) is str:
             return parts
         if type(parts) is tuple:
@@ -114,7 +114,7 @@ class _Expander:
         return self.node(parts, frame)  # type: ignore[arg-type]
 
     def node(self, item: Node, frame: Frame) -> str:
-        """Return what a parameter, call or function shows."""
+        """Return the text of a parameter, call or function."""
         if isinstance(item, Parameter):
             value = frame.get(item.name)
             if value is None:
@@ -126,7 +126,7 @@ class _Expander:
         return self.function(item, frame)
 
     def call(self, call: Call, frame: Frame) -> str:
-        """Return what a template shows."""
+        """Return the text of a template."""
         name = call.name
         if name in self.table.footnotes:
             return FOOTNOTE
@@ -153,7 +153,7 @@ class _Expander:
         return self.page.formulas.template(name, shown)
 
     def function(self, call: Function, frame: Frame) -> str:
-        """Return what a parser function, or one of our own, shows."""
+        """Return the text of a parser function, or of a function of this package."""
         name = call.name
         if name not in self.table.functions or self.left < 0:
             return self.call(Call(name + ":", call.arguments), frame)
@@ -171,7 +171,7 @@ class _Expander:
         return VANISHED if not shown or shown.isspace() else shown
 
     def arguments(self, call: Function, frame: Frame) -> Arguments:
-        """Return the arguments of a function, to be shown when it asks."""
+        """Return the arguments of a function, expanded on access."""
         page = self.page
         return Arguments(call.arguments, lambda parts: self.show(parts, frame), page.title, page.language, self.table.languages)
 
@@ -196,7 +196,7 @@ class _Expander:
 
 
 def expand_templates(text: str, page: PageContext) -> str:
-    """Return ``text`` with everything in double and triple braces replaced by what it shows."""
+    """Return ``text`` with everything in double and triple braces expanded."""
     if "{{" not in text and "}}" not in text:
         return text
     expander = _Expander(page, len(text))
@@ -215,7 +215,7 @@ def expand_templates(text: str, page: PageContext) -> str:
 
 
 def _keep_example(examples: dict[str, str], names: list[str], text: str, span: Span) -> None:
-    """Keep of names that have none yet the line in which the call stands in which they were lost, or its surroundings."""
+    """For each name without an example, store the line of the call that lost its words, or the text around the call."""
     for name in names:
         if name not in examples and len(examples) < _EXAMPLES:
             start = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE)

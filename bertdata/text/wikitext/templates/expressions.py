@@ -1,4 +1,4 @@
-"""Arithmetic as ``{{#expr:}}`` does it: MediaWiki's operators, their order, and how it writes a number.
+"""Arithmetic of ``{{#expr:}}``: MediaWiki's operators, precedence and number format.
 
 >>> evaluate("(1 + 2) * 3 ^ 2 / 4"), evaluate("2/3 round 2"), evaluate("7 mod 4 > 2 and not 0")
 ('6.75', '0.67', '1')
@@ -14,14 +14,14 @@ __all__ = ["ExpressionError", "evaluate"]
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([a-z]+)|(<=|>=|<>|!=|[-+*/^()=<>]))", re.IGNORECASE)
 _MAX_LENGTH = 10_000
-_MAX_INTEGER = 2**63  # beyond it PHP goes on with floating point
+_MAX_INTEGER = 2**63  # above, PHP switches to floating point
 _NAMES = {"&lt;": "<", "&gt;": ">", "&minus;": "-", "−": "-", "&nbsp;": " ", "\u00a0": " "}
 _CONSTANTS = {"pi": math.pi, "e": math.e}
 Number = int | float
 
 
 class ExpressionError(ValueError):
-    """Say that an expression has no value."""
+    """An expression without a value."""
 
 
 def _divide(left: Number, right: Number) -> Number:
@@ -52,7 +52,7 @@ def _round(value: Number, digits: Number) -> Number:
     return int(rounded) if places <= 0 else float(rounded)
 
 
-# Each operator's rank, the higher the sooner, and what it does.
+# The precedence of each operator (higher binds tighter), and its function.
 _BINARY: dict[str, tuple[int, Callable[[Number, Number], Number]]] = {
     "e": (10, lambda left, right: left * 10.0**right),
     "^": (8, _power),
@@ -95,7 +95,7 @@ _UNARY: dict[str, tuple[int, Callable[[Number], Number]]] = {
 
 
 class _Evaluation:
-    """Two stacks: of values, and of operators that wait for their right side."""
+    """Two stacks: values, and operators that need their right operand."""
 
     def __init__(self) -> None:
         self.values: list[Number] = []
@@ -122,7 +122,7 @@ class _Evaluation:
             self.apply()
 
     def operand(self, number: str, word: str) -> bool:
-        """Take a token where a value is expected; say whether it was one."""
+        """Process a token where a value is expected; return True if it was one."""
         if number or word in _CONSTANTS:
             self.values.append(_CONSTANTS[word] if word else float(number) if "." in number else int(number))
         elif word in _UNARY or word == "(":
@@ -132,7 +132,7 @@ class _Evaluation:
         return bool(number) or word in _CONSTANTS
 
     def operation(self, number: str, word: str) -> bool:
-        """Take a token after a value; say whether a value is still the last."""
+        """Process a token after a value; return True if the last token is still a value."""
         if word == ")":
             self.settle(0)
             if not self.waiting:
@@ -147,7 +147,7 @@ class _Evaluation:
 
 
 def _write(value: Number) -> str:
-    """Write a number as PHP does, with fourteen digits.
+    """Write a number like PHP, with 14 digits.
 
     >>> _write(0.1 + 0.2), _write(1e25), _write(1.5e-7), _write(3.0)
     ('0.3', '1.0E+25', '1.5E-7', '3')
@@ -161,7 +161,7 @@ def _write(value: Number) -> str:
 
 
 def evaluate(expression: str) -> str:
-    """Return the value of an expression; of nothing, nothing.
+    """Return the value of an expression, "" for an empty one.
 
     >>> evaluate("1 / 0")
     Traceback (most recent call last):

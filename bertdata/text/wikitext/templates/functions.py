@@ -1,6 +1,6 @@
-"""Parser functions and variables: conditions, arithmetic, letter case, numbers and the name of the page.
+"""Parser functions and variables: conditions, arithmetic, letter case, numbers and the page's name.
 
-None of them knows the time of day or other pages: those that ask for it are dropped.
+They have no access to the current time or other pages; functions that need them are dropped.
 """
 
 import re
@@ -16,20 +16,20 @@ from .numbers import format_number, parse_number
 
 __all__ = ["FUNCTIONS", "PLAIN_FUNCTIONS", "VARIABLES", "Arguments"]
 
-_ERROR = VANISHED + '<strong class="error"></strong>'  # what {{#iferror:}} looks for
+_ERROR = VANISHED + '<strong class="error"></strong>'  # detected by {{#iferror:}}
 _ERROR_TAG = re.compile(r"<(?:strong|span|p|div)\s([^<>]*)")
 _ERROR_CLASS = re.compile(r"\bclass=\"(?:[^\"]*\s)?error\b")
 _NUMERIC = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,4}")
 _NAMESPACES = ("", "User", "Wikipedia", "File", "MediaWiki", "Template", "Help", "Category")  # every second number, from 0
-_PATH = ";@$!*(),/~:"  # what MediaWiki leaves as it is in a page's address
+_PATH = ";@$!*(),/~:"  # not escaped by MediaWiki in a page's address
 _MAX_PADDING = 500  # MediaWiki's own
-_MAX_REPLACED = 10_000  # characters that one #replace may put in
+_MAX_REPLACED = 10_000  # maximum characters of a #replace replacement
 
 
 @dataclass
 class Arguments:
-    """The arguments of a function; each is shown when it is asked for, so a branch not taken costs nothing."""
+    """The arguments of a function; each is expanded on access, so an unused branch costs nothing."""
 
     parts: Sequence[Argument]
     show: Callable[[Parts], str]
@@ -49,7 +49,7 @@ class Arguments:
 
 
 def _same(left: str, right: str) -> bool:
-    """Compare as numbers where both are.
+    """Compare as numbers if both are numbers.
 
     >>> _same("1.0", "1"), _same("a", "A")
     (True, False)
@@ -87,7 +87,7 @@ def _ifexpr(arguments: Arguments) -> str:
 
 
 def _switch(arguments: Arguments) -> str:
-    """Return the value of the first case that is the first argument; cases without a value share the next."""
+    """Return the value of the first case that equals the first argument; a case without a value uses that of the next."""
     wanted = arguments[0]
     number = _NUMERIC.fullmatch(wanted)
     falling = falling_default = False
@@ -115,7 +115,7 @@ def _formatnum(arguments: Arguments) -> str:
 
 
 def _plural(arguments: Arguments) -> str | None:
-    """Choose between two forms; languages with more are not known."""
+    """Choose between two forms; languages with more forms are not supported."""
     if len(arguments) > 3 or not _NUMERIC.fullmatch(arguments[0]):
         return None
     number = float(arguments[0])
@@ -131,7 +131,7 @@ def _padding(arguments: Arguments) -> str:
 
 
 def _language(arguments: Arguments) -> str:
-    """Name a language, or give back a code that has no name in the table."""
+    """Return the name of a language, or the code if the table does not have it."""
     code = arguments[0].lower()
     return arguments.languages.get(code) or arguments.languages.get(code.partition("-")[0], arguments[0])
 
@@ -148,7 +148,7 @@ def _time(arguments: Arguments) -> str | None:
 
 
 def _titleparts(arguments: Arguments) -> str:
-    """Return some of the parts of a title between slashes: how many, and from which; from the end where below zero.
+    """Return slash-separated parts of a title: how many, and from which; negative numbers count from the end.
 
     >>> _titleparts(Arguments([(None, "a/b/c"), (None, "1"), (None, "2")], str, "", "en", {}))
     'b'
@@ -164,7 +164,7 @@ def _address(title: str) -> str:
 
 
 def _urlencode(arguments: Arguments) -> str:
-    """Encode for the query, path or a wiki's title in an address."""
+    """Encode for the query, path or a wiki title in an address."""
     kind = arguments[1].upper()
     if kind == "WIKI":
         return _address(arguments[0])
@@ -172,7 +172,7 @@ def _urlencode(arguments: Arguments) -> str:
 
 
 def _namespace(arguments: Arguments) -> str | None:
-    """Name a namespace by its number; a name of one stays."""
+    """Return the name of a namespace number; a name stays as it is."""
     wanted = arguments[0].replace("_", " ")
     if not _WHOLE.fullmatch(wanted):
         return wanted
@@ -193,7 +193,7 @@ VARIABLES: dict[str, Shown] = {
     "=": lambda arguments: "=",
     **dict.fromkeys(_TITLES, lambda arguments: arguments.title),
     **dict.fromkeys([f"{name}e" for name in _TITLES], lambda arguments: _address(arguments.title)),
-    **dict.fromkeys(["namespace", "articlespace", "subjectspace", "namespacee"], lambda arguments: ""),  # an article has none
+    **dict.fromkeys(["namespace", "articlespace", "subjectspace", "namespacee"], lambda arguments: ""),  # none for articles
     "namespacenumber": lambda arguments: "0",
 }
 PLAIN_FUNCTIONS: dict[str, Shown] = {**VARIABLES, "formatnum": _formatnum}  # without a table, only these

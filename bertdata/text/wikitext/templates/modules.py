@@ -1,4 +1,4 @@
-"""Functions for the bodies of templates, where wikitext cannot say what a Lua module does.
+"""Functions for template bodies that replace Lua modules which wikitext cannot express.
 
 A body calls them as ``{{#convert:{{{...}}}}}``; ``{{{...}}}`` passes on all arguments of the call.
 """
@@ -15,7 +15,7 @@ from .numbers import format_number
 __all__ = ["MODULES", "Module"]
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
-_LONGEST_KEPT = 200  # characters of a call whose result is kept
+_LONGEST_KEPT = 200  # maximum characters of a call whose result is cached
 Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]  # None: no words
 
 
@@ -24,7 +24,7 @@ def _convert(arguments: Sequence[str], options: Mapping[str, str], language: str
 
 
 def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Convert with symbols, which are the same in most languages; the numbers are written as in the language of the wiki.
+    """Convert with symbols, which are the same in most languages; write numbers in the wiki's language.
 
     >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
     '1.234,5 km (767,1 mi)'
@@ -34,7 +34,7 @@ def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) ->
 
 
 def _measure(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
-    """Convert, or take what was converted before: pages repeat themselves."""
+    """Convert; cache short calls, because pages repeat them."""
     if sum(map(len, arguments)) + sum(len(value) for _, value in options) > _LONGEST_KEPT:
         return convert(arguments, dict(options), abbreviate=abbreviate)
     return _kept(arguments, options, abbreviate)
@@ -46,7 +46,7 @@ def _kept(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbr
 
 
 def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Join what is not blank by the first argument.
+    """Join the nonblank arguments with the first one.
 
     >>> _join([", ", "a", " ", "b "], {}, "en")
     'a, b'
@@ -55,7 +55,7 @@ def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     return separator.join(item.strip() for item in items if item.strip())
 
 
-# How {{IPAc-en}} writes sounds on a keyboard, and what it puts before the transcription.
+# Keyboard notation of sounds in {{IPAc-en}}, and its labels before the transcription.
 _KEYS = """
     @ ə  @r ər  A: ɑː  A:r ɑːr  Q ɒ  & æ  ae æ  aI aɪ  aU aʊ  E ɛ  eI eɪ  E@ ɛə  E@r ɛər  I ɪ  I@ ɪə  I@r ɪər
     i: iː  O: ɔː  O:r ɔːr  OI ɔɪ  oU oʊ  U ʊ  U@ ʊə  U@r ʊər  u: uː  V ʌ  3:r ɜːr  ju: juː  dZ dʒ  tS tʃ  ch tʃ
@@ -71,7 +71,7 @@ _BEFORE = {key: label + " " for key, _, label in (pair.strip().partition("=") fo
 
 
 def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Put English sounds together.
+    """Join English sounds into a transcription.
 
     >>> _ipac(["lang", "ˈ", "æ", "l", "b", "@"], {}, "en")
     'English: /ˈælbə/'

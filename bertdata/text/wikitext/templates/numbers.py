@@ -1,4 +1,4 @@
-"""Numbers as each language writes them: the thousands separator and the decimal sign.
+"""Number formats by language: the thousands separator and the decimal sign.
 
 >>> format_number("30031.5", "de"), parse_number("30.031,5", "de")
 ('30.031,5', '30031.5')
@@ -8,7 +8,7 @@ import re
 
 __all__ = ["format_number", "parse_number"]
 
-# The thousands separator and the decimal sign of each language, as MediaWiki has them; the rest: 1,234.5.
+# The thousands separator and the decimal sign of each language, from MediaWiki; all others: 1,234.5.
 _POINT_COMMA = """
     ast az bs ca da de el eu fo gl hr id is jv lmo mk nap nds nl pt-br ro scn sh sl sr su tr vec vi
 """
@@ -19,13 +19,13 @@ _SIGNS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_POINT_COMMA.split(), (".", ",")),
     **dict.fromkeys(_SPACE_COMMA.split(), ("\u00a0", ",")),
 }
-# Languages that leave a number of four digits as it is.
+# Languages that do not group four-digit numbers.
 _FROM_FIVE_DIGITS = frozenset(["bg", "es", "hu", "ka", "lv", "pl", "pt"])
 _NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
 
 
 def format_number(number: str, language: str) -> str:
-    """Return ``number`` as ``{{formatnum:}}`` writes it in ``language``; what is no number stays.
+    """Format ``number`` like ``{{formatnum:}}`` in ``language``; return anything that is not a number unchanged.
 
     >>> format_number("1234567.891", "en"), format_number("1234", "es"), format_number("many", "en")
     ('1,234,567.891', '1234', 'many')

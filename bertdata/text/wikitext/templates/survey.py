@@ -1,4 +1,4 @@
-"""Which templates on lines of prose a table does not know: what a contributor has to look at.
+"""Count the templates on lines of prose that have no entry in the template tables, to find entries to add.
 
 >>> counts = Survey()
 >>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{Infobox|a=b}}\\n* a {{list}}", load_templates("en"), counts)
@@ -19,12 +19,12 @@ from .table import UNKNOWN, Templates, load_templates
 __all__ = ["Survey", "load_templates", "survey"]
 
 _WORD = re.compile(r"\w")
-_AROUND = 100  # characters of a line that an example has on each side of the call
+_AROUND = 100  # characters of an example on each side of the call
 
 
 @dataclass
 class Survey:
-    """How many calls stand on lines of prose; those of templates that are not known, by name, each with a line."""
+    """The number of calls on lines of prose, and the unknown templates among them by name, each with an example line."""
 
     calls: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
@@ -32,7 +32,7 @@ class Survey:
 
 
 def survey(wikitext: str, table: Templates, counts: Survey) -> None:
-    """Count the outermost calls on a page's lines of prose: no lists, headings or tables, and a word beside the calls."""
+    """Count the outermost calls on lines of prose: not in lists, headings or tables, and with a word next to the calls."""
     text = drop_tables(resolve_extensions(clean_input(wikitext)))
     calls = [span for span in scan(text) if span.kind == CALL]
     pieces: list[str] = []
@@ -40,7 +40,7 @@ def survey(wikitext: str, table: Templates, counts: Survey) -> None:
     for span in calls:
         pieces += (text[done : span.start], " " * (span.end - span.start))
         done = span.end
-    beside = "".join([*pieces, text[done:]])  # as long as the text: calls are blank, line breaks in them too
+    beside = "".join([*pieces, text[done:]])  # same length as the text, with calls and their line breaks blank
     start = end = -1
     prose = False
     for span in calls:

@@ -1,17 +1,17 @@
-"""The table of templates that carry words: TOML files in which a body is wikitext.
+"""The table of templates with words: TOML files with wikitext bodies.
 
     footnotes = ["sfn", "citation needed"]          # vanish with the space before them
 
-    formulas = ["math", "mvar"]                     # show formulas: the option `math` says what becomes of them
+    formulas = ["math", "mvar"]                     # output formulas, handled by the option `math`
 
     [templates]
     "nowrap | nobr" = "{{{1|}}}"
     "convert" = "{{#convert:{{{...}}}}}"            # {{{...}}}: all arguments of the call
-    "lang-*" = "{{#language:{{{*}}}}}: {{{1}}}"     # {{{*}}}: what the star stands for; {{{0}}}: the call's name
-    "flagicon" = ""                                 # known to have no words: not counted as dropped
+    "lang-*" = "{{#language:{{{*}}}}}: {{{1}}}"     # {{{*}}}: text matched by the star; {{{0}}}: the call's name
+    "flagicon" = ""                                 # has no words: not counted as dropped
 
     [languages]
-    fr = "French"                                   # what {{#language:fr}} shows
+    fr = "French"                                   # text of {{#language:fr}}
 
 Names are compared in lower case, with underscores as spaces.  The user's files come first, then the wiki's
 language, then what every wiki has, then those of the English table that have no words: wikis take templates
@@ -38,12 +38,12 @@ __all__ = ["RULES", "UNKNOWN", "WORDS", "Body", "Templates", "load_templates", "
 
 WORDS, RULES, UNKNOWN = "words", "rules", "unknown"
 _TABLES = Path(__file__).parent / "tables"
-_SAME = {"simple": "en"}  # wikis in the language of another
+_SAME = {"simple": "en"}  # wikis that use the language of another
 _MAX_NESTING = 12  # of braces in a body, and of templates that call others
 
 
 class Body(NamedTuple):
-    """What a template shows, parsed; ``cost`` is its share of a page's limit on work."""
+    """The text of a template, parsed; ``cost`` is its share of a page's work limit."""
 
     parts: Parts
     cost: int
@@ -58,9 +58,9 @@ def _parsed(text: str) -> Body:
 
 @dataclass(frozen=True)
 class Templates:
-    """What is known of templates; ``functions`` are the parser functions that may be called.
+    """A table of templates; ``functions`` are the available parser functions.
 
-    ``bodies`` are wikitext by name, each parsed when a page first calls it.
+    ``bodies`` maps names to wikitext, parsed on the first call.
     """
 
     footnotes: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class Templates:
     bodies: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset(PLAIN_FUNCTIONS)
-    patterns: tuple[tuple[str, str, str], ...] = ()  # what stands before and after the star, and the body
+    patterns: tuple[tuple[str, str, str], ...] = ()  # prefix and suffix around the star, and the body
 
     def find(self, name: str) -> Body | None:
         """Return the body of a template, or None."""
@@ -77,9 +77,9 @@ class Templates:
 
     @cached_property
     def kind(self) -> Callable[[str], str]:
-        """Tell what may come of calls by a name: words, rules, nothing as it is not known, or always the same mark.
+        """Return what calls by a name may produce: words, rules, nothing because it is unknown, or always the same mark.
 
-        A function's name ends with a colon.  Pages share their names, so what is known of one is kept for the next page.
+        A function's name ends with a colon.  Results are cached, because pages share names.
         """
 
         @lru_cache(maxsize=1 << 13)
@@ -98,7 +98,7 @@ class Templates:
 
     @cached_property
     def _starred(self) -> Callable[[str], Body | None]:
-        """Find the body of a name that fits a pattern; pages share their names, so what was found is kept."""
+        """Find the body for a name that matches a pattern; cached, because pages share names."""
         starts = tuple({start for start, _, _ in self.patterns if start})
         ends = tuple({end for start, end, _ in self.patterns if not start})
 
@@ -127,7 +127,7 @@ def _fault(file: str, name: str, fault: str) -> UsageError:
 
 
 def _names(key: str) -> list[str]:
-    """Split the names of a template.
+    """Split a key into template names.
 
     >>> _names("Nowrap | no_wrap")
     ['nowrap', 'no wrap']
@@ -136,14 +136,14 @@ def _names(key: str) -> list[str]:
 
 
 def _listed(file: str, key: str, names: object) -> frozenset[str]:
-    """Return the names of templates in a list."""
+    """Return the template names in a list."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UsageError(f"{file}: {key} must be a list of names")
     return frozenset(name for key in names for name in _names(key))
 
 
 def _read(file: str, text: str) -> _File:
-    """Read one file, and refuse what is no table of templates."""
+    """Read one file; raise UsageError if it is not a table of templates."""
     content = parse_toml(file, text)
     marks, formulas = (_listed(file, key, content.pop(key, [])) for key in ("footnotes", "formulas"))
     templates, languages = content.pop("templates", {}), content.pop("languages", {})
@@ -183,7 +183,7 @@ def _depth(spans: Sequence[Span]) -> int:
 
 
 def _check_body(file: str, name: str, text: str) -> None:
-    """Refuse a body that could not work."""
+    """Raise UsageError for a body that cannot work."""
     spans = scan(resolve_extensions(text))
     if any(span.kind == GONE for span in spans):
         raise _fault(file, name, "braces without a partner")
@@ -196,7 +196,7 @@ def _check_body(file: str, name: str, text: str) -> None:
 
 
 def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) -> None:
-    """Refuse a body that calls what is not in the table, or itself."""
+    """Raise UsageError for a body that calls itself, or a template that is not in the table."""
     if name in above:
         raise _fault(file, name, f"calls itself: {' > '.join((*above[above.index(name) :], name))}")
     if len(above) > _MAX_NESTING:
@@ -211,8 +211,8 @@ def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] 
 
 
 def _check(table: Templates, read: _File) -> None:
-    """Refuse a file with a body that could not work in the table that it is a part of."""
-    once: dict[str, str] = {}  # the names of a template have one text
+    """Raise UsageError for a file with a body that cannot work in its table."""
+    once: dict[str, str] = {}  # names of one template share their text
     for name, text in read.templates.items():
         once.setdefault(text, name)
     for text, name in once.items():
@@ -222,7 +222,7 @@ def _check(table: Templates, read: _File) -> None:
 
 
 def _with(table: Templates, read: _File) -> Templates:
-    """Return the table with a file's templates above those it had."""
+    """Return the table with a file's templates, which override existing ones."""
     bodies = {name: text for name, text in table.bodies.items() if name not in read.footnotes} | read.templates
     starred = sorted((name for name in bodies if "*" in name), key=lambda name: (-len(name), name))
     return Templates(
@@ -237,7 +237,7 @@ def _with(table: Templates, read: _File) -> Templates:
 
 @cache
 def _built_in(language: str) -> Templates:
-    """Return the package's own table for a language; its tests check it as a user's is checked."""
+    """Return the built-in table of a language; the tests check it like a user's table."""
     code = _SAME.get(language, language)
     table = Templates()
     if code != "en":
@@ -252,10 +252,10 @@ def _built_in(language: str) -> Templates:
 
 
 def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({})) -> Templates:
-    """Return the table for a wiki, with the user's above it, the last one first.
+    """Return the table for a wiki, overridden by the user's tables, in order.
 
-    ``tables`` holds the text of TOML files by their names.  One that could not work is refused with a ``UsageError`` that names
-    the file, the template and the fault.
+    ``tables`` maps the names of TOML files to their text.  If a file cannot work, raise a ``UsageError`` with the file, the
+    template and the problem.
 
     >>> table = load_templates("en", {"mine.toml": '[templates]\\ntea = "a cup of {{{1|tea}}}"'})
     >>> table.find("tea") is not None
@@ -271,5 +271,5 @@ def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({
 
 @cache
 def no_templates(language: str) -> Templates:
-    """Return a table that knows which templates are footnote marks, and nothing else."""
+    """Return a table that only knows the footnote marks."""
     return Templates(footnotes=_built_in(language).footnotes)
