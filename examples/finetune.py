@@ -7,8 +7,8 @@ The checkpoint is any directory that `transformers` loads.  For each task, the s
 batch sizes 16 and 32, learning rates 5e-5, 3e-5 and 2e-5, 2 to 4 epochs. It prints the best point on the development set.
 
 Data files are JSON lines of ``{"a": text, "b": text, "label": label}``.  A text is a string or a list of words; ``b`` is for pair
-and span tasks.  The label is a class for a pair or a sentence, the first and last word of the answer in ``b`` for a span, and a class
-for each word of ``a`` for tags, where 0 means no tag.
+and span tasks.  The label is a class for a pair or a sentence, the first and last word of the answer in ``b`` for a span, and a
+class for each word of ``a`` for tags, where 0 means no tag.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python examples/gpt.py rows --steps 1000
 
 Rows of `--objective causal` are running text, cut every `--max-seq-length` tokens, with ``[SEP]`` after each document.
-There is no masking. The labels are the ids, which the model shifts by one.
+Masks are not used. The labels are the ids, which the model shifts by one.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ line, then wikitext:
 The dumps have the form of Wikimedia's own "multistream" dumps, export schema 0.11: one bz2 stream with
 the header, then one bz2 stream for every `PAGES_PER_STREAM` pages, then one with the closing tag. The
 index has a line `offset:page id:title` for each page, where `offset` is the byte at which the page's
-stream begins. Identifiers and times are functions of a source file's name, so a rebuild gives the same
+stream begins. Identifiers and times are functions of a source file's name, so a rebuild produces the same
 dump.
 """
 
