@@ -1,4 +1,4 @@
-"""The command line: each command of `bertdata` is a module here, which is imported when the command runs."""
+"""The command line interface. Each command of `bertdata` is a module here, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .suggest import Suggesting
 __all__ = ["cli", "main"]
 
 _COMMANDS = {
-    "download": "Fetch Wikipedia dumps and datasets of the Hub.",
+    "download": "Download Wikipedia dumps and Hugging Face datasets.",
     "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
     "train-vocab": "Train a vocabulary on a corpus: WordPiece, BPE or Unigram.",
-    "make-pairs": "Build sentence pairs from a corpus and a vocabulary.",
-    "export": "Write a corpus or rows in the format that another trainer reads.",
-    "push": "Put a dataset on the Hugging Face Hub.",
-    "train": "Train BERT on the pairs.",
-    "inspect": "Show what a dataset holds, in words and examples.",
-    "report": "Write a page about datasets or a training run, with pictures; compare them.",
-    "trace": "Show what became of one document, from its wikitext to its rows.",
-    "verify": "Read datasets again, and tell what is damaged or can't be right.",
-    "templates": "Show which templates of Wikipedia dumps lose words, for none of the tables knows them.",
+    "make-pairs": "Build training rows from a corpus and a vocabulary.",
+    "export": "Convert a corpus or rows to the format of another trainer.",
+    "push": "Upload a dataset to the Hugging Face Hub.",
+    "train": "Train BERT on the rows of make-pairs.",
+    "inspect": "Show a summary and examples of a dataset.",
+    "report": "Write an HTML report about datasets or training runs, and compare them.",
+    "trace": "Trace one document from wikitext to training rows.",
+    "verify": "Check datasets for corruption and inconsistent contents.",
+    "templates": "List Wikipedia templates that are missing from the template tables, so their text is lost.",
     "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",
-    "demo": "Run all of it on the sample that comes with bertdata.",
+    "demo": "Run the full pipeline on the included sample.",
 }
 
 
 class _Lazy(Suggesting):
-    """Know the commands by name, and import one only when it runs or shows its help."""
+    """List commands by name. Import a command only when it runs or shows its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -55,7 +55,7 @@ class _Lazy(Suggesting):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="bertdata")
 def cli() -> None:
-    """Build BERT pretraining corpora: raw Wikipedia dumps and books in, training shards out.
+    """Build BERT pretraining corpora from Wikipedia dumps, books and other text.
 
     \b
         bertdata build-corpus --wikipedia DUMP --books DIR --output corpus
@@ -65,13 +65,13 @@ def cli() -> None:
         bertdata inspect pairs
         bertdata verify corpus vocab pairs
 
-    Exit codes: 0 done, 1 internal error, 2 usage or no input, 3 empty result or too many rejects, 4 disk or permission,
-    5 output exists or is locked, 6 verification failed, 129, 130 and 143 stopped by a signal.
+    Exit codes: 0 success, 1 internal error, 2 usage error or no input, 3 empty result or too many rejects, 4 disk or permission
+    error, 5 output exists or is locked, 6 verification failed, 129, 130 and 143 stopped by a signal.
     """
 
 
 def main() -> None:
-    """Run the command line; every error is one message and an exit code."""
+    """Run the command line. Print each error as one message and exit with its code."""
     from ..io.signals import signals
     from ..io.terminal import guard
     from . import output
@@ -79,12 +79,12 @@ def main() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that the locale can't write must not end a run
+            stream.reconfigure(errors="backslashreplace")  # a name that the locale cannot encode must not stop a run
     for argument in sys.argv[1:]:
         if "://" in argument:
-            credentials.mask_url(argument)  # whichever option it belongs to
+            credentials.mask_url(argument)  # for any option
     guard()
-    if "--log-json" in sys.argv:  # options that click refuses are errors of this form, too
+    if "--log-json" in sys.argv:  # so that click reports invalid options as JSON, too
         output.speak(quiet=False, log_json=True)
     try:
         with storage_errors(), signals(answer, output.stop):
@@ -98,7 +98,7 @@ def main() -> None:
             error.show()
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort) as stopped:
-        arguments = (stopped.__cause__ or stopped).args  # click makes an Abort of the interrupt of a block in a command
+        arguments = (stopped.__cause__ or stopped).args  # click converts an interrupt inside a command to Abort
         code = arguments[0] if arguments else 130
     except BertDataError as error:
         code = error.exit_code
@@ -107,5 +107,5 @@ def main() -> None:
         if "--verbose" in sys.argv or "-v" in sys.argv:
             raise
         code, problem = 1, f"internal error: {type(error).__name__}: {error}"
-        output.error(f"{problem}: run it with --verbose and please report what it prints", code)
+        output.error(f"{problem}: run it with --verbose and please report its output", code)
     sys.exit(code if isinstance(code, int) else 0)

@@ -1,4 +1,4 @@
-"""Show how far a command is: by bars on a terminal, elsewhere by a line every half minute, or by lines of JSON."""
+"""Show progress: bars on a terminal, otherwise a line every 30 seconds, or JSON lines."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "begin", "drawn", "is_watched", "of_bytes", "reporting"]
 
-_EVERY = 30.0  # seconds between two lines where there is no terminal
-_LABEL = 12  # columns for the name of a step
-_writes = True  # whether the command that runs leaves something to go on from: it says so in `begin`
+_LINE_INTERVAL_S = 30.0  # between two lines without a terminal
+_LABEL_COLUMNS = 12  # width of the step name
+_writes = True  # whether the running command can be resumed; set by `begin`
 _last: dict[str, Progress] = {}  # the last progress of each step, for the answer to a signal
 
 
 def begin(*, writes: bool) -> None:
-    """Take note that a command begins, and whether it `writes` something that the same command would go on from."""
+    """Record the start of a command. `writes`: whether the same command can resume from its output."""
     global _writes
     _writes = writes
 
 
 def answer() -> Answer:
-    """Return what is printed where a signal stops a command: what of it is kept."""
+    """Return the message for a command stopped by a signal: how much of its work is kept."""
     if not _writes:
-        return Answer("stopped; nothing was written: the same command begins anew")
+        return Answer("stopped; nothing was written. Run the same command to start again")
     begun = [progress for progress in _last.values() if progress.done and progress.total]
     return stopped("; ".join(f"{each.step}: {_least(each)} of {count(each.total, 'task')} ({_kept(each)})" for each in begun))
 
 
 def _least(progress: Progress) -> str:
-    """Say how many tasks are done: some more may have been since it was told."""
+    """Return the number of finished tasks. More may have finished since the last report."""
     return f"{progress.done:,}" if progress.done == progress.total else f"at least {progress.done:,}"
 
 
@@ -52,7 +52,7 @@ def _kept(progress: Progress) -> str:
 
 
 def drawn(*columns: ProgressColumn) -> Bars:
-    """Return what draws bars of these columns on the standard error."""
+    """Return progress bars with these columns, drawn on stderr."""
     from rich.console import Console
     from rich.progress import Progress as Bars
 
@@ -60,13 +60,13 @@ def drawn(*columns: ProgressColumn) -> Bars:
 
 
 def is_watched() -> bool:
-    """Return True if the standard error is a terminal, and bars are wanted there."""
+    """Return True if stderr is a terminal and progress bars are enabled."""
     return sys.stderr is not None and sys.stderr.isatty() and not output.is_quiet() and not output.is_json()
 
 
 @contextlib.contextmanager
 def of_bytes() -> Iterator[Bars | None]:
-    """Yield what draws bars of bytes; their words are to be cleaned."""
+    """Yield progress bars that count bytes, or None without a terminal. Clean the descriptions before you add them."""
     if not is_watched():
         yield None
         return
@@ -79,7 +79,7 @@ def of_bytes() -> Iterator[Bars | None]:
 
 @contextlib.contextmanager
 def reporting() -> Iterator[Reporter]:
-    """Yield what reports a run in the form that this process prints: bars, lines, JSON or nothing."""
+    """Yield the progress reporter for this process: bars, lines, JSON or silent."""
     _last.clear()
     if output.is_quiet():
         yield _Silent()
@@ -97,73 +97,73 @@ def reporting() -> Iterator[Reporter]:
 
 
 class _Silent:
-    """Print nothing, and keep the last progress of each step for the answer to a signal."""
+    """Print no progress, but keep the latest of each step for the message after a signal."""
 
     def started(self, step: Step) -> None:
         """Do nothing."""
 
     def progress(self, progress: Progress) -> None:
-        """Keep the progress."""
+        """Store the progress."""
         _last[progress.step] = progress
 
     def note(self, text: str) -> None:
-        """Print a line, unless --quiet is given."""
+        """Print a line unless --quiet is set."""
         output.echo(text, err=True)
 
     def warning(self, text: str) -> None:
-        """Print a line, unless --quiet is given."""
+        """Print a line unless --quiet is set."""
         output.echo(text, err=True, level="warning")
 
 
 class _Bars(_Silent):
-    """A bar for each step."""
+    """Draw one bar per step."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
         self._numbers: dict[str, TaskID] = {}
 
     def progress(self, progress: Progress) -> None:
-        """Move the bar."""
+        """Update the bar."""
         super().progress(progress)
         if progress.step not in self._numbers:
-            self._numbers[progress.step] = self._bars.add_task(f"{progress.step:{_LABEL}}", total=None, facts="")
+            self._numbers[progress.step] = self._bars.add_task(f"{progress.step:{_LABEL_COLUMNS}}", total=None, facts="")
         facts = "  ".join(_amounts(progress))
         total = 1.0 if progress.total > 1 or progress.total_bytes else float(progress.done) or None
         self._bars.update(self._numbers[progress.step], total=total, completed=progress.share, facts=facts)
 
 
 class _Lines(_Silent):
-    """A line every half minute, of the last step that has begun."""
+    """Print a line every 30 seconds about the step that started last."""
 
     def __init__(self) -> None:
-        self._due, self._step = time.monotonic() + _EVERY, ""
+        self._due, self._step = time.monotonic() + _LINE_INTERVAL_S, ""
 
     def started(self, step: Step) -> None:
-        """Tell of this step from now on."""
+        """Report this step from now on."""
         self._step = step.label
 
     def progress(self, progress: Progress) -> None:
-        """Print a line where it is due."""
+        """Print a line if one is due."""
         super().progress(progress)
         if time.monotonic() >= self._due and progress.step == (self._step or progress.step):
             output.echo(f"  {progress.step}: {'  '.join(_facts(progress))}", err=True)
-            self._due = time.monotonic() + _EVERY
+            self._due = time.monotonic() + _LINE_INTERVAL_S
 
 
 class _Json(_Silent):
-    """A line of JSON when a step begins, every half minute, and when the step ends."""
+    """Print a JSON line when a step starts, every 30 seconds, and when it ends."""
 
     def __init__(self) -> None:
-        self._due, self._seen = time.monotonic() + _EVERY, set[tuple[str, bool]]()
+        self._due, self._seen = time.monotonic() + _LINE_INTERVAL_S, set[tuple[str, bool]]()
 
     def progress(self, progress: Progress) -> None:
-        """Print a line where it is due."""
+        """Print a line if one is due."""
         super().progress(progress)
         border = (progress.step, progress.done == progress.total > 0)
         if border in self._seen and time.monotonic() < self._due:
             return
         self._seen.add(border)
-        self._due = time.monotonic() + _EVERY
+        self._due = time.monotonic() + _LINE_INTERVAL_S
         names = ("done", "total", "bytes", "total_bytes", "documents", "rejects", "workers")
         counts = {name: getattr(progress, name) for name in names} | {"bytes_per_second": round(progress.bytes_per_second)}
         left = None if progress.seconds_left is None else round(progress.seconds_left, 1)
@@ -171,9 +171,9 @@ class _Json(_Silent):
 
 
 def _facts(progress: Progress) -> list[str]:
-    """Return what a line says of a step."""
+    """Return the parts of a progress line."""
     if progress.total == 1 and not progress.total_bytes:
-        facts = ["done" if progress.done else "at work"]  # nothing tells how far it is
+        facts = ["done" if progress.done else "at work"]  # a single task without a byte count has no share
     else:
         facts = [f"{progress.share:.1%}"] if progress.total else [count(progress.done, "task")]
     if progress.total and progress.total_bytes:
@@ -187,7 +187,7 @@ def _facts(progress: Progress) -> list[str]:
 
 
 def _amounts(progress: Progress) -> list[str]:
-    """Return how fast a step is, and what it has counted."""
+    """Return the speed and the counts of a step."""
     facts = []
     if progress.total and progress.total_bytes:
         if rate := round(progress.bytes_per_second):

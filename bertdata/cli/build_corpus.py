@@ -1,4 +1,4 @@
-"""`bertdata build-corpus`: documents from Wikipedia dumps, books and other text."""
+"""`bertdata build-corpus`: extract documents from Wikipedia dumps, books and other text."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MAX_LISTED = 20  # input files that a plan names
-_SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, **{"What to read": (*INPUTS, "read")})
+_MAX_LISTED = 20  # input files listed in a plan
+_SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, Input=(*INPUTS, "read"))
 _SECTIONS["Wikipedia"].append("templates")
-_SECTIONS["Documents to drop, each under its reason"] += ["exclude", "exclude_ids", "filters", "depends_on"]
+_SECTIONS["Document filters"] += ["exclude", "exclude_ids", "filters", "depends_on"]
 _SECTIONS["Output"].insert(0, "output")
 _FIRST = (
     *(*INPUTS, "read", "max_documents", "output", "languages", "exclude", "dedup", "mix"),
@@ -50,42 +50,42 @@ def _input_options(command: F) -> F:
     multiple=True,
     type=(str, str),
     metavar="MODULE:FUNCTION PATH",
-    help="Files that a function of your own reads: it takes a path and yields documents (docs/how-to/extending.md).",
+    help="Read files with your own function. It takes a path and yields documents (see docs/how-to/extending.md).",
 )
 @click.option(
     "--filter",
     "filters",
     multiple=True,
     metavar="MODULE:FUNCTION",
-    help="Function of your own that takes a document and returns None, or the reason to drop it.",
+    help="Filter documents with your own function. It takes a document and returns None or the reason to drop it.",
 )
 @click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the corpus.")
 @click.option(
     "--templates",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="TOML file with templates of your own, above those that are known.",
+    help="TOML file with your own templates. They override the built-in ones.",
 )
 @click.option(
     "--exclude",
     multiple=True,
     type=to_path,
     metavar="FILE",
-    help="Drop documents that overlap with this evaluation set: 13 words in a row. .txt, an example a line, or .jsonl.",
+    help="Drop documents that share 13 consecutive words with this evaluation set: .txt (one example per line) or .jsonl.",
 )
 @click.option(
     "--exclude-ids",
     multiple=True,
     type=to_path,
     metavar="FILE",
-    help="Drop the documents whose ids are in this file, one id per line: for take-down requests.",
+    help="Drop the documents whose ids are in this file, such as take-down requests. One id per line.",
 )
 @click.option(
     "--depends-on",
     multiple=True,
     type=to_path,
     metavar="FILE",
-    help="File that your own functions read (--filter, --read, --sentence-splitter). A change of it is a changed setting.",
+    help="File that your functions read (--filter, --read, --sentence-splitter). Changing the file counts as changing an option.",
 )
 @config_options(CorpusConfig, FilterConfig, ChoiceConfig)
 @common_options
@@ -101,8 +101,8 @@ def command(
 ) -> None:
     """Extract documents from dumps, books and other text.
 
-    Each source may be given several times.  Lists, tables, headings and references of a page are dropped, its paragraphs kept.
-    Broken records are listed in OUTPUT/rejects, and everything is counted in OUTPUT/manifest.json.
+    Each input option can be repeated. Wiki pages keep their paragraphs, without lists, tables, headings and references.
+    OUTPUT/rejects lists malformed records, and OUTPUT/manifest.json has all counts.
 
     \b
         bertdata build-corpus --wikipedia dumps --books books --output corpus
@@ -140,7 +140,7 @@ def command(
 
 
 def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) -> None:
-    """Print how many documents were dropped by their ids, as a mistyped id drops nothing."""
+    """Print how many documents were dropped by id, because a mistyped id drops nothing."""
     if config.exclude_ids:
         from ..build.corpus.filtering import load_ids
 
@@ -152,7 +152,7 @@ def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) 
 
 
 def _announce_excluded(config: CorpusConfig) -> None:
-    """Read the files of ids and of evaluation sets, and print what will be looked for."""
+    """Read the files of ids and evaluation sets, and print how many ids and word runs they have."""
     if config.exclude_ids:
         from ..build.corpus.filtering import load_ids
 
@@ -161,12 +161,12 @@ def _announce_excluded(config: CorpusConfig) -> None:
         from ..build.corpus.filtering import load_grams
 
         grams = load_grams(config.exclude)
-        short = f"; {grams.short:,} are too short to be found" if grams.short else ""
+        short = f"; {grams.short:,} are too short to match" if grams.short else ""
         echo(f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}", err=True)
 
 
 def _plan_of(entry: dict[str, Any]) -> str:
-    """Say how a file is read and what it is checked against."""
+    """Describe how a file is split, and which checksum and index it is checked against."""
     cuts = {"streams": " cut at streams", "blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
     parts = ["whole" if entry["pieces"] == 1 else f"{entry['pieces']} pieces{cuts.get(entry.get('cut', ''), '')}"]
     if "checksum" in entry:

@@ -1,4 +1,4 @@
-"""Read options from a TOML file, `--config`: a table per command; each error names the file, the table and the key."""
+"""Read options from the TOML file of `--config`, with one table per command. Errors name the file, the table and the key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import UsageError, did_you_mean
 
 __all__ = ["config_option", "from_file"]
 
-_COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # what a configuration file may have a table for
+_COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # commands that a configuration file can have tables for
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,17 +32,17 @@ def config_option() -> Callable[[F], F]:
 
 
 def _read(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
-    """Make the values of this command's table the defaults of its options; raise UsageError for what cannot be right."""
+    """Use the values of this command's table as defaults of its options. Raise UsageError for an invalid file."""
     if path is None:
         return
     tables, command = read_toml(path), ctx.info_name or ""
     for name, table in tables.items():
         if name not in _COMMANDS:
-            problem = "is no table of a command" if isinstance(table, dict) else "stands in no table"
-            more = did_you_mean(name, _COMMANDS) or ": write [build-corpus], [train-vocab] or [make-pairs]"
+            problem = "is not a command" if isinstance(table, dict) else "must be inside a [command] table"
+            more = did_you_mean(name, _COMMANDS) or ": use [build-corpus], [train-vocab] or [make-pairs]"
             raise UsageError(f"{path}: {name!r} {problem}{more}")
         if not isinstance(table, dict):
-            raise UsageError(f"{path}: {name} is {table!r}: write [{name}], and a line for each option below it")
+            raise UsageError(f"{path}: {name} is {table!r}: write [{name}], then one line per option below it")
     params = {opt.lstrip("-"): param for param in ctx.command.params for opt in param.opts if param.name != "beam_args"}
     values = {}
     for key, value in tables.get(command, {}).items():
@@ -55,7 +55,7 @@ def _read(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Non
 
 
 def _nearest(key: str, command: click.Command) -> str:
-    """Say what was meant by a key that is no option: another one, or the opposite of one, or nothing that is like it."""
+    """Suggest an option for an unknown key: a similar name, the option that it negates, or the help page."""
     for param in command.params:
         if key in [opt.lstrip("-") for opt in param.secondary_opts]:
             return f": write {param.opts[0].lstrip('-')} = false"
@@ -64,15 +64,15 @@ def _nearest(key: str, command: click.Command) -> str:
 
 
 def _value(ctx: click.Context, param: click.Parameter, value: Any, where: str) -> Any:
-    """Check a value's type, and what its option takes; one value does where a list may stand."""
+    """Check a value's type and whether its option accepts it. A single value is valid for a list."""
     several = bool(getattr(param, "multiple", False)) or param.nargs == -1
     listed = several or isinstance(param.type, click.types.FuncParamType)
     values = value if listed and isinstance(value, list) else [value]
     kind = _kind(param)
     for each in values:
         if type(each) is not kind and not (kind is float and type(each) is int):
-            wanted = f"{TOML_NAMES[kind]}{', or a list of such' if listed else ''}"
-            raise UsageError(f"{where} is {each!r}: give {wanted}")
+            wanted = f"{TOML_NAMES[kind]}{', or a list of them' if listed else ''}"
+            raise UsageError(f"{where} is {each!r}: expected {wanted}")
     try:
         param.type_cast_value(ctx, values if several else value)
     except click.UsageError as error:
@@ -83,7 +83,7 @@ def _value(ctx: click.Context, param: click.Parameter, value: Any, where: str) -
 
 
 def _kind(param: click.Parameter) -> type[Any]:
-    """Return the type that a value of an option has in TOML."""
+    """Return the TOML type of an option's values."""
     if isinstance(param, click.Option) and param.is_flag:
         return bool
     if isinstance(param.type, click.types.FloatParamType):
@@ -92,7 +92,7 @@ def _kind(param: click.Parameter) -> type[Any]:
 
 
 def from_file(ctx: click.Context, field: str, problem: str) -> str:
-    """Name the file, table and key in a problem with an option whose value came from a configuration file."""
+    """Prefix a problem with the file, table and key if the option's value came from a configuration file."""
     for param in ctx.command.params if field and __name__ in ctx.meta else ():
         if param.name == field and ctx.get_parameter_source(field) is click.core.ParameterSource.DEFAULT_MAP:
             return f"{ctx.meta[__name__]}: [{ctx.info_name}] {param.opts[0].lstrip('-')}: {problem}"

@@ -1,4 +1,4 @@
-"""`bertdata demo`: the whole job on the sample that comes with bertdata, from dumps to pairs and on to a model."""
+"""`bertdata demo`: run the full pipeline on the included sample, from dumps to rows and optionally a model."""
 
 from __future__ import annotations
 
@@ -58,16 +58,18 @@ _HOW: dict[str, Any] = {"workers": 1, "overwrite": True}
     default="demo",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Directory for corpus, vocab and pairs; what an earlier demo left there is replaced.",
+    help="Directory for corpus, vocab and pairs. The output of an earlier demo is replaced.",
 )
-@click.option("--n", "count", type=click.IntRange(min=1), default=4, show_default=True, help="Number of pairs shown.")
-@click.option("--train", is_flag=True, help=f"Train a very small BERT on it as well: 1 to 2 minutes. Needs {install('train')}.")
+@click.option("--n", "count", type=click.IntRange(min=1), default=4, show_default=True, help="Number of pairs to show.")
+@click.option(
+    "--train", is_flag=True, help=f"Also train a very small BERT, which takes 1 to 2 minutes. Needs {install('train')}."
+)
 @click.pass_context
 def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
-    """Build a corpus, a vocabulary and pairs from the sample, and show pairs: about ten seconds on two cores.
+    """Build a corpus, a vocabulary and pairs from the sample, and show some pairs.
 
-    The sample is a small English and a small Chinese wiki, as multistream dumps, and three short books.  Every step is an
-    ordinary command, shown before it runs.
+    The sample has a small English wiki and a small Chinese wiki, as multistream dumps, and three short books. Each step is an
+    ordinary command, printed before it runs. The demo takes about 10 seconds on two cores.
     """
     from ..config import VocabConfig
     from ..sample import sample
@@ -96,13 +98,13 @@ def _describe(*data_sets: DataSet[Any]) -> None:
 
 
 def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
-    """Train on short rows of a small vocabulary, many copies of them, from which little text teaches most; print the result."""
+    """Train on many copies of short rows with a small vocabulary, which suits little text. Print the result."""
     from ..config import PairsConfig, VocabConfig
     from ..report.metrics import read_metrics
     from .train import command as train
 
-    # So small a model gains nothing from more threads, and on a busy machine they wait for each other: ten times as long.
-    # PyTorch reads this when it is imported, which the training does below.
+    # A model this small gains nothing from more threads. On a busy machine they wait for each other and take ten times as long.
+    # Set this before the training imports PyTorch, which reads it on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     echo("Training a very small BERT on the sample takes one to two minutes on one core:")
     vocab, pairs, recipe, run = (output / name for name in ("train-vocab", "train-pairs", "train.toml", "train-run"))
@@ -125,7 +127,7 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
 
 
 def _by_source(pairs: DataSet[PairsManifest]) -> float:
-    """Return the accuracy of a model that only sees the sources of A and B: two mean NotNext, and one most often IsNext."""
+    """Return the accuracy of a model that sees only the sources of A and B: NotNext if they differ, IsNext if they are equal."""
     sources = (pairs.manifest.pairings or {})["source"].values()
     right = sum(each.other + each.pairs - each.not_next for each in sources)
     return right / sum(each.pairs for each in sources)

@@ -25,14 +25,14 @@ __all__ = ["command"]
 _NEEDED = ("apache-beam", "msgspec", "numpy", "pyarrow", "tokenizers", "sentencex", "click", "rich", "requests")
 _FAST_LIBRARIES = {"WordPiece": "nanotoken", "byte-level BPE": "gigatoken"}
 _MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
-Line = tuple[str, str, str]  # name, value, and what to change: empty if nothing
+Line = tuple[str, str, str]  # name, value and suggested change, which may be empty
 
 
 @click.command("doctor", cls=Command, writes=False)
 def command() -> None:
     """Check this machine's setup: versions, optional packages, CPUs, memory and disk.
 
-    A line that begins with ! says what to change. The command changes nothing, and its exit code is always 0.
+    Lines that begin with ! suggest a change. The command itself changes nothing and always exits with code 0.
     """
     lines = [*_versions(), *_machine(), *_extras()]
     for name, value, advice in lines:
@@ -74,7 +74,7 @@ def _machine() -> Iterator[Line]:
 
 
 def _memory() -> tuple[int, int]:
-    """Return the bytes of memory, and those that are free: MemAvailable on Linux, all of them elsewhere."""
+    """Return total and free memory in bytes. Free is MemAvailable on Linux, and the total on other systems."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line)

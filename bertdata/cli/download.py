@@ -1,4 +1,4 @@
-"""`bertdata download`: dumps of Wikipedia and datasets of the Hub, checked and resumable."""
+"""`bertdata download`: fetch Wikipedia dumps and Hugging Face datasets, with checksums and resume."""
 
 from __future__ import annotations
 
@@ -30,37 +30,39 @@ __all__ = ["command"]
 
 @click.group("download", cls=Suggesting)
 def command() -> None:
-    """Fetch dumps of Wikipedia and datasets of the Hugging Face Hub.
+    """Download Wikipedia dumps and Hugging Face datasets.
 
-    An interrupted download continues where it stopped when the same command runs again; a finished one is checked.
+    Run the same command again to resume an interrupted download, or to check a finished one.
     """
 
 
 def _local(_ctx: click.Context, _param: click.Parameter, value: str) -> Path:
     if not is_local(value):
-        raise UsageError(f"--output {value}: files are fetched to a directory on this machine")
+        raise UsageError(f"--output {value}: downloads need a local directory. Pass a path on this machine")
     return Path(value)
 
 
 _output = click.option("--output", required=True, callback=_local, metavar="DIR", help="Directory for the files.")
-_dry_run = click.option("--dry-run", is_flag=True, help="List files, sizes and their total, and fetch nothing.")
+_dry_run = click.option("--dry-run", is_flag=True, help="List the files and their sizes without downloading them.")
 
 
 def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     kind = click.IntRange(1, most)
-    return click.option("--connections", type=kind, default=default, show_default=True, help="Files that are fetched at a time.")
+    return click.option("--connections", type=kind, default=default, show_default=True, help="Number of parallel downloads.")
 
 
 @command.command("wikipedia", cls=Command)
-@click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia: en, zh, zh-yue, simple.")
-@click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: the latest that is finished]")
-@click.option("--base-url", default="https://dumps.wikimedia.org", show_default=True, help="Server, or a mirror of it.")
-@click.option("--contact", default="", help="E-mail address or page of yours, which Wikimedia asks programs to send along.")
-@_connections(3, 2)  # two by default, as the robot policy of dumps.wikimedia.org asks
+@click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia, such as en, zh, zh-yue or simple.")
+@click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: latest complete dump]")
+@click.option("--base-url", default="https://dumps.wikimedia.org", show_default=True, help="Dump server or mirror.")
+@click.option(
+    "--contact", default="", help="Your e-mail address or web page for the User-Agent header, as Wikimedia's policy requests."
+)
+@_connections(3, 2)  # the robot policy of dumps.wikimedia.org allows two
 @_dry_run
 @_output
 def wikipedia(language: str, date: str, base_url: str, contact: str, connections: int, dry_run: bool, output: Path) -> None:
-    """Fetch the articles of a Wikipedia: the parts of its multistream dump, their indexes and checksums.
+    """Download the articles of a Wikipedia: its multistream dump files, indexes and checksums.
 
     \b
         bertdata download wikipedia --language zh --output dumps
@@ -79,17 +81,17 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
 
 @command.command("hub", cls=Command)
 @click.argument("name")
-@click.option("--config", default="", help="Configuration of the dataset.  [default: its default, or all files]")
+@click.option("--config", default="", help="Configuration of the dataset.  [default: the dataset's default, or all files]")
 @click.option("--split", default="", help="Split, such as train.  [default: all]")
 @click.option(
-    "--revision", default="", help="Branch, tag or commit; refs/convert/parquet has any dataset as tables.  [default: main]"
+    "--revision", default="", help="Branch, tag or commit. refs/convert/parquet has most datasets as tables.  [default: main]"
 )
-@click.option("--base-url", default="", help="Address of the Hub.  [default: HF_ENDPOINT, or https://huggingface.co]")
+@click.option("--base-url", default="", help="URL of the Hub.  [default: HF_ENDPOINT, or https://huggingface.co]")
 @_connections(8, 4)
 @_dry_run
 @_output
 def hub(name: str, config: str, split: str, revision: str, base_url: str, connections: int, dry_run: bool, output: Path) -> None:
-    """Fetch the tables and texts of a dataset of the Hugging Face Hub.
+    """Download the tables and text files of a Hugging Face dataset.
 
     \b
         bertdata download hub OWNER/NAME --split train --output books
@@ -100,7 +102,7 @@ def hub(name: str, config: str, split: str, revision: str, base_url: str, connec
     data_set = find_data_set(name, config=config, split=split, revision=revision, endpoint=base_url)
     client = Client({"User-Agent": user_agent(), **data_set.headers}, note=_note)
     if data_set.is_partial:
-        _note(f"{name} is converted only in part, its first gigabytes: convert the rest from its own files yourself")
+        _note(f"{name}: the Hub has converted only the first gigabytes. Convert the other files yourself")
     _say(f"{data_set.name} at {data_set.commit[:12]}", data_set.files, output, dry_run)
     if not dry_run:
         _fetch(data_set.files, output, client, connections)
@@ -112,7 +114,7 @@ def _note(text: str) -> None:
 
 
 def _say(what: str, files: Sequence[RemoteFile], output: Path, dry_run: bool) -> None:
-    """Say what is to be fetched; in a dry run each file, and what is missing of it all."""
+    """Print the total to download, and in a dry run each file."""
     from ..sources.download.transfer import missing_bytes
 
     total, to_come = sum(file.size for file in files), missing_bytes(files, output)
@@ -125,7 +127,7 @@ def _say(what: str, files: Sequence[RemoteFile], output: Path, dry_run: bool) ->
 def _fetch(
     files: Sequence[RemoteFile], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None
 ) -> None:
-    """Fetch files, and write the file of their checksums, name and text, beside them where they have one."""
+    """Download files. Also write their checksum file, if `sums` has its name and text."""
     from ..io.files import write_text
     from ..sources.download.transfer import fetch_all, missing_bytes
 
@@ -141,7 +143,7 @@ def _fetch(
 
 @contextlib.contextmanager
 def _progress(files: Sequence[RemoteFile]) -> Iterator[Progress]:
-    """Draw a bar for all bytes and one for each file under way, with rate and time left; nothing where no one looks."""
+    """Show a bar for all bytes and one per active file, with rate and time left. Show nothing without a terminal."""
     with of_bytes() as bars:
         if bars is None:
             yield lambda file, at: None

@@ -1,4 +1,4 @@
-"""`bertdata export`: a corpus or rows in the format that another trainer reads."""
+"""`bertdata export`: convert a corpus or rows to the format of another trainer."""
 
 from __future__ import annotations
 
@@ -21,15 +21,23 @@ _FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
 @click.command("export", cls=Command, arrow=True, first=_FIRST)
 @click.argument("directory", type=to_path)
 @config_options(ExportConfig)
-@click.option("--vocab", type=to_path, metavar="PATH", help="For a format of ids that is made from a corpus: as for make-pairs.")
-@click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory; the files are in data/ below it.")
+@click.option(
+    "--vocab",
+    type=to_path,
+    metavar="PATH",
+    help="Vocabulary, as for make-pairs. Needed to export a corpus to a format with token ids.",
+)
+@click.option(
+    "--output", required=True, type=to_path, metavar="PATH", help="Output directory. The files are written to data/ inside it."
+)
 @common_options
 def command(directory: Path, output: Path, vocab: Path | None, **values: Any) -> None:
-    """Write the corpus or the rows in DIRECTORY in the format that another trainer reads, a shard for each shard.
+    """Convert the corpus or the rows in DIRECTORY to the format of another trainer, one output shard per input shard.
 
-    jsonl and parquet hold the text of a corpus, one document a row; mds holds rows, for MosaicML's streaming, and packed rows
-    only for trainers that separate their documents; megatron the ids of a corpus' sentences, cut with --vocab; tfrecord and hdf5
-    pairs with static masks, as google-research/bert and NVIDIA's BERT read them; lddl pairs with and without masks, as pieces.
+    jsonl and parquet store the text of a corpus, one document per row. mds stores rows for MosaicML Streaming; use packed rows
+    only with trainers that mask attention between documents. megatron stores the token ids of a corpus' sentences, encoded with
+    --vocab. tfrecord and hdf5 store pairs with static masks, for google-research/bert and NVIDIA's BERT. lddl stores pairs with
+    or without masks, as token strings.
 
     \b
         bertdata export pairs-1024 --to mds --output rows

@@ -1,4 +1,4 @@
-"""Fold long lines for a terminal or a file: between words, and by character where a text has no spaces; commands stay whole."""
+"""Wrap long lines between words, or between characters in text without spaces. Commands are never wrapped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["Line", "print_folded"]
 
 _WIDE, _CLOSING = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef", "，。、；：？！）》」』】”’"
-# What stands on one line: a command, a word, or a character of Chinese, Japanese or Korean, with the marks that close it.
+# A unit that is not wrapped: a command, a word, or a CJK character with its closing punctuation.
 _UNIT = re.compile(rf"(?<=: )bertdata .+|\s+|(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSING}]*\s*")
 
 
 class Line(NamedTuple):
-    """A line to print: its indent, that of what goes on below it, and its text."""
+    """A line to print: its indent, the indent of its continuation lines, and its text."""
 
     indent: int
     hanging: int
@@ -28,9 +28,9 @@ class Line(NamedTuple):
 
 
 def print_folded(lines: Iterable[Line]) -> None:
-    """Print lines, none wider than the terminal, or 80 columns where there is none, but for commands.
+    """Print lines, wrapped to the width of the terminal, or to 80 columns without one.
 
-    Colours are control characters, which `guard` replaces, so this writes past it: the text of the lines must be clean.
+    This bypasses `guard`, which would replace the control characters of colors. The text must be clean already.
     """
     from rich.console import Console
     from rich.text import Text
@@ -45,7 +45,7 @@ def print_folded(lines: Iterable[Line]) -> None:
 
 
 def _folds(text: str, width: int, further: int) -> list[int]:
-    """Return where lines of a text begin, but for the first, which is `width` columns; the others are `further`.
+    """Return the start of each line after the first. The first line has `width` columns, later lines have `further`.
 
     >>> _folds("tea 茶树茶树 cups", 6, 4), _folds("see: bertdata inspect corpus --row 1", 9, 9), _folds("abcdef", 4, 2)
     ([5, 7, 9], [5], [4])

@@ -1,4 +1,4 @@
-"""`bertdata inspect`: what a dataset holds."""
+"""`bertdata inspect`: show the contents of a dataset."""
 
 from __future__ import annotations
 
@@ -28,30 +28,32 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "show", "show_row"]
 
-_CODES = 12  # languages that are named where another one was asked for
+_MAX_CODES = 12  # languages listed in the error for a missing language
 _RANDOM = r"\(random: [^)]{1,100}\)"
 
 
 @click.command("inspect", cls=Command, arrow=True, writes=False)
 @click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
-@click.option("--row", type=int, help="Show this row alone.")
+@click.option("--row", type=int, help="Show only this row.")
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
-@click.option("--title", default="", help="Show documents whose title has these words in it.")
+@click.option("--title", default="", help="Show documents with these words in the title.")
 @click.option("--id", "document", default="", help="Show the document, or the rows of the document, with this id.")
-@click.option("--search", default="", help="Show documents, or rows, that contain this text: the sentences with it, highlighted.")
-@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose mask is shown.")
+@click.option(
+    "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
+)
+@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
 @click.option(
     "--explain",
     metavar="NAME",
-    help="Say what became of the documents of a corpus with this id, title or file name: kept, dropped or rejected, and why.",
+    help="Explain why the documents with this id, title or file name were kept, dropped or rejected.",
 )
 def command(directory: Path, count: int, row: int | None, epoch: int, explain: str | None, **wanted: str) -> None:
-    """Show what DIRECTORY holds: its manifest in words, and decoded examples.
+    """Show a summary of the dataset in DIRECTORY, and decoded examples.
 
-    Documents are shown with their sentences (¶ marks a paragraph's first), pairs with A, B, label, segment ids, lengths, and
-    what dynamic masking makes of them, or how they are masked as they lie.  The sizes of all files are checked, and that none
-    is missing; `bertdata verify` reads them.
+    Documents are shown as sentences, and ¶ marks the first sentence of a paragraph. Pairs are shown with A, B, label, segment
+    ids, lengths and their static or dynamic masks. The command also checks that no file is missing and that all sizes match.
+    Use `bertdata verify` to check the contents.
     """
     with steady(directory):
         if explain is not None:
@@ -65,7 +67,7 @@ def command(directory: Path, count: int, row: int | None, epoch: int, explain: s
 def _explain(directory: Path, id: str) -> None:
     manifest = read(directory)
     if not isinstance(manifest, CorpusManifest):
-        raise UsageError(f"--explain {id}: {directory} holds {manifest.kind}: give the corpus that they were made from")
+        raise UsageError(f"--explain {id}: {directory} holds {manifest.kind}: pass the corpus that they were built from")
     check_files(directory, listed(manifest))
     from ..report.trace import explain
 
@@ -74,7 +76,7 @@ def _explain(directory: Path, id: str) -> None:
 
 
 def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> None:
-    """Print the first documents or rows that were asked for, and say where there are none."""
+    """Print the first matching documents or rows. Raise UsageError if there are none."""
     from ..report.select import select
 
     contents = read(directory)
@@ -89,7 +91,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
-    """Say what a language, a title or an id that there is not was meant for."""
+    """Suggest a language, title or id for one without a match."""
     from ..report.trace import alike, example
 
     if not isinstance(contents, CorpusManifest):
@@ -97,7 +99,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     known = sorted({code for source in contents.sources.values() for code in source.languages or {}})
     language = wanted["language"]
     if language and language not in known:
-        many = f"{', '.join(known[:_CODES])}{', …' if len(known) > _CODES else ''}"
+        many = f"{', '.join(known[:_MAX_CODES])}{', …' if len(known) > _MAX_CODES else ''}"
         return did_you_mean(language, known) or f": {problem_of(language) or 'it has other languages'}; there are {many}"
     for name, column in (("title", "title"), ("document", "id")):
         if wanted[name] and (suggestion := did_you_mean(wanted[name], alike(directory, contents, wanted[name], [column]))):
@@ -106,12 +108,12 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
 
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None, search: str = "") -> None:
-    """Print a document or a row, its masks in colour: those of a rule, or of an epoch. `search` selects sentences."""
+    """Print a document or a row, with masks of `rule` or `epoch` in color. `search` selects sentences."""
     from ..report import examples, masking
     from ..tokens.read import read_any
 
     contents = read(directory)
-    assert isinstance(contents, RowManifest)  # the callers have refused any other kind
+    assert isinstance(contents, RowManifest)  # callers reject other kinds
     row = examples.row(directory, contents, number)
     if isinstance(contents, CorpusManifest):
         _print(examples.document_lines(row, search=search), search=search)
@@ -123,16 +125,18 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
-    """Print a dataset's manifest in words, and examples; of a row that is named, that row alone."""
+    """Print a summary of a dataset and examples, or only row `number`."""
     manifest = read(directory)
     if epoch and isinstance(manifest, PairsManifest) and manifest.settings.masking == "static":
-        raise UsageError(f"--epoch {epoch}: the rows of {directory} have one mask, which they were stored with")
+        raise UsageError(
+            f"--epoch {epoch}: the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
+        )
     check_files(directory, listed(manifest))
     if number is None or isinstance(manifest, ExportManifest):
         echo(describe(manifest, directory))
         echo(f"  made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")
     if isinstance(manifest, ExportManifest):
-        return  # rows are shown from what they were made of
+        return  # show rows of the dataset that was exported instead
     from ..report import examples
     from ..tokens.read import read_any
 
@@ -162,7 +166,7 @@ def _config(config: dict[str, Any]) -> str:
 
 
 def _print(lines: Iterable[tuple[int, str]], mask: str = "", search: str = "") -> None:
-    """Print indented lines, folded at the terminal's width; `mask` stands for masked tokens, `search` is highlighted."""
+    """Print indented lines, wrapped to the terminal's width, with the `mask` token and `search` highlighted."""
     from rich.text import Text
 
     found = re.compile(r"\s*".join(map(re.escape, search.split())), re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""`bertdata make-pairs`: sentence pairs from a corpus and a vocabulary."""
+"""`bertdata make-pairs`: build training rows from a corpus and a vocabulary."""
 
 from __future__ import annotations
 
@@ -31,24 +31,26 @@ _FIRST = (
     required=True,
     type=to_path,
     metavar="PATH",
-    help="Directory of train-vocab, a vocab.txt, any tokenizer.json, or a directory that AutoTokenizer of `transformers` reads.",
+    help="Vocabulary: output of train-vocab, vocab.txt, tokenizer.json, or a directory for AutoTokenizer of `transformers`.",
 )
 @click.option(
-    "--lowercase/--cased", default=None, help="For a bare vocab.txt: what it was made for.  [default: as its words look]"
+    "--lowercase/--cased",
+    default=None,
+    help="Whether to lowercase text, for a bare vocab.txt.  [default: detected from its tokens]",
 )
 @click.option(
     "--strip-accents/--no-strip-accents",
     default=None,
-    help="For a bare vocab.txt: whether accents and other marks are taken off letters.  [default: as BERT, with lower case]",
+    help="Whether to strip accents and other marks from letters, for a bare vocab.txt.  [default: on if lowercase, as in BERT]",
 )
-@click.option("--output", required=True, help="Directory for the rows; {length} in it stands for the length.")
+@click.option("--output", required=True, help="Directory for the rows. {length} is replaced by the row length.")
 @config_options(PairsConfig, multiple=("max_seq_length",))
 @common_options
 def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, ...], **values: Any) -> None:
     """Build sentence pairs for BERT, or rows for another objective, from the documents in CORPUS.
 
-    Exactly half of the pairs are NotNext (or swapped), and nothing but their text tells which.  Rows are not masked, unless
-    with --masking static: a mask is made anew each epoch when they are read.
+    Exactly half of the pairs are NotNext (or swapped), and only their text reveals which. By default, rows are stored without
+    masks, and each epoch masks them differently during loading. Use --masking static to store masks.
 
     \b
         bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'

@@ -1,4 +1,4 @@
-"""Make options from the fields of a configuration: name, default, bounds and help stand in `config/`, once."""
+"""Create command line options from configuration fields, which define name, default, bounds and help."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ from .output import echo
 __all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_MADE_BY = {  # of what a command reads, by the name of its parameter: the command that makes it
+_MADE_BY = {  # parameter name: the command that creates its value
     "vocab": "made by bertdata train-vocab corpus --output vocab",
     "corpus": "made by bertdata build-corpus --wikipedia DUMP --output corpus",
 }
-_BRIEF = 48  # characters that stand beside an option in 80 columns
-_ALL = f"{__name__}.all"  # in a context: all options are to be explained
+_MAX_BRIEF_CHARACTERS = 48  # width next to an option in 80 columns
+_ALL = f"{__name__}.all"  # key in a context: show the help of all options
 
-_FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # how the library's messages name a field or an argument
+_FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # a field or an argument in the library's messages
 
 
 class Command(click.Command):
-    """A command whose help lists its options under titles, and whose errors name options where the library names fields.
+    """A command with grouped options in its help, and errors that name options instead of configuration fields.
 
-    sections: title -> names of parameters; the others follow as "Options".  first: those that ``--help`` explains; of the others
-    it gives the names, and ``--help-all`` explains all.  None is for a command whose options all fit a screen.  writes: False for
-    a command that only shows something, so that one that is stopped has nothing to go on from.  arrow: it reads or writes data
-    sets, so pyarrow is imported at its beginning.
+    Args:
+        sections: Title -> parameter names. Parameters in no section follow as "Options".
+        first: Parameters that ``--help`` explains. It lists the others by name only, and ``--help-all`` explains all. None if
+            all options fit on one screen.
+        writes: False for a command without output to resume from.
+        arrow: Whether the command reads or writes datasets, so that pyarrow is imported at the start.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Command(click.Command):
             )
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error of the library that names `max_seq_length` comes out with ``--max-seq-length``."""
+        """Run the command. Errors that name a field such as `max_seq_length` are changed to name ``--max-seq-length``."""
         bars.begin(writes=self._writes)
         if (ctx.obj or {}).get("own_process") and self._arrow:
             arrow_alone()
@@ -73,9 +75,9 @@ class Command(click.Command):
             raise
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; where an option is none of the command's, say which was meant, or where those of Beam stand.
+        """Parse the arguments. For an unknown option, suggest a similar one, or explain where to pass Beam's options.
 
-        Where one is missing, say what to give: its help and the first example of the command.
+        For a missing option, show its help and the first example of the command.
         """
         try:
             return super().parse_args(ctx, args)
@@ -83,13 +85,13 @@ class Command(click.Command):
             known = [opt for param in self.params if not getattr(param, "hidden", False) for opt in param.opts if opt[:2] == "--"]
             near, message = nearest(error.option_name, known), error.message
             if not near and any(param.name == "beam_args" for param in self.params):
-                message = f"{message} Beam's own stand at the end, behind two dashes: -- {error.option_name}"
+                message = f"{message} Pass Beam's options at the end, after two dashes: -- {error.option_name}"
             raise click.NoSuchOption(error.option_name, message, near, ctx=error.ctx) from None
         except click.MissingParameter as error:
             raise click.MissingParameter(self._what_to_give(error.param), error.ctx, error.param) from None
 
     def _what_to_give(self, param: click.Parameter | None) -> str:
-        """Say of a parameter that is missing what it is, what makes it, and how the command looks with it."""
+        """Describe a missing parameter: its help, the command that creates its value, and an example."""
         help = (getattr(param, "help", None) or "").rstrip(".")
         example = next((line.strip() for line in (self.help or "").splitlines() if line.strip().startswith("bertdata ")), "")
         said = [help, _MADE_BY.get(param.name or "", "") if param else "", f"for example: {example}" if example else ""]
@@ -97,14 +99,14 @@ class Command(click.Command):
         return told[:1].upper() + told[1:]
 
     def in_options(self, message: str) -> str:
-        """Write the option in place of each field that is named in a message and is a parameter of this command."""
+        """Replace field names in a message by the options of this command."""
         params = [param for param in self.params if isinstance(param, click.Option)]
         flags = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
         flags |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
         return in_options(message, flags)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each section with its options in order of declaration; what ``--help`` does not explain it names."""
+        """Write the sections, with options in order of declaration. Options without an explanation are listed by name."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         rows = {option.name: row for option in options if (row := option.get_help_record(ctx))}
         listed = {name for names in self._sections.values() for name in names}
@@ -133,26 +135,26 @@ def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _brief(help: str) -> str:
-    """Return the first clause of an option's help, or of a long one its beginning, and the default.
+    """Return the first clause of an option's help, shortened if it is long, and the default.
 
     >>> _brief("Books: .txt or .epub; file or glob."), _brief("Seed of a sample, of a copy.  [default: 3]")
     ('Books: .txt or .epub', 'Seed of a sample, of a copy  [default: 3]')
-    >>> _brief("Stop after so many documents, an equal part from the beginning of each task.")
-    'Stop after so many documents'
+    >>> _brief("Maximum number of documents to read, for a quick trial.")
+    'Maximum number of documents to read'
     """
     clause = re.split(r"; |\.(?= |$)|  \[", help, maxsplit=1)[0]
     cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
     default = re.search(r"  \[default: [^\]]+\]", help)
-    return (cut if len(clause) > _BRIEF and " " in cut else clause) + (default[0] if default else "")
+    return (cut if len(clause) > _MAX_BRIEF_CHARACTERS and " " in cut else clause) + (default[0] if default else "")
 
 
 def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Write options in place of fields; `names` are those that do not follow from the field's, or from the field's and False.
+    """Replace field names by options. `names` has the options that cannot be derived from the field's name and value.
 
     >>> in_options("`near_threshold` does nothing without `dedup` near, and `tokenizers` is a package")
     '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'
-    >>> in_options("`lowercase=False`: give `strip_accents=False`", {"lowercase=False": "--cased"})
-    '--cased: give --no-strip-accents'
+    >>> in_options("`lowercase=False`: use `strip_accents=False`", {"lowercase=False": "--cased"})
+    '--cased: use --no-strip-accents'
     """
 
     def option(match: re.Match[str]) -> str:
@@ -165,14 +167,14 @@ def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> st
 
 @cache
 def _fields() -> frozenset[str]:
-    """Return the names of all fields and arguments that are options of some command."""
+    """Return the names of all fields and arguments that are options of a command."""
     kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig, PushConfig)
     arguments = (*INPUTS, "read", "templates", "exclude", "exclude_ids", "depends_on", "output", "overwrite", "workers", "vocab")
     return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
 
 
 def config_options(*kinds: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
-    """Add an option for each field of these configurations; those in `multiple` may be given several times."""
+    """Add an option for each field of these configurations. Options in `multiple` can be repeated."""
 
     def decorate(command: F) -> F:
         for kind in reversed(kinds):
@@ -186,7 +188,7 @@ def config_options(*kinds: type[Config], multiple: Sequence[str] = ()) -> Callab
 
 
 def sections_of(*kinds: type[Config], **first: Sequence[str]) -> dict[str, list[str]]:
-    """Return title -> names of options, in order of titles; `first` holds further names by title, which come first."""
+    """Return title -> option names. `first` has additional names by title, which come first."""
     sections: dict[str, list[str]] = {}
     for kind in kinds:
         for name, option in options_of(kind).items():
@@ -196,12 +198,12 @@ def sections_of(*kinds: type[Config], **first: Sequence[str]) -> dict[str, list[
 
 
 def take(kind: type[Config], values: dict[str, Any], **more: Any) -> Any:
-    """Make a configuration of a command's parameters, which are taken out of `values`, and of `more` fields."""
+    """Create a configuration from a command's parameters, which are removed from `values`, and from `more` fields."""
     return kind(**{name: values.pop(name) for name in options_of(kind) if name in values}, **more)
 
 
 class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic since click 8.2
-    """One of several values; for another one the nearest is named."""
+    """A choice that suggests the nearest value in its errors."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -212,11 +214,11 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
 
 
 class _OfSeveral(type(click.INT)):  # type: ignore[misc]
-    """A whole number of an option that may be given several times."""
+    """An integer of an option that can be repeated."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and "," in value:
-            self.fail(f"{value!r} is no whole number: give the option once for each.", param, ctx)
+            self.fail(f"{value!r} is not an integer: repeat the option for each value.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -243,7 +245,7 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
 
 
 def _codes(value: Any) -> tuple[str, ...]:
-    """Read codes with commas between them, or a list of them from a TOML file."""
+    """Parse comma-separated codes, or a list of codes from a TOML file."""
     if not isinstance(value, str | list | tuple):
-        raise UsageError(f"{value!r}: give codes with commas between them")
+        raise UsageError(f"{value!r} is not text: use comma-separated codes")
     return tuple(str(code).strip() for code in (value.split(",") if isinstance(value, str) else value))

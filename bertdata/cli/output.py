@@ -22,35 +22,35 @@ from ..io.terminal import clean
 
 __all__ = ["JsonHandler", "duration", "echo", "error", "event", "is_json", "is_quiet", "speak", "stop"]
 
-_LONG = 14 * 86400.0  # seconds that are written as days
-_mode = ""  # of this process: "quiet", "json" or for people
+_MIN_DAYS_S = 14 * 86400.0  # seconds from which a duration is printed in days
+_mode = ""  # "quiet", "json" or "" for plain text
 _begun = time.monotonic()
-_run_id = ""  # the same in all lines of JSON of one command
-_command = ""  # the name of the command, for lines from other threads, which have no context of click's
+_run_id = ""  # the same in all JSON lines of a command
+_command = ""  # name of the command, for lines from threads without a click context
 
 
 def speak(*, quiet: bool, log_json: bool) -> None:
-    """Choose how this process speaks from here on; raise UsageError for both at once."""
+    """Set the output mode of this process. Raise UsageError if both modes are set."""
     global _mode, _begun, _run_id, _command
     if quiet and log_json:
-        raise UsageError("--quiet prints nothing and --log-json prints lines: give one of them")
+        raise UsageError("--quiet and --log-json cannot be combined: use one of them")
     context = click.get_current_context(silent=True)
     _mode, _command = "quiet" if quiet else "json" if log_json else "", context.info_name or "" if context else ""
     _run_id, _begun = _run_id or os.urandom(8).hex(), time.monotonic()
 
 
 def is_quiet() -> bool:
-    """Return True if nothing but errors is to be printed."""
+    """Return True if only errors are printed."""
     return _mode == "quiet"
 
 
 def is_json() -> bool:
-    """Return True if lines of JSON are to be printed."""
+    """Return True if messages are printed as JSON lines."""
     return _mode == "json"
 
 
 def echo(text: str = "", *, err: bool = False, level: str = "info") -> None:
-    """Print a line: a result on the standard output, or with `err` a message of this level on the standard error."""
+    """Print a result on stdout, or with `err` a message of this level on stderr."""
     if is_quiet():
         return
     if err and is_json():
@@ -60,7 +60,7 @@ def echo(text: str = "", *, err: bool = False, level: str = "info") -> None:
 
 
 def error(text: str, code: int) -> None:
-    """Print what ended the command."""
+    """Print the error that ended the command."""
     if is_json():
         event("error", level="error", text=text, exit_code=code)
     else:
@@ -68,7 +68,7 @@ def error(text: str, code: int) -> None:
 
 
 def stop(text: str) -> None:
-    """Print that a signal stops the command, from whatever thread."""
+    """Print that a signal stops the command. Any thread can call this."""
     if is_json():
         event("stopped", level="warning", text=text)
     else:
@@ -79,11 +79,11 @@ def event(name: str, step: str = "", counts: dict[str, Any] | None = None, *, le
     """Print one line of JSON with ``--log-json``; otherwise do nothing.
 
     Args:
-        name: the kind of line, such as "progress".
-        step: the step that it is about; the command if not given.
-        counts: numbers by name.
+        name: Kind of line, such as "progress".
+        step: Step of the command. Defaults to the command's name.
+        counts: Numbers by name.
         level: "debug", "info", "warning", "error" or "critical".
-        more: other keys of this kind of line.
+        more: Other keys of this kind of line.
     """
     if not is_json():
         return
@@ -94,7 +94,7 @@ def event(name: str, step: str = "", counts: dict[str, Any] | None = None, *, le
 
 
 class JsonHandler(logging.Handler):
-    """Print the log records of libraries as lines of JSON, for ``--verbose --log-json``."""
+    """Print log records of libraries as JSON lines, for ``--verbose --log-json``."""
 
     def emit(self, record: logging.LogRecord) -> None:
         more: dict[str, Any] = {"traceback": logging.Formatter().formatException(record.exc_info)} if record.exc_info else {}
@@ -102,25 +102,25 @@ class JsonHandler(logging.Handler):
 
 
 def _print(text: str, *, err: bool) -> None:
-    """Print a line; where nobody reads any more (``| head``, a closed terminal), print no more."""
+    """Print a line. Stop printing once the reader is gone (``| head``, a closed terminal)."""
     stream = sys.stderr if err else sys.stdout
     try:
         click.echo(clean(text), file=stream)
     except OSError as failed:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())  # or Python complains of what it still holds for the stream when it ends
+        os.dup2(nowhere, stream.fileno())  # otherwise Python fails at exit when it flushes the stream
         os.close(nowhere)
         if not err and failed.errno not in (errno.EPIPE, errno.EIO):
-            raise StorageError(f"cannot write to the standard output: {failed.strerror}: what was asked for is done") from failed
+            raise StorageError(f"cannot write to the standard output: {failed.strerror}: the work itself is done") from failed
 
 
 def duration(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds, or in days.
+    """Format a duration as hours, minutes and seconds, or as days from 14 days on.
 
     >>> duration(59.6), duration(360000), duration(34.6e6)
     ('0:01:00', '100:00:00', '400 days')
     """
-    if seconds >= _LONG:
+    if seconds >= _MIN_DAYS_S:
         return f"{seconds / 86400:,.0f} days"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

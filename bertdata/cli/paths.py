@@ -1,4 +1,4 @@
-"""Parse an argument that names a file or directory, on this machine or in a store."""
+"""Parse an argument that names a local or remote file or directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["to_path"]
 
 
 def to_path(name: str | Path) -> Path:
-    """Return the path that an argument stands for; raise UsageError for an empty one, which would be the working directory."""
+    """Return the path for an argument. Raise UsageError for an empty one, which would mean the working directory."""
     if name == "":
-        raise UsageError("a path is empty, as that of a variable that is not set: give one, or . for this directory")
+        raise UsageError("a path is empty, perhaps from an unset variable: pass a path, or . for the current directory")
     return files.to_path(name)

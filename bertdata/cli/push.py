@@ -1,4 +1,4 @@
-"""`bertdata push`: a dataset on the Hugging Face Hub."""
+"""`bertdata push`: upload a dataset to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["command"]
 @click.argument("directory", type=to_path)
 @click.argument("name", metavar="OWNER/NAME")
 @config_options(PushConfig)
-@click.option("--overwrite", is_flag=True, help="Replace another dataset that is there, and remove its files.")
+@click.option("--overwrite", is_flag=True, help="Replace a different dataset at this name and remove its files.")
 @click.option("-v", "--verbose", is_flag=True, help="Show tracebacks.")
 def command(directory: Path, name: str, overwrite: bool, verbose: bool, **values: Any) -> None:
-    """Put the dataset in DIRECTORY on the Hugging Face Hub, with its card and splits.
+    """Upload the dataset in DIRECTORY to the Hugging Face Hub, with its data card and splits.
 
-    The token is HF_TOKEN, or that of `hf auth login`.  Files that are there as they are here are not sent again, so the same
-    command goes on after an interruption; at the end each file is compared with what the Hub says that it has.
+    The token is read from HF_TOKEN or `hf auth login`. The upload skips identical files, so you can run the same command again
+    to resume it. At the end, it compares the digest of each file with the Hub's.
 
     \b
         bertdata push pairs-128 ada/pairs-128 --format parquet
@@ -46,7 +46,7 @@ def command(directory: Path, name: str, overwrite: bool, verbose: bool, **values
 
 @contextlib.contextmanager
 def _progress(name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Draw a bar of the bytes that are done; nothing where no one looks."""
+    """Show a bar of the uploaded bytes, or nothing without a terminal."""
     with of_bytes() as bars:
         if bars is None:
             yield None

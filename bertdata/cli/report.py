@@ -1,4 +1,4 @@
-"""`bertdata report`: one HTML page that shows what datasets or training runs hold, and what became of all that went in."""
+"""`bertdata report`: write an HTML report about datasets or training runs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ __all__ = ["command"]
 @click.command("report", cls=Command, arrow=True, writes=False)
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
 @click.option(
-    "--output", type=to_path, metavar="FILE", help="HTML file; several directories need it.  [default: report.html in DIRECTORY]"
+    "--output",
+    type=to_path,
+    metavar="FILE",
+    help="HTML file to write. Required for several directories.  [default: report.html in DIRECTORY]",
 )
 def command(directories: tuple[Path, ...], output: Path | None) -> None:
-    """Write a page about each DIRECTORY, a dataset or a training run; those of one kind are compared.
+    """Write an HTML report about each DIRECTORY, and compare datasets or training runs of the same kind.
 
-    The page is one file, which needs neither a network nor scripts.  It is made of the manifest and of a part of the rows, so it
-    takes seconds for any size.  build-corpus, train-vocab and make-pairs write report.html as well; written anew by this command
-    it also says how long the stages took, where that is known.
+    The page is a single file without scripts or network access. It is based on the manifest and a sample of the rows, so it
+    takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. Run this command to write it
+    again with the duration of each stage, if available.
 
     \b
         bertdata report pairs
@@ -35,6 +38,6 @@ def command(directories: tuple[Path, ...], output: Path | None) -> None:
 
     if len(directories) > 1 and output is None:
         again = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])
-        raise UsageError(f"several directories need a file for their page: {again}")
+        raise UsageError(f"several directories need --output: {again}")
     path, new = write(*directories, output=output)
     echo(f"{path}" if new else f"{path} is complete already: nothing to do")

@@ -1,4 +1,4 @@
-"""Share what the commands that build a dataset have in common: options, the plan on the screen, and the end."""
+"""Code shared by the commands that build a dataset: common options, printing the plan, running it, and the summary."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Options(NamedTuple):
-    """The options that every building command takes."""
+    """The options of every command that builds a dataset."""
 
     overwrite: bool
     dry_run: bool
@@ -47,48 +47,54 @@ class Options(NamedTuple):
 
 
 def speech_options(command: F) -> F:
-    """Add the options that say what a command prints."""
+    """Add the options that control what a command prints."""
     for decorate in (
-        click.option("-v", "--verbose", is_flag=True, help="Show the engine's own log, and tracebacks."),
+        click.option("-v", "--verbose", is_flag=True, help="Show the engine's log and tracebacks."),
         click.option(
             "--log-json",
             is_flag=True,
-            help="Print messages as lines of JSON on stderr: time, level, run, event, step, counts, seconds.",
+            help="Print messages as JSON lines on stderr, with time, level, run, event, step, counts and seconds.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
     ):
         command = decorate(command)
     return command
 
 
 def common_options(command: F) -> F:
-    """Add the options that every building command takes, and the arguments for Beam after ``--``."""
+    """Add the options of every command that builds a dataset, and the arguments for Beam after ``--``."""
     for decorate in (
         click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
         speech_options,
         config_option(),
-        click.option("--workers", type=click.IntRange(min=1), help="Local workers; 1 for little input.  [default: one per CPU]"),
         click.option(
-            "--no-wait", is_flag=True, help="With an engine that continues by itself: submit the job, say where to look, and end."
+            "--workers",
+            type=click.IntRange(min=1),
+            help="Number of local worker processes.  [default: one per CPU, 1 for little input]",
         ),
         click.option(
-            "--dry-run", is_flag=True, help="Say what would be done and what it takes, by samples of the input; write nothing."
+            "--no-wait",
+            is_flag=True,
+            help="Submit the job, print where to find it, and exit. For engines that run jobs in the background.",
+        ),
+        click.option(
+            "--dry-run", is_flag=True, help="Estimate time, memory and disk from samples of the input, without writing anything."
         ),
         click.option(
             "--check-space/--no-check-space",
             default=True,
             show_default=True,
-            help="Refuse what does not fit on the disk, as samples of the input tell.",
+            help="Stop before starting if the estimated output does not fit on the disk.",
         ),
-        click.option("--overwrite", is_flag=True, help="Replace --output, once the new one is whole."),
-        click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # the same command continues by itself
+        click.option("--overwrite", is_flag=True, help="Replace --output once the new dataset is complete."),
+        click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # any run resumes without it
     ):
         command = decorate(command)
     return command
 
 
 def take_options(values: dict[str, Any]) -> Options:
-    """Take the common options out of a command's parameters."""
+    """Remove the common options from a command's parameters and return them."""
     beam_args = values.pop("beam_args")
     if strange := [arg for arg in beam_args if not arg.startswith("-")]:
         raise click.UsageError(_stray(strange))
@@ -102,7 +108,7 @@ def take_options(values: dict[str, Any]) -> Options:
 
 @contextlib.contextmanager
 def _engine_folded(verbose: bool) -> Iterator[None]:
-    """Keep all libraries from logging, whatever handlers they give their loggers, as those of Dask do: unless `verbose`."""
+    """Silence logs and warnings of all libraries, unless `verbose`. Some, such as Dask, install their own handlers."""
     if verbose:
         yield
         return
@@ -117,7 +123,7 @@ def _engine_folded(verbose: bool) -> Iterator[None]:
 
 
 def _stray(words: Sequence[str]) -> str:
-    """Say of words that belong to no option what they may have been meant for."""
+    """Return the error for unexpected arguments, with a guess at the cause."""
     given = click.get_current_context()
     several = [param for param in given.command.params if param.multiple and isinstance(param, click.Option)]
     used = [param for param in several if given.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE]
@@ -128,17 +134,17 @@ def _stray(words: Sequence[str]) -> str:
     said = f"unexpected argument {words[0]!r}" + (f" and {len(words) - 1} more" if len(words) > 1 else "")
     if fits and any(os.path.exists(word) for word in words):
         option, glob = fits[-1].opts[0], f"*{os.path.splitext(words[0])[1]}"
-        return f"{said}: quote the glob, or the shell makes words of it ({option} '{glob}'), or repeat the option for each file"
+        return f"{said}: quote the glob, or the shell expands it ({option} '{glob}'), or repeat the option for each file"
     if fits:
         option = fits[-1].opts[0]
         return f"{said}: repeat the option for each value: {option} … {option} {words[0]}"
     if any(os.path.exists(os.path.join(word, "manifest.json")) for word in words):
-        return f"{said}: a command reads one dataset: give all sources to one build-corpus"
+        return f"{said}: a command reads one dataset. Pass all inputs to one build-corpus"
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 
 def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
-    """Run a plan and return its datasets; end the command after a job that is not waited for, or a dry run of one."""
+    """Run a plan and return its datasets. Exit after submitting a job with --no-wait, or after an engine's dry run."""
     from ..commands.plan import RunOptions
     from ..commands.run import run
 
@@ -159,13 +165,13 @@ def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
             for directory in plan.directories:
                 echo(f"{directory}: {_whereabouts(directory)}")
         else:
-            echo("the engine has taken the job to look at, and nothing was run or written (--dry_run)")
+            echo("the engine checked the job; nothing was run or written (--dry_run)")
         click.get_current_context().exit()
     return data_sets
 
 
 def foretell(plan: Plan, options: Options) -> None:
-    """Print what a run would do and take: what of it is done, and, from samples, time, memory and disk."""
+    """Print the finished part of a run, and estimates of time, memory and disk from samples."""
     from ..commands.estimate import free_space
     from ..commands.plan import kept
 
@@ -193,7 +199,7 @@ def foretell(plan: Plan, options: Options) -> None:
 
 
 def _whereabouts(directory: Path) -> str:
-    """Say where a job that is not waited for can be looked at, and how its end is seen."""
+    """Describe where a background job runs and how to see that it is done."""
     job = holder(directory / STATE)
     if job is None:
         return "is complete"
@@ -201,14 +207,14 @@ def _whereabouts(directory: Path) -> str:
 
 
 def _describe_complete(contents: Manifest, directory: Path) -> str:
-    """Describe a dataset that needs no work, and name the version that made it if it is another one."""
+    """Describe a complete dataset, and the version that made it if it differs from this one."""
     made_by = made_elsewhere(contents.versions)
     rebuild = f"\n  It was made by {made_by}. Use --overwrite to build it again with this version." if made_by else ""
     return f"{directory} is complete already: nothing to do{rebuild}"
 
 
 def conclude(data_set: DataSet[Any], reading: str) -> None:
-    """Print what a dataset holds, or that it was already complete, and the line of Python that reads it."""
+    """Print a summary of a dataset, or that it was already complete, and the line of Python that reads it."""
     counts: dict[str, Any] = {"rows": data_set.rows}
     if isinstance(data_set.manifest, VocabManifest):
         counts["size"] = data_set.manifest.size

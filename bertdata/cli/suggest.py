@@ -1,4 +1,4 @@
-"""A group of commands that says which command was meant, or of which one an option is."""
+"""A command group that suggests the nearest command for an unknown one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Suggesting"]
 
 
 class Suggesting(click.Group):
-    """Name the nearest command for one that there is not."""
+    """Suggest the nearest command for an unknown one."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command's name, the command, and the arguments that follow it."""

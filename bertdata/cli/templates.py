@@ -1,4 +1,4 @@
-"""`bertdata templates`: the share of template calls in dumps that no table knows."""
+"""`bertdata templates`: count the templates in dumps that are missing from the template tables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,22 @@ __all__ = ["command"]
 
 @click.command("templates", cls=Command, writes=False)
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
-@click.option("--templates", multiple=True, type=click.Path(path_type=Path), help="TOML file with templates of your own.")
-@click.option("--pages", type=click.IntRange(min=0), default=10_000, show_default=True, help="Articles of each dump; 0: all.")
-@click.option("--most", type=click.IntRange(min=0), default=20, show_default=True, help="Names that are shown of each language.")
+@click.option("--templates", multiple=True, type=click.Path(path_type=Path), help="TOML file with your own templates.")
+@click.option(
+    "--pages",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    help="Number of articles to read per dump; 0 means all.",
+)
+@click.option(
+    "--most", type=click.IntRange(min=0), default=20, show_default=True, help="Number of template names to show per language."
+)
 def command(dumps: tuple[str, ...], templates: tuple[Path, ...], pages: int, most: int) -> None:
-    """Show which templates in the running prose of each DUMP are not known: their words are missing from a corpus.
+    """List templates in the running text of each DUMP that have no entry in the template tables, so their words are lost.
 
-    For each language: the share of calls on lines of prose that no table knows, and the most frequent names, with the number
-    of calls and a line where one stands.  CONTRIBUTING.md says how to add them.
+    For each language, the command prints the share of unknown template calls in prose, and the most frequent names with their
+    number of calls and an example line. CONTRIBUTING.md explains how to add templates.
     """
     from ..build.templates import survey_dumps
     from ..commands.build_corpus import tables

@@ -1,4 +1,4 @@
-"""`bertdata trace`: one document from its wikitext to the rows it is in."""
+"""`bertdata trace`: follow one document from wikitext to training rows."""
 
 from __future__ import annotations
 
@@ -28,25 +28,31 @@ from .run import echo
 
 __all__ = ["command"]
 
-_CHANGES, _LINE, _SENTENCES, _ROWS = 6, 240, 12, 4  # of what is shown in a terminal; --html has more
-_BESIDE = 30  # characters that are shown on each side of a change
+_CHANGES, _LINE, _SENTENCES, _ROWS = 6, 240, 12, 4  # limits of the terminal output; --html shows more
+_CONTEXT_CHARACTERS = 30  # shown on each side of a change
 _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
 
 @click.command(
-    "trace", cls=Command, arrow=True, writes=False, sections={"Masks at a step of training": ["step", "run", *_OF_BATCHES]}
+    "trace", cls=Command, arrow=True, writes=False, sections={"Masks at a training step": ["step", "run", *_OF_BATCHES]}
 )
 @click.argument("corpus", type=to_path)
 @click.argument("name", metavar="ID|TITLE")
-@click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was made from, to see the wikitext.")
-@click.option("--vocab", type=to_path, metavar="PATH", help="Vocabulary that cuts the sentences.  [default: that of --pairs]")
-@click.option("--pairs", type=to_path, metavar="PATH", help="Rows that were made of the corpus, to see those it is in.")
-@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch whose masks are shown.")
-@click.option("--html", type=to_path, metavar="FILE", help="Write all of it into an HTML file instead.")
-@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Step of training, from 0 on, whose masks are shown.")
-@click.option("--run", type=click.Path(path_type=Path), metavar="RUN.TOML", help="Of this run of `bertdata train`.")
-@click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Else of batches of so many rows.")
-@click.option("--seed", type=int, default=12345, show_default=True, help="Seed of these batches.")
+@click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was built from, to show the wikitext.")
+@click.option(
+    "--vocab", type=to_path, metavar="PATH", help="Vocabulary to encode the sentences with.  [default: the vocabulary of --pairs]"
+)
+@click.option("--pairs", type=to_path, metavar="PATH", help="Dataset of make-pairs, to show the rows that contain the document.")
+@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
+@click.option("--html", type=to_path, metavar="FILE", help="Write the full trace to an HTML file instead.")
+@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step to show masks of, counted from 0.")
+@click.option(
+    "--run", type=click.Path(path_type=Path), metavar="RUN.TOML", help="Configuration of the `bertdata train` run, for --step."
+)
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Rows per batch, for --step without --run."
+)
+@click.option("--seed", type=int, default=12345, show_default=True, help="Random seed of the batches, for --step without --run.")
 @config_options(MaskConfig)
 def command(
     corpus: Path,
@@ -58,10 +64,10 @@ def command(
     html: Path | None,
     **step: Any,
 ) -> None:
-    """Show what became of one document of CORPUS, by its id or its title.
+    """Trace one document of CORPUS, selected by id or title.
 
-    From its wikitext, with --wikipedia, and what each step removed, over paragraphs and sentences to pieces and the
-    rows it is in, with --pairs; with --step as that step of training masks them.
+    The output shows its paragraphs and sentences. Add --wikipedia for the wikitext and what each stage removed, and --pairs
+    for tokens and rows. With --step, the rows are masked as in that training step.
 
     \b
         bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
@@ -89,18 +95,18 @@ def command(
 def _rule(
     pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
 ) -> MaskRule | None:
-    """Return how rows are masked: at a step of a run or of batches, or as BERT's defaults do in an epoch."""
+    """Return the mask rule: that of a training step, or BERT's defaults in an epoch."""
     given = click.get_current_context().get_parameter_source
     used = [name for name in ("epoch", "run", *_OF_BATCHES) if given(name) is click.core.ParameterSource.COMMANDLINE]
     if pairs is None or step is None:
         if strange := [name for name in ("step", *used) if name != "epoch" and (name in used or step is not None)]:
-            raise UsageError(f"{flag_of(strange[0])} shows masks of rows: give --pairs and --step")
+            raise UsageError(f"{flag_of(strange[0])} shows masks of rows: pass --pairs and --step")
         return None if pairs is None else _of_epoch(pairs, epoch)
     from ..training import at_step
 
     wrong = {"epoch"} if run is None else {"epoch", *_OF_BATCHES}
     if strange := [name for name in used if name in wrong]:
-        raise UsageError(f"{flag_of(strange[0])} does nothing: {'--step' if run is None else run} tells it")
+        raise UsageError(f"{flag_of(strange[0])} has no effect: {'--step' if run is None else run} determines it. Omit it")
     if run is not None:
         return at_step.of_run(pairs, step, read_training(run))
     return at_step.of_batches(pairs, step, batch_size, seed=seed, masks=MaskConfig(**masks))
@@ -109,17 +115,19 @@ def _rule(
 def _of_epoch(pairs: Path, epoch: int) -> MaskRule | None:
     contents = manifest.read(pairs, PairsManifest)
     if epoch and contents.settings.masking == "static":
-        raise UsageError(f"--epoch {epoch}: the rows of {pairs} have one mask, which they were stored with")
+        raise UsageError(
+            f"--epoch {epoch}: the rows of {pairs} have static masks, which are the same in every epoch. Omit --epoch"
+        )
     return of_epoch(read_any(pairs), contents.settings, epoch)
 
 
 def flag_of(name: str) -> str:
-    """Return the option of a parameter."""
+    """Return the command line flag of a parameter."""
     return f"--{name.replace('_', '-')}"
 
 
 def _lines(traced: Trace) -> Iterator[Line]:
-    """Yield the lines of all but the rows."""
+    """Yield the lines of the trace, without the rows."""
     yield _line("bold", f"{traced.id}  {traced.title}  {traced.language}")
     yield from (_line("", line) for line in traced.fate)
     for step in traced.steps:
@@ -134,7 +142,7 @@ def _lines(traced: Trace) -> Iterator[Line]:
             yield _line("", f"… {len(step.changes) - _CHANGES} more; --html FILE has them", 2)
     if traced.lost:
         names = ", ".join(f"{name} {times}" for name, times in traced.lost)
-        yield _line("yellow", f"templates that gave no text: {names}")
+        yield _line("yellow", f"templates without text: {names}")
     number = 0
     for paragraph in traced.paragraphs:
         for index, sentence in enumerate(paragraph):
@@ -157,15 +165,15 @@ def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> Line:
 
 
 def _changed(sign: str, spans: list[Span]) -> Line:
-    """Return a line that a step changed, in colour what it removed or put in, and not more of it than `_LINE` characters."""
+    """Return a changed line, with removed and added text in color, cut to `_LINE` characters."""
     from rich.text import Text
 
     text, colour = Text(f"{sign} "), {"del": "red", "ins": "green"}
     for nth, (kind, words) in enumerate(spans):
         words = clean(" ⏎ ".join(words.split("\n")))
-        if not kind and len(words) > 2 * _BESIDE:
-            before = words[:_BESIDE] if nth else ""
-            behind = words[-_BESIDE:] if nth < len(spans) - 1 else ""
+        if not kind and len(words) > 2 * _CONTEXT_CHARACTERS:
+            before = words[:_CONTEXT_CHARACTERS] if nth else ""
+            behind = words[-_CONTEXT_CHARACTERS:] if nth < len(spans) - 1 else ""
             words = f"{before}…{behind}"
         text.append(words, style=colour.get(kind, ""))
     return Line(2, 4, text if len(text) <= _LINE else text[:_LINE].append("…"))

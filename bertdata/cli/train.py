@@ -1,4 +1,4 @@
-"""`bertdata train`: BERT from pairs, to a checkpoint that Hugging Face loads."""
+"""`bertdata train`: train BERT and write a checkpoint for Hugging Face."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _BY_WORDS = options_of(TrainConfig)["checkpoint_words"]
-_EPOCHS = 100  # more than are of use: BERT was trained for 40 (section A.2)
-_LONG = 14 * 86400.0  # seconds of a run that is worth a second thought
-_STEPS = 50  # whose mean tells how fast it goes
-_EVERY = 30.0  # seconds between two lines where there is no terminal
+_MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
+_LONG_RUN_S = 14 * 86400.0  # suggest a smaller run above this
+_SPEED_STEPS = 50  # steps in the mean of the speed
+_LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 _GO_ON = "continue with the same command"
 
 
 @click.command("train", cls=Command)
 @click.argument("configuration", type=click.Path(path_type=Path), metavar="RUN.TOML")
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
-@click.option("--resume", is_flag=True, hidden=True, expose_value=False)  # the same command continues by itself
+@click.option("--resume", is_flag=True, hidden=True, expose_value=False)  # any run resumes without it
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
 @click.option(
     "--cache-bytes",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Bytes of disk, in TMPDIR, for shards of a store; where a split has more, windows of a third of it are read one after "
-    "another.  [default: cache_bytes in RUN.TOML, or all of them]",
+    help="Disk cache in TMPDIR for remote shards, in bytes. A larger split is read in windows of a third of the cache.  "
+    "[default: cache_bytes in RUN.TOML, or no limit]",
 )
 @click.option(
     "--checkpoint-words",
     metavar=_BY_WORDS.metavar,
     help=f"{_BY_WORDS.help}  [default: checkpoint_words in RUN.TOML]",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
 @speech_options
 def command(
     configuration: Path,
@@ -74,11 +74,12 @@ def command(
     log_json: bool,
     **_verbose: bool,
 ) -> None:
-    """Train BERT as RUN.TOML tells, on pairs that make-pairs wrote.
+    """Train BERT on the rows of make-pairs, with the settings in RUN.TOML.
 
-    Writes OUTPUT/checkpoint-STEP, which `transformers` loads as it stands, metrics.jsonl, predictions.json, of a few rows, and,
-    at the end, curve.svg and report.html.  A signal (Ctrl-C, SIGTERM, SIGHUP) ends the run after its step, with a checkpoint; a
-    second Ctrl-C ends it at once.  The same command continues from the last checkpoint, on one process to the bit.  On GPUs:
+    The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, predictions.json for a few rows, and at the end
+    curve.svg and report.html. After a signal (Ctrl-C, SIGTERM, SIGHUP), it finishes its step and saves a checkpoint. A second
+    Ctrl-C stops it at once. Run the same command to resume from the last checkpoint; on one process, the result is
+    bit-identical. On several GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
@@ -113,16 +114,16 @@ def command(
 
 
 def _conclude(done: Done) -> None:
-    """Say what a run has come to, or that it was complete already."""
+    """Print the result of a run, or that it was already complete."""
     run, result = done.checkpoint.parent, _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
     speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
     echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
-    (head,) = read_json(done.checkpoint / "config.json")["architectures"]  # RoFormer's with rotary positions
+    (head,) = read_json(done.checkpoint / "config.json")["architectures"]  # a RoFormer class with rotary positions
     echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
 
 
 def _plan(recipe: Recipe) -> Iterator[str]:
-    """Say what a run is made of."""
+    """Yield the lines of the training plan."""
     from ..training.windows import plan_of
 
     model, config = recipe.model, recipe.config
@@ -141,12 +142,12 @@ def _plan(recipe: Recipe) -> Iterator[str]:
             f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
             f"widths {', '.join(map(str, planned.widths))}"
         )
-        if epochs > _EPOCHS:
-            yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or take fewer steps"
+        if epochs > _MAX_USEFUL_EPOCHS:
+            yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or use fewer steps"
 
 
 def _tokens(part: PhaseRows) -> float:
-    """Return the mean number of tokens in a row of a phase, by the manifests, so that no row of a store is read."""
+    """Return the mean number of tokens per row of a phase. It comes from the manifests, so no remote rows are read."""
     splits = [manifest.read(to_path(path), PairsManifest).splits["train"] for path in part.phase.shards]
     rows = [split.rows * weight for split, weight in zip(splits, part.shards.weights, strict=True)]
     return float(np.average([split.mean_length for split in splits], weights=rows))
@@ -154,18 +155,18 @@ def _tokens(part: PhaseRows) -> float:
 
 @contextlib.contextmanager
 def _named_losses() -> Iterator[None]:
-    """Say which of torch's errors mean that another process is gone: one on another GPU, or one that reads."""
+    """Convert torch's errors about lost processes, of another GPU or a data loader, to BertDataError."""
     try:
         yield
     except RuntimeError as error:
         if not re.search("gloo|nccl|DataLoader worker", str(error), re.IGNORECASE):
             raise
         problem = f"another process of this run is gone ({' '.join(str(error).split())})"
-        raise BertDataError(f"{problem}: see what it said, or whether memory ran out, then {_GO_ON}") from error
+        raise BertDataError(f"{problem}: check its output and the memory usage, then {_GO_ON}") from error
 
 
 def _foretell(recipe: Recipe, output: Path) -> None:
-    """Say what an earlier call has left for this run to go on from."""
+    """Print how far an earlier call of this run got."""
     from ..training.resume import changes, checkpoints, steps_of
 
     last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
@@ -177,33 +178,33 @@ def _foretell(recipe: Recipe, output: Path) -> None:
 
 
 class _Position:
-    """Where a run is, for the bar and for who stops it: the steps that are done, those that are saved, and how long one takes."""
+    """The position of a run, for the progress bar and for signals: finished steps, saved steps and time per step."""
 
     def __init__(self, chief: bool, recipe: Recipe | None) -> None:
         self._chief, self._together = chief, int(os.environ.get("WORLD_SIZE", 1)) > 1
         self._done = self._saved = 0
         self._begun, self._seconds, self._mean, self._counted = 0.0, 0.0, 0.0, 0
         self._total = recipe.config.total_steps if recipe else 0
-        # The tokens of a step of each phase, on average: those of a batch of its rows.
+        # The mean number of tokens per step of each phase.
         self._tokens = (
             [(part.end, float(part.shards.lengths.mean()) * recipe.config.batch_size) for part in recipe.parts] if recipe else []
         )
         self.shown: Callable[[int, str], None] = lambda done, text: None
 
     def move(self, done: int, saved: int) -> None:
-        """Take note of a step that begins; it is called twice for each."""
+        """Record the start of a step. The trainer calls this twice per step."""
         if self._begun and done == self._done:
             return
         now = time.monotonic()
         self._seconds = now - self._begun if self._begun else 0.0
-        if self._seconds:  # the mean of some fifty steps
-            self._mean += (self._seconds - self._mean) / min(_STEPS, self._counted + 1)
+        if self._seconds:  # running mean of about `_SPEED_STEPS` steps
+            self._mean += (self._seconds - self._mean) / min(_SPEED_STEPS, self._counted + 1)
             self._counted += 1
         self._done, self._saved, self._begun = done, saved, now
         self.shown(done, self._speed())
 
     def _speed(self) -> str:
-        """Say how fast it goes, and what is left."""
+        """Return the speed in tokens per second and the time left."""
         if not self._mean:
             return ""
         tokens = next((tokens for end, tokens in self._tokens if self._done < end), 0.0)
@@ -211,9 +212,9 @@ class _Position:
         return f"{tokens / self._mean:,.0f} tokens/s  left {left}"
 
     def answer(self) -> Answer:
-        """Return what a signal does now: where all steps are saved, it ends the one that is begun; else the run saves first.
+        """Return the response to a signal: stop at once if all finished steps are saved, otherwise save first.
 
-        Processes that train together end after the same step.
+        Processes that train together stop after the same step.
         """
         saves = bool(self._begun) and (self._together or self._done != self._saved)
         if not self._chief:
@@ -227,13 +228,13 @@ class _Position:
 
 
 def _stopped(done: int) -> str:
-    """Say from where a run continues."""
+    """Return the message for a stopped run, with the step that it continues from."""
     return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
 
 
 @contextlib.contextmanager
 def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield what shows a record of metrics: above a bar that is alive on a terminal, else by itself, and a line now and then."""
+    """Yield a function that prints a metrics record. A terminal also gets a bar, other output a line every 30 seconds."""
     if not chief or speech.is_quiet():
         yield lambda record: None
     elif is_watched():
@@ -245,11 +246,11 @@ def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator
             position.shown = lambda done, text: bars.update(bar, completed=done, text=text)
             yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
     else:
-        due = time.monotonic() + _EVERY
+        due = time.monotonic() + _LINE_INTERVAL_S
 
         def say(record: dict[str, Any]) -> None:
             nonlocal due
-            due = time.monotonic() + _EVERY
+            due = time.monotonic() + _LINE_INTERVAL_S
             if speech.is_json():
                 counts = {key: value for key, value in record.items() if key != "kind"}
                 speech.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
@@ -259,7 +260,7 @@ def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator
         def show(done: int, text: str) -> None:
             nonlocal due
             if text and time.monotonic() >= due:
-                due = time.monotonic() + _EVERY
+                due = time.monotonic() + _LINE_INTERVAL_S
                 counts = {"step": done, "of": config.total_steps}
                 if speech.is_json():
                     speech.event("progress", "train", counts, text=text)
@@ -271,10 +272,10 @@ def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator
 
 
 def _line(record: dict[str, Any]) -> str:
-    """Say a record in a line."""
+    """Format a metrics record as one line."""
     if record["kind"] == "trial":
         left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
-        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG else ""
+        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG_RUN_S else ""
         timed = count(record["timed"], "timed step")
         return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by {timed}{advice}"
     if record["kind"] == "error":

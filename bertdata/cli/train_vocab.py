@@ -1,4 +1,4 @@
-"""`bertdata train-vocab`: a vocabulary from a corpus."""
+"""`bertdata train-vocab`: train a vocabulary on a corpus."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _FIRST = ("output", "size", "lowercase", "strip_accents", "sample_bytes", "seed"
 @config_options(VocabConfig)
 @common_options
 def command(corpus: Path, output: Path, **values: Any) -> None:
-    """Train a vocabulary, WordPiece or another `--model`, on the documents in CORPUS.
+    """Train a WordPiece, BPE or Unigram vocabulary on the documents in CORPUS.
 
-    Writes tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt, which `transformers` and `tokenizers` load.  It
-    ends by showing, for each language of the sample, the share of words that are [UNK] or split, pieces per word, and the longest
-    word that is split; manifest.json keeps these under "coverage".
+    The command writes tokenizer.json, tokenizer_config.json and, for WordPiece, vocab.txt, for use with `transformers` and
+    `tokenizers`. At the end it shows, for each language of the sample, the shares of words that are [UNK] or split, the tokens
+    per word, and the longest split word. manifest.json stores these figures under "coverage".
 
     \b
         bertdata train-vocab corpus --size 30522 --output vocab
@@ -44,7 +44,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     echo(plan.summary, err=True)
     if options.dry_run:
         foretell(plan, options)
-        echo("  the training on the counts, at the end, is not in these: about a minute, in one worker")
+        echo("  these exclude the final training on the word counts: about a minute in one worker")
     else:
         for vocab in build(plan, options):
             if vocab.new:

@@ -1,4 +1,4 @@
-"""`bertdata verify`: read datasets again, all of them, and tell what is not as it was written."""
+"""`bertdata verify`: check datasets for corruption and inconsistent contents."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from .run import echo
 
 __all__ = ["command"]
 
-_LINES = 50  # about damaged files of one dataset; the others are counted
+_MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
 
 
 @click.command("verify", cls=Command, arrow=True, writes=False)
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
-@click.option("--workers", type=click.IntRange(min=1), help="Local processes.  [default: one per CPU, fewer for little input]")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Number of local worker processes.  [default: one per CPU, fewer for little input]",
+)
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
-    """Read each DIRECTORY again, all of it: documents, a vocabulary, pairs or an export.
+    """Check each DIRECTORY for corruption and inconsistent contents: a corpus, a vocabulary, rows or an export.
 
-    Checked are every file's bytes and digest, the manifest itself, and files that it does not know; then what files hold:
-    schemas, rows, end marks, the laws that documents, vocabularies and pairs keep, and that all counts add up.
-    Exports are checked by sizes, digests and counts.
+    The command reads every file. It checks sizes, digests, the manifest and unlisted files, then schemas, rows, end marks, the
+    rules for documents, vocabularies and rows, and all counts. For exports it checks sizes, digests and counts.
 
-    Exit code 6 and a line for each file that is damaged.  A failing disk is exit code 4.  What `bertdata train` writes is no
-    dataset: a checkpoint is checked when it is loaded.
+    It prints a line for each damaged file and exits with code 6. A disk error exits with code 4. The output of `bertdata train`
+    is not a dataset: checkpoints are checked when they are loaded.
     """
     from ..dataset import manifest
     from ..verification import verify
 
-    for directory in directories:  # before the first is read for hours
+    for directory in directories:  # find mistakes before reading for hours
         _refuse_run(directory)
         with contextlib.suppress(VerificationError):
             manifest.read(directory)
@@ -47,10 +50,10 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
         start = time.monotonic()
         with _progress(directory) as progress:
             result = verify(directory, workers=workers, progress=progress)
-        for problem in result.problems[:_LINES]:
+        for problem in result.problems[:_MAX_PROBLEM_LINES]:
             echo(f"{directory / problem.name}: {in_options(problem.what)}", err=True)
-        if len(result.problems) > _LINES:
-            echo(f"{directory}: and {count(len(result.problems) - _LINES, 'file')} more", err=True)
+        if len(result.problems) > _MAX_PROBLEM_LINES:
+            echo(f"{directory}: and {count(len(result.problems) - _MAX_PROBLEM_LINES, 'file')} more", err=True)
         for note in result.notes:
             echo(f"note: {note}", err=True)
         if result.problems:
@@ -61,22 +64,22 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
             checked = f"{count(result.files, 'file')}{rows}, {size(result.bytes)}"
             echo(f"{directory}: {result.kind}, {checked}: all as written ({rate}/s)")
     if damaged:
-        remedy = "restore what is named above, remove what does not belong, or build it again"
+        remedy = "restore the files listed above, remove extra files, or build the dataset again"
         raise VerificationError(f"not as written: {', '.join(damaged)}: {remedy}")
 
 
 def _refuse_run(directory: Path) -> None:
-    """Raise NoInputError for the directory of a training run, or for a checkpoint."""
+    """Raise NoInputError for a training run or a checkpoint."""
     if not (directory / "manifest.json").exists() and any((directory / n).exists() for n in ("metrics.jsonl", "state.json")):
         raise NoInputError(
-            f"{directory} is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded; give "
-            "what build-corpus, train-vocab or make-pairs has written"
+            f"{directory} is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded; pass "
+            "the output of build-corpus, train-vocab or make-pairs"
         )
 
 
 @contextlib.contextmanager
 def _progress(directory: Path) -> Iterator[Callable[[int, int], None]]:
-    """Draw a bar of the bytes that are read, with rate and time left; nothing where no one looks."""
+    """Show a bar of the bytes read, with rate and time left, or nothing without a terminal."""
     with of_bytes() as bars:
         if bars is None:
             yield lambda done, of: None

@@ -1,6 +1,6 @@
-"""Configure a run by frozen values: the defaults are BERT's, and a value that cannot work is refused when it is made.
+"""Configure runs with frozen dataclasses. The defaults are BERT's, and the constructors reject invalid values.
 
-`identity()` is what the bytes of the output depend on; an unfinished run is only resumed under an equal identity.
+`identity()` returns the fields that affect the output's bytes. A run resumes only if its identity is unchanged.
 """
 
 from .base import FORMATS, Config
@@ -36,7 +36,7 @@ __all__ = [
     "mask_shares",
 ]
 
-CONFIGS: dict[str, type[Config]] = {  # by the kind of dataset that is made by them
+CONFIGS: dict[str, type[Config]] = {  # by the kind of dataset
     "documents": CorpusConfig,
     "vocabulary": VocabConfig,
     "pairs": PairsConfig,

@@ -1,17 +1,16 @@
-"""Define options as fields of frozen configurations: name, default, bounds and help, checked when a value is made.
+"""Define options as fields of frozen dataclasses, with name, default, bounds and help. Values are checked on construction.
 
-A field is an option of the command line, a key of a TOML file and an argument of the Python function: its name, default, bounds
-and help stand here once.
+Each field is a command line option, a TOML key and an argument of the Python function. All three read its definition from here.
 
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Bread(Config):
-...     slices: int = option(2, "How many slices.", least=1, most=20)
+...     slices: int = option(2, "Number of slices.", least=1, most=20)
 >>> Bread(slices=0)
 Traceback (most recent call last):
 bertdata.errors.UsageError: `slices`: use 1 to 20
 >>> Bread(slices="two")
 Traceback (most recent call last):
-bertdata.errors.UsageError: `slices` is 'two': give a whole number
+bertdata.errors.UsageError: `slices` is 'two': expected an integer
 """
 
 from __future__ import annotations
@@ -43,19 +42,25 @@ __all__ = [
 ]
 
 C = TypeVar("C", bound="Config")
-TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
 FORMATS = ("arrow-stream", "arrow-file", "parquet")
-FREE: dict[str, Any] = {"identity": False}  # marks a field that the output's bytes do not depend on
-FILES: dict[str, Any] = {"files": True}  # marks a field of files of the user, of which the identity has names and digests
+FREE: dict[str, Any] = {"identity": False}  # marks a field that does not affect the output's bytes
+FILES: dict[str, Any] = {"files": True}  # marks a field of user files; the identity stores their names and digests
 
 
 class Option(NamedTuple):
-    """What a field says of itself.
+    """The help, bounds and command line form of a field.
 
-    help: a sentence or two.  section: the title under which `--help` lists it.  choices, least, most: the values it may have;
-    0 and None are also allowed where `unset` says in words what they stand for.  flags: the names on the command line where they
-    do not follow from the field's, such as ``--lowercase/--cased``.  metavar: what stands for the value in `--help`.
+    Attributes:
+        help: One or two sentences.
+        section: Title under which `--help` lists the option.
+        choices: Allowed values, if the option has a fixed set of values.
+        least: Smallest allowed value.
+        most: Largest allowed value.
+        unset: Meaning of 0 or None, in words. If it is set, 0 and None are allowed too.
+        flags: Command line flags, if they differ from the field's name, such as ``--lowercase/--cased``.
+        metavar: Placeholder for the value in `--help`.
     """
 
     help: str
@@ -68,7 +73,7 @@ class Option(NamedTuple):
     metavar: str = ""
 
     def problem(self, value: Any) -> str:
-        """Say what a value should be instead; nothing where it may be."""
+        """Return how to fix a value, or an empty string if the value is allowed."""
         if self.choices and value not in self.choices:
             return f"use one of {', '.join(self.choices)}{did_you_mean(str(value), self.choices)}"
         if value is None or (self.unset and not value) or (self.least is self.most is None):
@@ -83,35 +88,36 @@ class Option(NamedTuple):
 
 
 def format_packages(format: str) -> tuple[str, ...]:
-    """Return the packages that decide the bytes of shards in this format: a Parquet file names the pyarrow that wrote it."""
+    """Return the packages that affect the bytes of shards in this format. Parquet files record the version of pyarrow."""
     return ("pyarrow",) if format == "parquet" else ()
 
 
 def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:
-    """Make a field of a configuration that is an option as well; `more` are the other fields of `Option`.
+    """Define a configuration field that is also an option.
 
-    identity: whether the output's bytes depend on it.
+    Args:
+        default: Default value.
+        help: One or two sentences for `--help`.
+        identity: Whether the field affects the output's bytes.
+        more: Other fields of `Option`.
     """
     return dataclasses.field(default=default, metadata={"option": Option(help, **more), "identity": identity})
 
 
 def options_of(kind: type[Config]) -> dict[str, Option]:
-    """Return the options among the fields of a configuration, by name, in their order."""
+    """Return the options of a configuration by name, in field order."""
     return {f.name: f.metadata["option"] for f in dataclasses.fields(kind) if "option" in f.metadata}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """A frozen value that refuses what cannot work when it is made: a value of another type first of all.
-
-    A list stands for the tuple of its items.
-    """
+    """Base class of configurations. Its constructor checks types and bounds, and converts lists to tuples."""
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():
             value = getattr(self, name)
             if not _fits(value, hint, bounded=False):
-                raise UsageError(f"`{name}` is {_short(value)}: give {_name(hint, none='None')}", field=name, value=value)
+                raise UsageError(f"`{name}` is {_short(value)}: expected {_name(hint, none='None')}", field=name, value=value)
             if type(value) is list:
                 object.__setattr__(self, name, tuple(value))
         for name, option in options_of(type(self)).items():
@@ -121,24 +127,24 @@ class Config:
                 raise UsageError(f"`{name}`{shown}: {problem}", field=name, value=value)
 
     def identity(self) -> dict[str, Any]:
-        """Return the fields that the output's bytes depend on."""
+        """Return the fields that affect the output's bytes."""
         fields = dataclasses.fields(self)
         values = {f.name: getattr(self, f.name) for f in fields if f.metadata.get("identity", True)}
         return {name: _plain(value) for name, value in values.items()}
 
     @classmethod
     def or_default(cls: type[C], config: C | None) -> C:
-        """Return the configuration that a function was given, or the default; raise UsageError for something else."""
+        """Return `config`, or the default for None. Raise UsageError if it has another type."""
         if config is not None and not isinstance(config, cls):
-            raise UsageError(f"the configuration is {_short(config)}: give a {cls.__name__} or None")
+            raise UsageError(f"the configuration is {_short(config)}: expected {cls.__name__} or None")
         return config or cls()
 
     @classmethod
     def of(cls: type[C], identity: dict[str, Any]) -> C:
-        """Make the configuration of an identity in which `type_problem` finds nothing wrong.
+        """Build a configuration from an identity that has passed `type_problem`.
 
-        Options that this version does not know are left out, and files of the user, of which an identity has names and digests
-        alone.  Raise UsageError where there is no such configuration.
+        Options that this version does not have are skipped. So are user files, because an identity has only their names and
+        digests. Raise UsageError if the values are invalid.
         """
         hints, files = _hints(cls), [f.name for f in dataclasses.fields(cls) if f.metadata.get("files")]
         known = {name: value for name, value in identity.items() if name in hints and name not in files}
@@ -154,14 +160,14 @@ class Config:
 
 
 def _plain(value: Any) -> Any:
-    """Return a field's value as JSON has it."""
+    """Convert a field's value to JSON types."""
     if isinstance(value, Config):
         return value.identity()
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def type_problem(kind: type[Config], identity: dict[str, Any]) -> str:
-    """Say which field of an identity has a value of another type; nothing where all are right, or not known to this version."""
+    """Return which field of an identity has the wrong type, or an empty string. Unknown fields are ignored."""
     hints = _hints(kind)
     for field in dataclasses.fields(kind):
         if field.name not in identity:
@@ -181,13 +187,13 @@ def type_problem(kind: type[Config], identity: dict[str, Any]) -> str:
 
 
 def _hints(kind: Any) -> dict[str, Any]:
-    """Return the types of the fields by name, which are text until they are asked for."""
-    return _looked_up(kind)  # not cached itself: mypy takes a class of Config for no key of a cache
+    """Return the types of the fields by name, with string annotations resolved."""
+    return _looked_up(kind)  # not cached here: mypy rejects a Config class as a cache key
 
 
 @functools.cache
 def _looked_up(kind: Any) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)  # takes .5 ms
+    hints = typing.get_type_hints(kind)  # takes 0.5 ms
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
@@ -197,7 +203,7 @@ def _are_files(value: Any) -> bool:
 
 
 def _fits(value: Any, hint: Any, bounded: bool = True) -> bool:
-    """Return True if a value, of Python or of JSON, is of a field's type; numbers are finite and of 64 bits where `bounded`."""
+    """Return True if a Python or JSON value has a field's type. If `bounded`, numbers must be finite and fit in 64 bits."""
     if isinstance(hint, types.UnionType):
         return any(_fits(value, each, bounded) for each in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
@@ -218,7 +224,7 @@ def _typed(value: Any, hint: Any) -> Any:
 
 
 def _name(hint: Any, none: str = "null") -> str:
-    """Name a field's type in words; `none` is how None is written there.
+    """Return the name of a field's type for messages; `none` is the spelling of None.
 
     >>> _name(float | None), _name(tuple[str, ...]), _name(tuple[tuple[str, str], ...])
     ('a number or null', 'a list of text', 'a list of (text, text)')
@@ -234,7 +240,7 @@ def _name(hint: Any, none: str = "null") -> str:
 
 
 def _short(value: Any) -> str:
-    """Return how a value is written, shortened where it is too long for a message.
+    """Return the repr of a value, shortened to 61 characters if it is longer than 80.
 
     >>> _short("tea"), _short(list(range(100)))
     ("'tea'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1…')

@@ -1,4 +1,4 @@
-"""Configure which documents of a whole corpus are kept: no duplicates, sources in proportion, a sample."""
+"""Configure deduplication, the source mixture and sampling, which look at all documents of a corpus."""
 
 from __future__ import annotations
 
@@ -11,41 +11,39 @@ from .base import Config, option
 __all__ = ["DEDUP", "ChoiceConfig"]
 
 DEDUP = ("none", "exact", "near")
-_SECTION = "Choice among all documents"
+_SECTION = "Deduplication and sampling"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceConfig(Config):
-    """What is chosen when all documents are known; `mix` and `sample_documents` draw by `seed`."""
+    """Deduplication, mixture and sample of a corpus. `mix`, `max_words` and `sample_documents` draw with `seed`."""
 
-    dedup: str = option(
-        "exact", "Drop repeated documents; near: also those with nearly the same words.", section=_SECTION, choices=DEDUP
-    )
-    dedup_paragraphs: bool = option(False, "Drop long paragraphs that have occurred before.", section=_SECTION)
+    dedup: str = option("exact", "Drop duplicate documents; near also drops near-duplicates.", section=_SECTION, choices=DEDUP)
+    dedup_paragraphs: bool = option(False, "Drop long paragraphs that occur earlier in the corpus.", section=_SECTION)
     near_threshold: float = option(
-        0.8, "Similarity from which on `dedup` near takes two documents for copies.", section=_SECTION, least=0.3, most=1
+        0.8, "Minimum similarity of near-duplicates, with `dedup` near.", section=_SECTION, least=0.3, most=1
     )
     mix: str = option(
         "",
-        "Shares of the text by source, such as wikipedia=0.7,books=0.3: sources are thinned to meet them.",
+        "Target share of each source; documents are dropped at random to reach it. Example: wikipedia=0.7,books=0.3.",
         section=_SECTION,
         metavar="SHARES",
     )
     sample_documents: int = option(
         0,
-        "Draw exactly so many documents from all that are left; all where there are fewer.",
+        "Number of documents to sample from the corpus. A smaller corpus is kept in full.",
         section=_SECTION,
         least=1,
         unset="all",
     )
     max_words: str = option(
         "",
-        "Draw exactly so many words (`str.split`), in all or by source, such as 10000000 or books=3000000,text=7000000; the last "
-        "document is cut; all where there are fewer.",
+        "Number of words to sample, in total or per source; words are split at whitespace. Example: 10000000 or "
+        "books=3000000,text=7000000. The last document is cut to match. A smaller source is kept in full.",
         section=_SECTION,
         metavar="WORDS",
     )
-    seed: int = option(12345, "Seed of what `mix`, `max_words` and a sample draw.", section=_SECTION)
+    seed: int = option(12345, "Random seed for `mix`, `max_words` and `sample_documents`.", section=_SECTION)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,7 +56,7 @@ class ChoiceConfig(Config):
 
     @property
     def shares(self) -> dict[str, float]:
-        """The share of each source, relative to their sum; none where sources are taken as they come.
+        """The share of each source, relative to their sum. Empty without `mix`.
 
         >>> ChoiceConfig(mix="wikipedia=0.7, books=0.3").shares
         {'wikipedia': 0.7, 'books': 0.3}
@@ -80,7 +78,7 @@ class ChoiceConfig(Config):
 
     @property
     def word_limits(self) -> dict[str, int]:
-        """The most words of each source that has a limit; of all together under "", last.
+        """The word limit of each source. The limit for all sources together comes last, under the key "".
 
         >>> ChoiceConfig(max_words="10_000,books=3000").word_limits
         {'books': 3000, '': 10000}
@@ -98,15 +96,15 @@ class ChoiceConfig(Config):
         return dict(sorted(limits.items(), reverse=True))
 
     def check(self, sources: Collection[str]) -> None:
-        """Raise UsageError where the mixture or a limit is not of the sources that are read."""
+        """Raise UsageError if the mixture or a limit names a source that is not an input, or the mixture misses one."""
         given = ", ".join(sources)
         self._require(
             {*self.word_limits} - {""} <= {*sources},
-            f"`max_words` {self.max_words}: give limits to sources that are read: {given}",
+            f"`max_words` {self.max_words}: set limits only for sources of the input: {given}",
             field="max_words",
         )
         self._require(
             not self.mix.strip() or {*self.shares} == {*sources},
-            f"`mix` {self.mix}: give a share to each source that is read, and to no other: {given}",
+            f"`mix` {self.mix}: set a share for each source of the input, and no others: {given}",
             field="mix",
         )

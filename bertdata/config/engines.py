@@ -1,4 +1,4 @@
-"""List the engines of docs/how-to/engines.md by the names of their runners, with the packages each needs beside Beam."""
+"""List the engines of docs/how-to/engines.md by runner name, with the packages that each needs in addition to Beam."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Engine(NamedTuple):
     """An engine that runs Beam pipelines.
 
     Attributes:
-        runner: Full name of the runner's class, where Beam has no short one.
+        runner: Full name of the runner's class, if Beam has no short name for it.
         modules: Modules that the runner imports.
         install: Command that installs them.
     """

@@ -1,4 +1,4 @@
-"""Configure `export`: the format, and of rows the split."""
+"""Configure `export`: the format and the split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ExportConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ExportConfig(Config):
-    """The format that another trainer reads, and of rows which split."""
+    """Format and split for another trainer."""
 
-    to: str = option("jsonl", "The format to write.", choices=("jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"))
-    split: str = option("train", "The split of the rows that is written.", choices=("train", "validation"))
+    to: str = option("jsonl", "Output format.", choices=("jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"))
+    split: str = option("train", "Split to export, for rows.", choices=("train", "validation"))

@@ -1,6 +1,6 @@
-"""List the kinds of input that `build-corpus` reads: the names of their options and arguments, their help, and their files.
+"""List the kinds of input that `build-corpus` reads, with their option names, help and file suffixes.
 
-A kind is an entry here and a file in `bertdata/build/corpus/sources/`, which says how such files are cut into tasks and read.
+To add a kind, add an entry here and a module in `bertdata/build/corpus/sources/` that splits its files into tasks and reads them.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ __all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "TABLES", "WIKI
 
 _PACKED = (".bz2", ".gz", ".xz", ".zst")
 DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_PACKED))
-TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow", *DELIMITED)  # a text a row
-ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED), ".zip")  # a book or text a member
-PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; the last three are of the splits of a dataset, as BabyLM names them
-ONE_OF = "one of: "  # begins the licences of documents that a manifest does not tell apart; "; " stands between them
-WIKI_LICENCE = "CC BY-SA, as the wiki states"  # by which a data card knows text of wikis, also where it came by way of a table
+TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow", *DELIMITED)  # one text per row
+ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED), ".zip")  # one book or text per member
+PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
+ONE_OF = "one of: "  # prefix for several licences whose documents the manifest does not separate; "; " joins them
+WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
 
 
 class Input(NamedTuple):
-    """A kind of input: the suffixes of the files that a directory or a glob stands for, and what `--help` says."""
+    """A kind of input: the file suffixes to read from a directory or glob, and the help of its option."""
 
     suffixes: tuple[str, ...]
     help: str
     metavar: str = "PATH"
 
 
-INPUTS = {  # by the name of the option; in the order in which a corpus has them
+INPUTS = {  # by option name, in the order in which a corpus stores them
     "wikipedia": Input(
         (".xml", *(f".xml{packer}" for packer in _PACKED)),
-        "MediaWiki dump: .xml, plain or with .bz2, .gz, .xz, .zst; file, glob or directory.",
+        "MediaWiki dump: file, glob or directory. Formats: .xml, optionally compressed (.bz2, .gz, .xz, .zst).",
         "DUMP",
     ),
     "books": Input(
         (".txt", ".epub", *ARCHIVES, *TABLES),
-        "Books: .txt, .epub, or .zip or .tar of them; tables with a book per row (.jsonl, .csv, .tsv, .parquet, "
-        ".arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst). File, glob or directory.",
+        "Books: file, glob or directory. Formats: .txt and .epub files, .zip or .tar archives of them, and tables with one book "
+        "per row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
     ),
     "text": Input(
         (*PLAIN, *ARCHIVES, *TABLES),
-        "Other text: .txt files, or .zip or .tar archives of them; tables with a text per row (.jsonl, .csv, .tsv, .parquet, "
-        ".arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst). File, glob or directory.",
+        "Other text: file, glob or directory. Formats: .txt files, .zip or .tar archives of them, and tables with one text per "
+        "row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
     ),
 }

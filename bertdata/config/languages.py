@@ -1,6 +1,6 @@
-"""Check codes of languages, and name the one that is meant by a language's name or a country's code.
+"""Check language codes, and suggest the code for a language's name or a country's code.
 
-A code is that of a Wikipedia or of BCP 47: two letters of ISO 639-1, or three, and what follows a hyphen or an underscore.
+A code is a Wikipedia or BCP 47 code: two letters of ISO 639-1 or three letters, then optional parts after hyphens or underscores.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 __all__ = ["problem_of"]
 
-_TWO = (  # ISO 639-1, those that Wikipedias still use for others (sh, mo, bh) among them
+_TWO = (  # ISO 639-1, including withdrawn codes that Wikipedias still use (sh, mo, bh)
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo"
     " es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji"
     " jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb"
@@ -19,7 +19,7 @@ _TWO = (  # ISO 639-1, those that Wikipedias still use for others (sh, mo, bh) a
 )
 _LONG = frozenset(["simple", "tokipona"])  # Wikipedias whose code is a word
 _FORM = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,11})*", re.IGNORECASE)
-_MEANT = (  # code: what people write for it
+_MEANT = (  # code: common mistakes for it
     "ja: jp jpn japanese; zh: cn chinese mandarin; el: gr greek; cs: cz czech; da: dk danish; uk: ua ukrainian;"
     " vi: vn vietnamese; en: us gb eng english; fa: ir persian farsi; de: german deutsch; fr: french; es: spanish; it: italian;"
     " pt: portuguese; nl: dutch;"
@@ -35,12 +35,12 @@ _MEANT = (  # code: what people write for it
 
 
 def problem_of(code: str) -> str:
-    """Say why a text can be no code of a language, and which one may be meant; nothing where it can.
+    """Return why a string is not a language code, with a suggestion. Return an empty string if it is one.
 
     >>> problem_of("english")
-    "'english' is no code of a language: use en"
+    "'english' is not a language code: use en"
     >>> problem_of("germann")
-    "'germann' is no code of a language: use de for German, if that is meant"
+    "'germann' is not a language code: did you mean de (German)?"
     >>> [problem_of(code) for code in ("en", "zh-TW", "zh_min_nan", "simple", "yue", "be-tarask", "und")]
     ['', '', '', '', '', '', '']
     """
@@ -50,11 +50,12 @@ def problem_of(code: str) -> str:
     known = len(main) == 3 or main in _TWO.split()
     if lower in _LONG or (_FORM.fullmatch(lower) and known and not meant):
         return ""
-    return f"{code!r} is no code of a language: use {meant or _like(main) or 'one such as en, zh or zh-yue'}"
+    suggestion = f"use {meant}" if meant else _suggest(main) or "use a code such as en, zh or zh-yue"
+    return f"{code!r} is not a language code: {suggestion}"
 
 
-def _like(name: str) -> str:
-    """Return the code of the language whose name is most like a word; nothing where none is."""
+def _suggest(name: str) -> str:
+    """Suggest the code of the language with the most similar name, or return an empty string."""
     codes = {word: each.partition(":")[0].strip() for each in _MEANT.split(";") for word in each.partition(":")[2].split()}
     names = difflib.get_close_matches(name, [word for word in codes if len(word) > 3], 1)
-    return f"{codes[names[0]]} for {names[0].capitalize()}, if that is meant" if names else ""
+    return f"did you mean {codes[names[0]]} ({names[0].capitalize()})?" if names else ""

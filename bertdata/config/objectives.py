@@ -1,6 +1,6 @@
-"""List the objectives that rows are for, and what follows from each: labels, what packs, masks, special tokens.
+"""List the training objectives and their properties: labels, packing, masks and special tokens.
 
-An objective is an entry here and a function in `bertdata/rows/` that builds its rows; `verify` has laws of its own for each.
+To add an objective, add an entry here, a function in `bertdata/rows/` that builds its rows, and checks for `verify`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ __all__ = ["LABEL_1", "OBJECTIVES", "PACKED", "Objective"]
 
 
 class Objective(NamedTuple):
-    """What a row is, in the words of a dataset's card, and the rules for it; without labels a row is no pair."""
+    """The row format of an objective, as described in the data card, and its rules. Only pairs have labels."""
 
     summary: str
-    labels: tuple[str, ...] = ()  # what labels 0 and 1 of a pair mean, as in google-research/bert
-    label_1: str = ""  # under which name a manifest counts the pairs with label 1
-    packs: bool = True  # whether several rows can go into one
-    masks: bool = True  # whether tokens are masked and predicted; else each token is predicted from those before it
+    labels: tuple[str, ...] = ()  # meaning of labels 0 and 1 of a pair, as in google-research/bert
+    label_1: str = ""  # name under which a manifest counts pairs with label 1
+    packs: bool = True  # whether several rows can be packed into one
+    masks: bool = True  # True for masked prediction, False for predicting each token from earlier ones
     roles: tuple[str, ...] = ("pad", "cls", "sep", "mask")  # the special tokens that rows need
 
 

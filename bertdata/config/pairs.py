@@ -16,14 +16,16 @@ MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 PAIR_WITHIN = ("none", "source")
 _ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
-# Fields of PairsConfig that are for NotNext pairs alone.
+# Fields of PairsConfig that apply only to NotNext pairs.
 _PARTNERS = ("pair_across_languages", "pair_within")
-# Fields of PairsConfig that are of static masks alone.
+# Fields of PairsConfig that apply only to static masks.
 _MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece", "mask_shares")
 
 
 def mask_shares(text: str) -> tuple[float, float]:
-    """Read of ``80/10/10`` up to where [MASK], and up to where random words reach, in ``[0, 1]``; raise UsageError for no shares.
+    """Parse shares such as ``80/10/10`` into the cumulative probabilities of [MASK] and of a random word, both in ``[0, 1]``.
+
+    Raise UsageError if the text does not consist of three shares that add up to 100.
 
     >>> mask_shares("80/10/10"), mask_shares("100/0/0")
     ((0.8, 0.9), (1.0, 1.0))
@@ -34,7 +36,7 @@ def mask_shares(text: str) -> tuple[float, float]:
         masked = random = kept = -1.0
     if min(masked, random, kept) < 0 or abs(masked + random + kept - 100) > 1e-9:
         raise UsageError(
-            f"`mask_shares` {text}: use three shares that make 100, as 80/10/10: [MASK], random, kept",
+            f"`mask_shares` {text}: use three shares that add up to 100, such as 80/10/10: [MASK], random, kept",
             field="mask_shares",
             value=text,
         )
@@ -43,125 +45,136 @@ def mask_shares(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsConfig(Config):
-    """Rows to train on; `short_seq_prob` of pairs and `seed` are google-research/bert's defaults.
+    """Settings for building training rows.
 
-    `short_seq_prob` None stands for what suits the objective: 0.1 for pairs, 0 for the others.
-    `dupe_factor` is in how many copies, each cut and paired anew, the text is used.  `validation_fraction` is the share of the
-    documents that go into a split of their own.  `shards` is the number of buckets and of files (of ``train``); 0 chooses it
-    from the size of the corpus: `bucket_bytes` of text each, all copies counted.
+    The defaults of `seed`, and of `short_seq_prob` for pairs, are those of google-research/bert. `shards` is the number of
+    shuffle partitions and of ``train`` files. Its default, 0, allots `bucket_bytes` of text to each shard, with all
+    `dupe_factor` copies counted.
 
-    With `masking` ``static`` rows are masked when they are built: `masked_lm_prob` None stands for BERT's 0.15, `max_predictions`
-    0 for the number that gives every row its full share.  `chinese_words` names the segmenter, ``jieba``, that finds the words of
-    Chinese text, which are then neither cut nor masked in part.
+    With `masking` ``static``, rows are masked when they are built. `masked_lm_prob` then defaults to BERT's 0.15, and
+    `max_predictions` to a number large enough for every row's full share. With `chinese_words`, Chinese words are not cut
+    or partly masked.
     """
 
     objective: str = option(
         "nsp",
-        "nsp: is B what follows A (BERT)?  sop: are A and B in order (ALBERT)?  documents: text of one document (ModernBERT).  "
-        "full-sentences: rows filled with sentences, across documents (RoBERTa).  causal: running text cut to length (GPT).",
+        "Training objective. nsp: next sentence prediction (BERT). sop: sentence order prediction (ALBERT). documents: text of "
+        "one document per row (ModernBERT). full-sentences: rows filled with sentences across documents (RoBERTa). causal: "
+        "running text cut to length (GPT).",
         section=_ROWS,
         choices=tuple(OBJECTIVES),
     )
     max_seq_length: int = option(
         128,
-        "Tokens in a row, [CLS] and [SEP] included; several lengths make a directory each.",
+        "Row length in tokens, including [CLS] and [SEP]. Repeat the option to write one dataset per length.",
         section=_ROWS,
         least=16,
         most=65536,
     )
     pack: bool = option(
         False,
-        "Put several rows into one of `max_seq_length` tokens, by best fit; the column document_starts tells where each begins, "
-        "and models are to see each by itself.  Rows of causal then are of one document each.",
+        "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores where each one "
+        "begins, so that the model can mask attention between them. With causal, each packed row has one document.",
         section=_ROWS,
     )
     short_seq_prob: float | None = option(
-        None, "Share of pairs made shorter, by chance.", section=_ROWS, least=0, most=1, unset="0.1 for pairs, 0 for other rows"
+        None,
+        "Probability that a pair gets a random shorter length.",
+        section=_ROWS,
+        least=0,
+        most=1,
+        unset="0.1 for pairs, 0 for other rows",
     )
     dupe_factor: int = option(
-        1, "Use the text this many times, each time cut and paired anew.", section=_ROWS, least=1, most=1000
+        1,
+        "Number of passes over the corpus. Each pass uses different chunk boundaries and pairs.",
+        section=_ROWS,
+        least=1,
+        most=1000,
     )
     validation_fraction: float = option(
         0.0,
-        "Share of the documents that make a validation split, the same ones for any seed.",
+        "Share of documents in the validation split. The split does not depend on the seed.",
         section=_ROWS,
         least=0,
         most=0.5,
     )
-    shards: int = option(0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one for 12 MB of all copies' text")
-    bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the number of shards chosen by it is in the identity
-    provenance: bool = option(False, "Add the ids of the documents that each row came from.", section=_ROWS)
+    shards: int = option(
+        0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one per 12 MB of text, counting all copies"
+    )
+    bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the identity has the resulting number of shards
+    provenance: bool = option(False, "Store the document ids of each row.", section=_ROWS)
     pair_across_languages: bool = option(
         False,
-        "Let NotNext pairs join text of two languages or scripts. Then two languages in a row give the label away.",
+        "Allow NotNext pairs across languages or scripts. The label can then be guessed from the languages.",
         section=_ROWS,
     )
     pair_within: str = option(
         "none",
-        "source: NotNext pairs join text of one source only, so that style does not give the label away. none: of any source, "
-        "as in BERT.",
+        "Where NotNext pairs take B from. source: from the same source as A, so that style does not reveal the label. none: "
+        "from any source, as in BERT.",
         section=_ROWS,
         choices=PAIR_WITHIN,
     )
     masking: str = option(
         "none",
-        "none: rows are masked when they are read, anew each epoch.  static: rows are masked now, those of each copy of "
-        "`dupe_factor` by themselves.",
+        "When rows are masked. none: during loading, differently in each epoch. static: now, differently in each "
+        "`dupe_factor` copy.",
         section=_MASKING,
         choices=MASKINGS,
     )
     masked_lm_prob: float | None = option(
-        None, "Static masks: share of a row's tokens that are masked.", section=_MASKING, unset="0.15"
+        None, "Share of tokens to mask in each row, for static masks.", section=_MASKING, unset="0.15"
     )
     max_predictions: int = option(
         0,
-        "Static masks: most tokens that are masked in a row.",
+        "Maximum number of masked tokens per row, for static masks.",
         section=_MASKING,
         least=1,
-        unset="as many as give each row its share",
+        unset="enough for the full share of each row",
     )
     whole_word: bool = option(
         False,
-        "Static masks: mask whole words.  Pieces that continue a word begin with ##; for Chinese see `chinese_words`; in "
-        "Japanese and other text without spaces ## tells no more than this.",
+        "Mask whole words, for static masks. A word is a token and the ## tokens after it. For Chinese words, add "
+        "`chinese_words`. In other text without spaces, such as Japanese, words are only these ## groups.",
         section=_MASKING,
     )
-    span: bool = option(False, "Static masks: mask spans of words, 3.8 long on average (SpanBERT).", section=_MASKING)
+    span: bool = option(False, "Mask spans of 3.8 words on average (SpanBERT), for static masks.", section=_MASKING)
     per_piece: bool = option(
         False,
-        "With `whole_word` or `span`: each piece by itself becomes [MASK], a random word or stays, not all of them alike.",
+        "Choose [MASK], random or unchanged for each token instead of once per word or span. Needs `whole_word` or `span`.",
         section=_MASKING,
     )
     mask_shares: str = option(
         "80/10/10",
-        "Static masks: of 100 chosen tokens, how many become [MASK], become a random word, and stay.",
+        "Percentages of selected tokens that become [MASK], become a random token, or stay unchanged, for static masks.",
         section=_MASKING,
     )
     chinese_words: str = option(
         "none",
-        "Tell the words of Chinese documents, so that masks take them whole: adds the column continues_word.  Needs "
-        f"{install('chinese')}. Traditional text is cut as its simplified form is.",
+        "Segment Chinese text into words, for whole-word masks. Adds the column continues_word. Needs "
+        f"{install('chinese')}. Traditional text is converted to simplified for segmentation.",
         section=_MASKING,
         choices=SEGMENTERS,
     )
     special_tokens: str = option(
         "",
-        "Name special tokens of a vocabulary that is not BERT's, as cls=<s>,sep=</s>,pad=<pad>,mask=<mask>,unk=<unk>, where its "
-        "own files do not; one that it lacks is added.",
+        "Special tokens of a vocabulary that is not BERT's, if its files do not define them. Missing tokens are added. Example: "
+        "cls=<s>,sep=</s>,pad=<pad>,mask=<mask>,unk=<unk>.",
         section=_ROWS,
         metavar="ROLE=TOKEN,…",
     )
-    format: str = option("arrow-stream", "Format of the shards.", section=_OUTPUT, choices=FORMATS)
-    seed: int = option(12345, "Seed of every choice.", section=_OUTPUT)
+    format: str = option("arrow-stream", "File format of the shards.", section=_OUTPUT, choices=FORMATS)
+    seed: int = option(12345, "Random seed.", section=_OUTPUT)
 
     @property
     def unit(self) -> str:
-        """What is masked as one: ``piece``, ``word`` or ``span``."""
+        """The masking unit: ``piece``, ``word`` or ``span``."""
         return "word" if self.whole_word else "span" if self.span else "piece"
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages whose versions decide the output's bytes."""
+        """The packages whose versions affect the output's bytes."""
         chinese = () if self.chinese_words == "none" else (self.chinese_words, "opencc")
         return ("tokenizers", *format_packages(self.format), *chinese)
 
@@ -183,13 +196,13 @@ class PairsConfig(Config):
             )
         self._require(
             not self.pack or self.objective in PACKED,
-            f"`pack` is for {', '.join(PACKED)}: a row of {self.objective} is of several documents, and full, already",
+            f"`pack` is for {', '.join(PACKED)}: {self.objective} rows are already full, with text of several documents",
             field="pack",
         )
         self._check_masks()
 
     def _check_masks(self) -> None:
-        """Refuse masks that can't be, and what would do nothing."""
+        """Raise UsageError for invalid masking options and for options without effect."""
         static, words = self.masking == "static", self.chinese_words != "none"
         for name in _MASKS:
             self._require(
@@ -207,12 +220,12 @@ class PairsConfig(Config):
         whole = self.unit != "piece"
         self._require(
             whole or not self.per_piece,
-            "`per_piece` is for `whole_word` or `span`: a piece is always drawn by itself",
+            "`per_piece` is for `whole_word` or `span`: without them, each token is always masked independently",
             field="per_piece",
         )
         self._require(
             whole or not (static and words),
-            "`chinese_words` does nothing to masks of pieces: add `whole_word` or `span`",
+            "`chinese_words` has no effect on masks of single tokens: add `whole_word` or `span`",
             field="chinese_words",
         )
         if static and self.masked_lm_prob is None:
@@ -229,7 +242,7 @@ class PairsConfig(Config):
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return the fields that the output's bytes depend on; masks only where rows have some, special tokens where named."""
+        """Return the fields that affect the output's bytes. Fields that do not apply to the rows are omitted."""
         values = super().identity()
         left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}
         left_out |= {*(() if self.objective == "nsp" else _PARTNERS)}

@@ -1,4 +1,4 @@
-"""Configure `push`: the form of the shards on the Hub, and whether a new dataset is private."""
+"""Configure `push`: the shard format on the Hub, and whether a new dataset is private."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["PushConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class PushConfig(Config):
-    """The form in which a dataset goes to the Hub."""
+    """Settings for uploading a dataset to the Hub."""
 
     format: str = option(
-        "as-is", "Format of the shards on the Hub: parquet makes them anew on the way.", choices=("as-is", "parquet")
+        "as-is", "Shard format on the Hub; parquet converts the shards during the upload.", choices=("as-is", "parquet")
     )
-    private: bool = option(False, "Let only yourself, or your organisation, see a dataset that is new on the Hub.")
+    private: bool = option(False, "Create a new dataset as private.")

@@ -1,4 +1,4 @@
-"""Read tables of TOML as frozen values: every key is known, every value of its type, or the key is named in the error."""
+"""Convert TOML tables to frozen dataclasses. Errors name the unknown or invalid key."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .base import TYPE_NAMES
 
 __all__ = ["TOML_NAMES", "from_table"]
 
-TOML_NAMES = {**TYPE_NAMES, str: "a string"}  # of the types that a value may have
+TOML_NAMES = {**TYPE_NAMES, str: "a string"}  # names of value types in error messages
 
 
 def from_table(kind: type[Any], table: Any, path: str, inside: str = "") -> Any:
-    """Make a value of a frozen dataclass, which may have others within, of a table of the file `path`.
+    """Convert a table of the file `path` to a frozen dataclass, which may contain other dataclasses.
 
-    Raise UsageError, with the key's name, for a key that is unknown or missing, and for a value of another type.
+    Raise UsageError, with the key's name, if a key is unknown or missing or a value has the wrong type.
     """
     if not isinstance(table, dict):
-        raise UsageError(f"{path}: {inside} must be a table, with a line for each of its keys")
+        raise UsageError(f"{path}: {inside} must be a table, with one line per key")
     hints, dot = typing.get_type_hints(kind), f"{inside}." if inside else ""
     if unknown := sorted(table.keys() - hints.keys()):
-        more = did_you_mean(unknown[0], hints) or f": use some of {', '.join(hints)}"
-        raise UsageError(f"{path}: there is no key {dot}{unknown[0]}{more}")
+        more = did_you_mean(unknown[0], hints) or f". Valid keys: {', '.join(hints)}"
+        raise UsageError(f"{path}: unknown key {dot}{unknown[0]}{more}")
     for each in dataclasses.fields(kind):
         if each.name not in table and each.default is each.default_factory is dataclasses.MISSING:
-            raise UsageError(f"{path}: {dot}{each.name} is missing: it has no default")
+            raise UsageError(f"{path}: {dot}{each.name} is missing. Set it: it has no default")
     values = {name: _value(hints[name], value, path, dot + name) for name, value in table.items()}
     try:
         return kind(**values)
@@ -36,17 +36,17 @@ def from_table(kind: type[Any], table: Any, path: str, inside: str = "") -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, name: str) -> Any:
-    """Check a value's type; a whole number will do for any number, and one string for a list of them."""
+    """Check and convert a value. An integer is valid for a float, and a single string for a list of strings."""
     if typing.get_origin(kind) is tuple:
         (inner, _) = typing.get_args(kind)
         values = [value] if inner is str and isinstance(value, str) else value
         if not isinstance(values, list):
-            raise UsageError(f"{path}: {name} is {value!r}: give a list")
+            raise UsageError(f"{path}: {name} is {value!r}: expected a list")
         return tuple(_value(inner, each, path, name) for each in values)
     if dataclasses.is_dataclass(kind):
         return from_table(typing.cast("type[Any]", kind), value, path, name)
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        raise UsageError(f"{path}: {name} is {value!r}: give {TOML_NAMES[kind]}")
+        raise UsageError(f"{path}: {name} is {value!r}: expected {TOML_NAMES[kind]}")
     return value

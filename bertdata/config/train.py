@@ -1,4 +1,4 @@
-"""Configure a training run: model, optimizer, phases and the rest, read from TOML; the defaults are the BERT paper's.
+"""Configure a training run: model, optimizer, phases and other settings, read from TOML. The defaults are the BERT paper's.
 
 >>> config = parse_training("run.toml", 'phases = [{ shards = "pairs-128", steps = 90 }]')
 >>> config.total_steps, config.batch_size, config.model.hidden_size, config.optimizer.warmup_steps
@@ -35,16 +35,19 @@ __all__ = [
 PRECISIONS = ("fp32", "bf16", "fp16")
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
 POSITIONS = ("absolute", "rotary")
-_BABYLM = [size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)] + [10**9]  # of the challenge's rules of 2025
+_BABYLM = [size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)] + [
+    10**9
+]  # from the 2025 rules of the challenge
 _UNITS = {"M": 10**6, "K": 1000, "": 1}
 _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig(Config):
-    """BERT-Base, under the names of its bert_config.json; `vocab_size` 0 stands for the shards'.
+    """Model size and shape, with the key names of bert_config.json. The defaults are BERT-Base.
 
-    `position_embedding_type` is ``absolute``: a vector is learnt for each position; or ``rotary``, as in RoFormer.
+    `vocab_size` 0 means the vocabulary size of the shards. `position_embedding_type` is ``absolute`` (one learned vector per
+    position) or ``rotary`` (as in RoFormer).
     """
 
     vocab_size: int = 0
@@ -76,13 +79,13 @@ class ModelConfig(Config):
             not (rotary and size % 2), f"model.num_attention_heads: rotary positions need heads of even size, not {size}"
         )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a share from 0 to below 1")
+            self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a value from 0 to below 1")
         for name in ("initializer_range", "layer_norm_eps"):
             self._require(0 < getattr(self, name) < math.inf, f"model.{name}: use a number over 0")
 
     @property
     def parameters(self) -> int:
-        """The number of parameters; what the decoder shares with the embeddings counts once."""
+        """The number of parameters. Weights shared by the decoder and the embeddings count once."""
         h, i = self.hidden_size, self.intermediate_size
         layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
         positions = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
@@ -93,7 +96,10 @@ class ModelConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerConfig(Config):
-    """Adam with weight decay: the paper's section A.2, `epsilon` and `clip_norm` (0: none) as in its code, optimization.py."""
+    """Adam with weight decay, as in section A.2 of the BERT paper.
+
+    `epsilon` and `clip_norm` follow the paper's code, optimization.py. `clip_norm` 0 disables gradient clipping.
+    """
 
     learning_rate: float = 1e-4
     warmup_steps: int = 10000
@@ -114,7 +120,9 @@ class OptimizerConfig(Config):
             self._require(0 <= getattr(self, name) < 1, f"optimizer.{name}: use 0 to below 1")
 
     def rate(self, step: int, total: int) -> float:
-        """Return the learning rate of a step, counted from 0, as `create_optimizer` has it: both lines begin at step 0.
+        """Return the learning rate of a step, counted from 0: linear warmup, then linear decay measured from step 0.
+
+        This matches `create_optimizer` in google-research/bert.
 
         >>> [round(OptimizerConfig(warmup_steps=4).rate(step, 10) * 1e4, 6) for step in (0, 1, 2, 4, 9)]
         [0.0, 0.25, 0.5, 0.6, 0.1]
@@ -125,9 +133,17 @@ class OptimizerConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Phase(Config):
-    """Steps on one dataset: directories of pairs and their weights, the widths rows are padded to, micro-batches a step."""
+    """Training steps on one set of data.
 
-    shards: tuple[str, ...] = field(metadata=FREE)  # what they hold is in the identity of a run, not where they lie
+    Attributes:
+        shards: Directories of make-pairs.
+        steps: Number of optimizer steps.
+        weights: Sampling weight of each directory.
+        widths: Lengths in tokens to which rows are padded.
+        accumulation: Micro-batches per step.
+    """
+
+    shards: tuple[str, ...] = field(metadata=FREE)  # the identity of a run has their contents, not their paths
     steps: int
     weights: tuple[float, ...] = ()
     widths: tuple[int, ...] = ()
@@ -142,7 +158,7 @@ class Phase(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
-    """A whole run; a resumed one may change what is marked FREE, as that tells where and how it runs and not what it does."""
+    """Settings of a training run. A resumed run may change FREE fields, because they do not affect the result."""
 
     phases: tuple[Phase, ...]
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -150,7 +166,7 @@ class TrainConfig(Config):
     batch_size: int = 256
     seed: int = 12345
     masked_lm_prob: float = 0.15
-    masked_lm_prob_end: float = 0.0  # at the last step, in a line from the first; 0: as at the first
+    masked_lm_prob_end: float = 0.0  # value at the last step, reached linearly; 0: constant masked_lm_prob
     max_predictions: int = 0
     unit: str = "piece"
     mask_shares: str = "80/10/10"
@@ -158,9 +174,9 @@ class TrainConfig(Config):
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)
     gradient_checkpointing: bool = field(default=False, metadata=FREE)
-    unpadded: bool = field(default=False, metadata=FREE)  # compute without padding: tokens lie end to end
+    unpadded: bool = field(default=False, metadata=FREE)  # compute without padding, with all tokens concatenated
     workers: int = field(default=2, metadata=FREE)
-    cache_bytes: int = field(default=0, metadata=FREE)  # of a cache for each split, as of `Shards`; 0: all of it
+    cache_bytes: int = field(default=0, metadata=FREE)  # cache size per split, as for `Shards`; 0: no limit
     log_every: int = field(default=100, metadata=FREE)
     evaluate_every: int = field(default=10000, metadata=FREE)
     evaluate_batches: int = field(default=100, metadata=FREE)
@@ -168,8 +184,8 @@ class TrainConfig(Config):
     keep: int = field(default=3, metadata=FREE)
     checkpoint_words: str = option(
         "",
-        "Save the model as chck_1M, chck_2M, … when it has seen so many words: a list such as 1M,2M,500K, or babylm, which is "
-        "1M to 10M by 1M, to 100M by 10M and to 1000M by 100M.",
+        "Save the model after these numbers of words, as chck_1M, chck_2M and so on. Use a list such as 1M,2M,500K, or babylm "
+        "for every 1M up to 10M, every 10M up to 100M and every 100M up to 1000M.",
         identity=False,
         metavar="WORDS",
     )
@@ -177,13 +193,15 @@ class TrainConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(bool(self.phases), "phases: give at least one [[phases]] with shards and steps")
+        self._require(bool(self.phases), "phases: missing. Add at least one [[phases]] with shards and steps")
         for name in ("batch_size", "log_every", "evaluate_every", "evaluate_batches", "save_every", "keep"):
             self._require(getattr(self, name) >= 1, f"{name}: use at least 1")
         for name in ("workers", "max_predictions", "cache_bytes"):
             self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
-        self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a share over 0, and 1 at most")
-        self._require(0 <= self.masked_lm_prob_end <= 1, "masked_lm_prob_end: use a share over 0, or 0 for masked_lm_prob")
+        self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a value over 0, up to 1")
+        self._require(
+            0 <= self.masked_lm_prob_end <= 1, "masked_lm_prob_end: use a value over 0, up to 1, or 0 for masked_lm_prob"
+        )
         mask_shares(self.mask_shares)
         milestones(self.checkpoint_words)
         self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
@@ -192,12 +210,12 @@ class TrainConfig(Config):
 
     @property
     def total_steps(self) -> int:
-        """The steps of all phases; the schedule runs over them."""
+        """The number of steps of all phases, which is the length of the learning rate schedule."""
         return sum(phase.steps for phase in self.phases)
 
 
 def milestones(text: str) -> dict[str, int]:
-    """Return the numbers of words at which a run saves its model, from low to high, by the directories' names.
+    """Return the word counts at which a run saves its model, in ascending order, by directory name.
 
     >>> milestones("2M,500K"), list(milestones("babylm"))[9:12]
     ({'chck_500K': 500000, 'chck_2M': 2000000}, ['chck_10M', 'chck_20M', 'chck_30M'])
@@ -206,13 +224,13 @@ def milestones(text: str) -> dict[str, int]:
         return {f"chck_{words // 10**6}M": words for words in _BABYLM}
     matches = [_WORDS.fullmatch(each.strip()) for each in text.split(",")] if text else []
     if not all(matches):
-        raise UsageError(f"checkpoint_words {text!r}: give babylm, or numbers of words such as 1M,2M,500K")
+        raise UsageError(f"checkpoint_words {text!r}: use babylm, or numbers of words such as 1M,2M,500K")
     numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in matches if each}
     return dict(sorted(numbers.items(), key=lambda item: item[1]))
 
 
 def read_training(path: str | Path) -> TrainConfig:
-    """Read a TOML file; raise UsageError, with the key's name, for an unknown key or a value of another type."""
+    """Read a TOML file. Raise UsageError, with the key's name, for an unknown key or a value of the wrong type."""
     return cast(TrainConfig, from_table(TrainConfig, read_toml(Path(path)), str(path)))
 
 

@@ -1,4 +1,4 @@
-"""Configure `train-vocab`: the kind and size of a vocabulary, how text is normalized, and the sample that is counted."""
+"""Configure `train-vocab`: model, size, text normalization and training sample."""
 
 from __future__ import annotations
 
@@ -13,56 +13,61 @@ __all__ = ["VocabConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class VocabConfig(Config):
-    """A vocabulary; WordPiece of 30,522 pieces and lower case are bert-base-uncased's.
+    """Settings for training a vocabulary. The defaults match bert-base-uncased: lowercase WordPiece with 30,522 tokens.
 
-    `model` is ``wordpiece``, ``bpe`` (byte-level: every text has ids) or ``unigram`` (SentencePiece's).  With `byte_fallback` a
-    character that is no piece becomes the pieces of its bytes, and ``bpe`` is SentencePiece's, of characters.  `lowercase` None
-    stands for lower case of ``wordpiece``, and for case kept by the others, whose accents always stay.
+    `model` is ``wordpiece``, ``bpe`` (byte-level, so it can encode any text) or ``unigram`` (as in SentencePiece). With
+    `byte_fallback`, characters outside the vocabulary are encoded as bytes, and ``bpe`` works on characters, as in
+    SentencePiece. `lowercase` None means True for ``wordpiece`` and False for the others, which always keep accents.
 
-    `sample_bytes` bounds the text that is counted, in memory and in time; `alphabet` bounds the single characters, so that
-    a Chinese corpus keeps its characters (`tokenizers` alone keeps 1,000).  `layout` is ``compact`` ([PAD] 0, [UNK] 1, [CLS] 2,
-    [SEP] 3, [MASK] 4) or ``bert`` ([PAD] 0, [unused0-98], [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, [unused99-993]).
-    `strip_accents` removes marks from letters, as bert-base-uncased does; None stands for "with lower case, if at least 98 % of
-    the text is English": in most scripts marks are letters (vowel signs, voiced kana), and in others they distinguish words.
+    `sample_bytes` limits the training text, and so memory and time. `alphabet` limits the number of single characters. Its
+    default keeps the characters of a Chinese corpus (`tokenizers` keeps 1,000 by default). `layout` is ``compact`` ([PAD] 0,
+    [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4) or ``bert`` ([PAD] 0, [unused0-98], [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103,
+    [unused99-993]). `strip_accents` removes marks from letters, as bert-base-uncased does. Its default, None, means True if
+    `lowercase` is set and at least 98 % of the text is English. In most scripts marks are part of the letters (vowel signs,
+    voiced kana), and in others they distinguish words.
     """
 
-    model: str = option("wordpiece", "Kind of vocabulary.", choices=("wordpiece", "bpe", "unigram"))
-    size: int = option(30522, "Number of pieces, special ones included.")
+    model: str = option("wordpiece", "Tokenizer model.", choices=("wordpiece", "bpe", "unigram"))
+    size: int = option(30522, "Vocabulary size, including special tokens.")
     byte_fallback: bool = option(
-        False, "Of unigram, and of bpe, which else is byte-level: write rare characters as their bytes, so that none is unknown."
+        False,
+        "Encode rare characters as bytes, so that no character is unknown. For unigram and bpe; bpe is then no longer "
+        "byte-level.",
     )
     pad_to_multiple_of: int = option(
-        0, "Add [unusedN] up to a multiple of this, 64 for instance, as GPUs like it.", least=1, most=4096, unset="no padding"
+        0,
+        "Pad the vocabulary size to a multiple of this with [unusedN] tokens. 64 speeds up training on GPUs.",
+        least=1,
+        most=4096,
+        unset="no padding",
     )
-    extra_tokens: tuple[str, ...] = option((), "Further special tokens, with commas between.", metavar="TOKEN,…")
+    extra_tokens: tuple[str, ...] = option((), "Additional special tokens, separated by commas.", metavar="TOKEN,…")
     lowercase: bool | None = option(
         None,
-        "Make everything lower case, as bert-base-uncased.",
+        "Lowercase all text, as in bert-base-uncased.",
         flags="--lowercase/--cased",
-        unset="lower case of wordpiece, else cased",
+        unset="lowercase for wordpiece, cased for other models",
     )
     strip_accents: bool | None = option(
         None,
-        "Take accents and other marks off letters, as bert-base-uncased; this damages most other scripts.",
+        "Strip accents and other marks from letters, as in bert-base-uncased. This damages most non-Latin scripts.",
         flags="--strip-accents/--no-strip-accents",
         unset="on if lowercase and at least 98 % of the text is English",
     )
     layout: str = option(
         "compact",
-        "Special pieces at ids 0-4, or at BERT's ids 0 and 100-103 with [unused0-993] around them.",
+        "Ids of the special tokens. compact: 0 to 4. bert: 0 and 100 to 103, as in BERT, with [unused0-993] around them.",
         choices=("compact", "bert"),
     )
-    min_frequency: int = option(2, "Occurrences a piece needs.", least=1)
-    alphabet: int = option(10000, "Single characters kept, the frequent first.", least=1)
-    sample_bytes: int = option(256 << 20, "Text that is looked at, by chance.", least=1 << 10)
-    seed: int = option(12345, "Seed of the sample.")
+    min_frequency: int = option(2, "Minimum number of occurrences of a token.", least=1)
+    alphabet: int = option(10000, "Maximum number of single characters; the most frequent are kept.", least=1)
+    sample_bytes: int = option(256 << 20, "Bytes of randomly sampled text to train on.", least=1 << 10)
+    seed: int = option(12345, "Random seed of the sample.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         least = 2048 if self.layout == "bert" else 64
-        self._require(
-            least <= self.size <= 1 << 20, f"`size`: use {least:,} to {1 << 20:,} pieces with this `layout`", field="size"
-        )
+        self._require(least <= self.size <= 1 << 20, f"`size`: use {least:,} to {1 << 20:,} with this `layout`", field="size")
         wordpiece = self.model == "wordpiece"
         if self.lowercase is None:
             object.__setattr__(self, "lowercase", wordpiece)
@@ -88,29 +93,35 @@ class VocabConfig(Config):
             object.__setattr__(self, "strip_accents", False)
 
     def _check_extra(self) -> None:
-        """Refuse further tokens that can't be told from text, or that are there already."""
+        """Raise UsageError for an extra token that is invalid, repeated or already in the vocabulary."""
         for token in self.extra_tokens:
             good = token and not any(c.isspace() or not c.isprintable() for c in token) and len(token) <= 100
             self._require(
-                bool(good), f"`extra_tokens`: {token!r} is none: use printable characters without spaces", field="extra_tokens"
+                bool(good),
+                f"`extra_tokens`: {token!r} is not a valid token: use 1 to 100 printable characters without spaces",
+                field="extra_tokens",
             )
             framed = token.startswith("[") and token.endswith("]") and len(token) > 2
             self._require(
                 self.model != "wordpiece" or framed,
-                f"`extra_tokens`: write [{token}] in square brackets, as other special pieces",
+                f"`extra_tokens`: write {token!r} in square brackets: [{token}]",
                 field="extra_tokens",
             )
         taken = any(token in OF_BERT.values() or token.startswith("[unused") for token in self.extra_tokens)
         repeated = len(set(self.extra_tokens)) < len(self.extra_tokens)
-        self._require(not (taken or repeated), "`extra_tokens`: name each once, and no [unusedN]", field="extra_tokens")
+        self._require(
+            not (taken or repeated),
+            "`extra_tokens`: repeated or reserved token. List each once, without BERT's own special tokens and [unusedN]",
+            field="extra_tokens",
+        )
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages whose versions decide the output's bytes."""
+        """The packages whose versions affect the output's bytes."""
         return ("tokenizers",)
 
     def identity(self) -> dict[str, Any]:
-        """Return the fields that the output's bytes depend on; what only other models than wordpiece have, where it is given."""
+        """Return the fields that affect the output's bytes. Fields added for other models are omitted at their defaults."""
         values = super().identity()
         later = ("model", "byte_fallback", "pad_to_multiple_of", "extra_tokens")
         return {name: value for name, value in values.items() if name not in later or value not in ("wordpiece", False, 0, [])}

@@ -187,7 +187,7 @@ def test_options_that_cannot_be() -> None:
         VocabConfig(byte_fallback=True)
     with pytest.raises(UsageError, match=r"in square brackets"):
         VocabConfig(extra_tokens=("<x>",))
-    with pytest.raises(UsageError, match="name each once"):
+    with pytest.raises(UsageError, match="repeated or reserved"):
         VocabConfig(model="bpe", extra_tokens=("[MASK]",))
     with pytest.raises(UsageError, match="use 297 or more"):
         VocabConfig(model="bpe", size=100, extra_tokens=("<a>", "<b>", "<c>", "<d>"))

@@ -68,7 +68,7 @@ def test_help_and_version(run: Run) -> None:
         (
             ["make-pairs", "{corpus}", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x"],
             2,
-            "give all sources to one build-corpus",
+            "Pass all inputs to one build-corpus",
         ),
         (["build-corpus", "--output", "{tmp}/x", "--languages", "en", "zh"], 2, "an option takes one value; options for Beam"),
         (["build-corpus", "--text", "{tmp}/bad.jsonl", "--output", "{tmp}/x"], 3, "--max-rejects"),
@@ -90,10 +90,10 @@ def test_help_and_version(run: Run) -> None:
         (
             ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--max-seq-length", "128,512"],
             2,
-            "'128,512' is no whole number: give the option once for each",
+            "'128,512' is not an integer: repeat the option for each value",
         ),
         (["build-corpus", "--wikipedia", "{tmp}/own", "--output", "{tmp}/x"], 2, "no file below this directory is of a kind"),
-        (["train", "{tmp}/own", "--output", "{tmp}/x"], 2, "own is a directory: give a file"),
+        (["train", "{tmp}/own", "--output", "{tmp}/x"], 2, "own is a directory: pass a file"),
         (["inspect", "{corpus}", "--id", "nothing"], 2, "ids here look like sampleenwiki:"),
         (["inspect", "{tmp}/own"], 2, "no dataset of bertdata"),
         (["inspect", "{corpus}", "--row", "99999"], 2, "has rows 0 to"),

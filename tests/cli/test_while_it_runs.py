@@ -160,7 +160,7 @@ def test_lines_of_json_and_silence(run: Run, text: Path, tmp_path: Path) -> None
     failed = run("build-corpus", "--text", tmp_path / "none", "--output", tmp_path / "x", "--log-json", code=2)
     error = json.loads(failed.stderr)
     assert (error["event"], error["level"], error["exit_code"]) == ("error", "error", 2)
-    assert "give one of them" in run(*arguments, "--quiet", "--log-json", code=2).stderr
+    assert "use one of them" in run(*arguments, "--quiet", "--log-json", code=2).stderr
 
 
 def test_a_dry_run_of_many_files_lists_the_first_ones(run: Run, tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_help_shows_the_default_of_each_option_that_it_explains(name: str) -> No
         (["build-corpsu"], "did you mean 'build-corpus'"),
         (["build-corpus", "--ouput", "x"], "Did you mean '?--output"),
         (["build-corpus", "--varient", "x"], r"Did you mean '?--variant'?\?\s*$"),
-        (["build-corpus", "--runer", "x"], r"No such option '?--runer'?\. Beam's own stand at the end"),
+        (["build-corpus", "--runer", "x"], r"No such option '?--runer'?\. Pass Beam's options at the end"),
         (
             ["make-pairs", "corpus", "--output", "x"],
             r"'--vocab'[^;]*; made by bertdata train-vocab corpus --output vocab; for exam",
@@ -393,7 +393,10 @@ def test_help_shows_the_default_of_each_option_that_it_explains(name: str) -> No
         ),
         (["report", "a b", "c"], r"bertdata report 'a b' c --output compared\.html$"),
         (["build-corpus", "--text", "{tmp}/t.parquet", "--text-column", "txet", "--output", "{tmp}/o"], "did you mean 'text'"),
-        (["build-corpus", "--text", "{tmp}/t.parquet", "--language", "germann", "--output", "{tmp}/o"], "use de for German"),
+        (
+            ["build-corpus", "--text", "{tmp}/t.parquet", "--language", "germann", "--output", "{tmp}/o"],
+            r"did you mean de \(German\)",
+        ),
         (["download", "wikipedia", "--language", "chinese", "--output", "{tmp}/o"], "use zh"),
         (["export", "{tmp}", "--to", "jsnl", "--output", "{tmp}/o"], "'lddl': did you mean 'jsonl'"),
         (["make-pairs", "{tmp}", "--vocab", "{tmp}", "--objective", "nps", "--output", "{tmp}/o"], "did you mean 'nsp'"),

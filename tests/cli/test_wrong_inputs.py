@@ -41,30 +41,30 @@ def outcome(*arguments: object) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("command", "text", "says"),
     [
-        ("build-corpus", 'books = "dir"', "'books' stands in no table: write [build-corpus]"),
+        ("build-corpus", 'books = "dir"', "'books' must be inside a [command] table: use [build-corpus]"),
         ("build-corpus", "build-corpus = 3", "build-corpus is 3: write [build-corpus]"),
-        ("build-corpus", "[build_corpus]\nseed = 1", "'build_corpus' is no table of a command: did you mean 'build-corpus'?"),
+        ("build-corpus", "[build_corpus]\nseed = 1", "'build_corpus' is not a command: did you mean 'build-corpus'?"),
         ("build-corpus", "[build-corpus]\nbook = 1", "[build-corpus] has no option 'book': did you mean 'books'"),
         ("build-corpus", "[build-corpus]\nmax_documents = 1", "has no option 'max_documents': did you mean 'max-documents'"),
         ("build-corpus", "[build-corpus]\nbeam_args = 'x'", "has no option 'beam_args'"),
         ("build-corpus", "[build-corpus]\nno-inline-templates = true", "'no-inline-templates': write inline-templates = false"),
-        ("build-corpus", "[build-corpus]\nbooks = 3", "[build-corpus] books is 3: give a string, or a list of such"),
-        ("build-corpus", "[build-corpus]\nbooks = [1]", "[build-corpus] books is 1: give a string, or a list of such"),
-        ("build-corpus", "[build-corpus]\nlanguage = ['en']", "[build-corpus] language is ['en']: give a string"),
-        ("build-corpus", "[build-corpus]\nseed = 'x'", "[build-corpus] seed is 'x': give a whole number"),
-        ("build-corpus", "[build-corpus]\nseed = 1.5", "[build-corpus] seed is 1.5: give a whole number"),
-        ("build-corpus", "[build-corpus]\nseed = true", "[build-corpus] seed is True: give a whole number"),
-        ("build-corpus", "[build-corpus]\nmax-rejects = 'half'", "[build-corpus] max-rejects is 'half': give a number"),
+        ("build-corpus", "[build-corpus]\nbooks = 3", "[build-corpus] books is 3: expected a string, or a list of them"),
+        ("build-corpus", "[build-corpus]\nbooks = [1]", "[build-corpus] books is 1: expected a string, or a list of them"),
+        ("build-corpus", "[build-corpus]\nlanguage = ['en']", "[build-corpus] language is ['en']: expected a string"),
+        ("build-corpus", "[build-corpus]\nseed = 'x'", "[build-corpus] seed is 'x': expected an integer"),
+        ("build-corpus", "[build-corpus]\nseed = 1.5", "[build-corpus] seed is 1.5: expected an integer"),
+        ("build-corpus", "[build-corpus]\nseed = true", "[build-corpus] seed is True: expected an integer"),
+        ("build-corpus", "[build-corpus]\nmax-rejects = 'half'", "[build-corpus] max-rejects is 'half': expected a number"),
         ("build-corpus", "[build-corpus]\nworkers = 0", "[build-corpus] workers: 0 is not in the range"),
-        ("build-corpus", "[build-corpus]\ndedup-paragraphs = 'yes'", "dedup-paragraphs is 'yes': give true or false"),
+        ("build-corpus", "[build-corpus]\ndedup-paragraphs = 'yes'", "dedup-paragraphs is 'yes': expected true or false"),
         ("build-corpus", "[build-corpus]\nformat = 'csv'", "[build-corpus] format: 'csv' is not one of"),
         (
             "build-corpus",
             "[build-corpus]\nwikipedia = 'd'\ntemplates = 'none.toml'",
             "[build-corpus] templates: --templates none.toml: no such file",
         ),
-        ("build-corpus", "[build-corpus]\nlanguages = 'english'", "[build-corpus] languages: --languages: 'english' is no code"),
-        ("build-corpus", "[build-corpus]\nlanguages = ['en', 'jp']", "'jp' is no code of a language: use ja"),
+        ("build-corpus", "[build-corpus]\nlanguages = 'english'", "[build-corpus] languages: --languages: 'english' is not a language code"),
+        ("build-corpus", "[build-corpus]\nlanguages = ['en', 'jp']", "'jp' is not a language code: use ja"),
         ("build-corpus", "[build-corpus]\nbooks = 'none'", "[build-corpus] books: --books none: no file of this name"),
         ("build-corpus", "[build-corpus]\nmax-rejects = 2", "[build-corpus] max-rejects: --max-rejects: use a share"),
         ("train-vocab", "[train-vocab]\nsize = 3", "[train-vocab] size: --size: use 64"),
@@ -72,7 +72,7 @@ def outcome(*arguments: object) -> tuple[int, str]:
         (
             "make-pairs",
             "[make-pairs]\nmax-seq-length = '128'",
-            "[make-pairs] max-seq-length is '128': give a whole number",
+            "[make-pairs] max-seq-length is '128': expected an integer",
         ),
     ],
 )
@@ -108,7 +108,7 @@ def test_an_error_of_the_command_line_names_no_file(text: Path, tmp_path: Path) 
 
 
 def test_an_unknown_key_of_a_training_run_names_the_like() -> None:
-    with pytest.raises(UsageError, match=r"run.toml: there is no key model.hiden_size: did you mean 'hidden_size'"):
+    with pytest.raises(UsageError, match=r"run.toml: unknown key model.hiden_size: did you mean 'hidden_size'"):
         parse_training("run.toml", "[model]\nhiden_size = 3\n[[phases]]\nshards = 'x'\nsteps = 1\n")
 
 
@@ -130,14 +130,14 @@ def test_a_command_that_there_is_not_names_the_like(arguments: list[str], says: 
     assert code == 2 and says in said
 
 
-MEANT = {"english": "en", "jp": "ja", "cn": "zh", "x": "one such as", "qq": "one such as"}
+MEANT = {"english": "en", "jp": "ja", "cn": "zh", "x": "a code such as", "qq": "a code such as"}
 
 
 @pytest.mark.parametrize(("code", "meant"), MEANT.items())
 def test_codes_of_languages_are_checked_first(code: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f"^`languages`: '{code}' is no code of a language: use {meant}"):
+    with pytest.raises(UsageError, match=f"^`languages`: '{code}' is not a language code: use {meant}"):
         FilterConfig(languages=("en", code))
-    with pytest.raises(UsageError, match=f"^`language`: '{code}' is no code of a language: use {meant}"):
+    with pytest.raises(UsageError, match=f"^`language`: '{code}' is not a language code: use {meant}"):
         CorpusConfig(language=code)
 
 
@@ -149,7 +149,7 @@ def test_codes_of_wikipedias_and_bcp_47_are_taken() -> None:
 
 def test_codes_are_looked_at_before_anything_is_read(text: Path, tmp_path: Path) -> None:
     code, said = outcome("build-corpus", "--text", text, "--output", tmp_path / "x", "--languages", "english")
-    assert (code, said) == (2, "--languages: 'english' is no code of a language: use en")
+    assert (code, said) == (2, "--languages: 'english' is not a language code: use en")
     assert not (tmp_path / "x").exists()
 
 
@@ -161,7 +161,7 @@ def test_codes_are_looked_at_before_anything_is_read(text: Path, tmp_path: Path)
     [
         (["--text", ""], "--text: the name is empty"),
         (["--output", ""], "a path is empty"),
-        (["--text-column", ""], "--text-column: give the name of a column"),
+        (["--text-column", ""], "--text-column: empty. Use the name of a column"),
         (["--max-page-bytes", 10**21], "--max-page-bytes: use 1,024 to 2,147,483,648"),
         (["--templates", __file__], "--templates does nothing without --wikipedia"),
     ],

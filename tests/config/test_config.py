@@ -121,29 +121,29 @@ def test_a_bad_toml_file_is_a_usage_error(tmp_path: Path, content: bytes | None)
 @pytest.mark.parametrize(
     ("kind", "values", "told"),
     [
-        (CorpusConfig, {"language": 3}, "`language` is 3: give text"),
-        (CorpusConfig, {"inline_templates": "yes"}, "`inline_templates` is 'yes': give true or false"),
-        (CorpusConfig, {"max_documents": True}, "`max_documents` is True: give a whole number"),
-        (CorpusConfig, {"max_rejects": None}, "`max_rejects` is None: give a number"),
-        (CorpusConfig, {"templates": "own.toml"}, "`templates` is 'own.toml': give a list of (text, text)"),
-        (CorpusConfig, {"filters": {"min_letters": 0.1}}, "`filters` is {'min_letters': 0.1}: give FilterConfig"),
-        (FilterConfig, {"languages": "en"}, "`languages` is 'en': give a list of text"),
-        (FilterConfig, {"languages": ["en", 3]}, "`languages` is ['en', 3]: give a list of text"),
+        (CorpusConfig, {"language": 3}, "`language` is 3: expected text"),
+        (CorpusConfig, {"inline_templates": "yes"}, "`inline_templates` is 'yes': expected true or false"),
+        (CorpusConfig, {"max_documents": True}, "`max_documents` is True: expected an integer"),
+        (CorpusConfig, {"max_rejects": None}, "`max_rejects` is None: expected a number"),
+        (CorpusConfig, {"templates": "own.toml"}, "`templates` is 'own.toml': expected a list of (text, text)"),
+        (CorpusConfig, {"filters": {"min_letters": 0.1}}, "`filters` is {'min_letters': 0.1}: expected FilterConfig"),
+        (FilterConfig, {"languages": "en"}, "`languages` is 'en': expected a list of text"),
+        (FilterConfig, {"languages": ["en", 3]}, "`languages` is ['en', 3]: expected a list of text"),
         (ChoiceConfig, {"seed": "x" * 99}, "`seed` is 'xxxx"),
-        (VocabConfig, {"size": "30522"}, "`size` is '30522': give a whole number"),
-        (VocabConfig, {"strip_accents": "no"}, "`strip_accents` is 'no': give true or false or None"),
-        (PairsConfig, {"masked_lm_prob": "much"}, "`masked_lm_prob` is 'much': give a number or None"),
-        (ExportConfig, {"to": ["jsonl"]}, "`to` is ['jsonl']: give text"),
-        (MaskConfig, {"masked_lm_prob": "x"}, "`masked_lm_prob` is 'x': give a number or Schedule"),
+        (VocabConfig, {"size": "30522"}, "`size` is '30522': expected an integer"),
+        (VocabConfig, {"strip_accents": "no"}, "`strip_accents` is 'no': expected true or false or None"),
+        (PairsConfig, {"masked_lm_prob": "much"}, "`masked_lm_prob` is 'much': expected a number or None"),
+        (ExportConfig, {"to": ["jsonl"]}, "`to` is ['jsonl']: expected text"),
+        (MaskConfig, {"masked_lm_prob": "x"}, "`masked_lm_prob` is 'x': expected a number or Schedule"),
         (MaskConfig, {"masked_lm_prob": Schedule(0.3, "x", 9)}, "`masked_lm_prob` is Schedule("),  # type: ignore[arg-type]
         (MaskConfig, {"masked_lm_prob": 0.0}, "`masked_lm_prob` is 0.0: use a share over 0, up to 1"),
         (MaskConfig, {"unit": "letter"}, "`unit` letter: use one of piece, word, span"),
         (MaskConfig, {"mask_shares": "80/10"}, "`mask_shares` 80/10: use three shares"),
         (MaskConfig, {"max_predictions": -1}, "`max_predictions` is -1: use 1 or more"),
-        (Phase, {"shards": "pairs", "steps": 1}, "`shards` is 'pairs': give a list of text"),
-        (TrainConfig, {"phases": "pairs"}, "`phases` is 'pairs': give a list of Phase"),
-        (ModelConfig, {"hidden_size": 768.0}, "`hidden_size` is 768.0: give a whole number"),
-        (OptimizerConfig, {"learning_rate": "1e-4"}, "`learning_rate` is '1e-4': give a number"),
+        (Phase, {"shards": "pairs", "steps": 1}, "`shards` is 'pairs': expected a list of text"),
+        (TrainConfig, {"phases": "pairs"}, "`phases` is 'pairs': expected a list of Phase"),
+        (ModelConfig, {"hidden_size": 768.0}, "`hidden_size` is 768.0: expected an integer"),
+        (OptimizerConfig, {"learning_rate": "1e-4"}, "`learning_rate` is '1e-4': expected a number"),
     ],
 )
 def test_a_value_of_another_type_is_refused_when_it_is_made(kind: Any, values: dict[str, Any], told: str) -> None:
@@ -160,6 +160,6 @@ def test_a_list_will_do_where_a_tuple_is_kept() -> None:
 
 def test_a_configuration_of_another_kind_is_refused_at_the_call(tmp_path: Path) -> None:
     (tmp_path / "tea.txt").write_text("Tea is a drink.")
-    with pytest.raises(UsageError, match="the configuration is {'language': 'en'}: give a CorpusConfig or None"):
+    with pytest.raises(UsageError, match="the configuration is {'language': 'en'}: expected CorpusConfig or None"):
         bertdata.build_corpus(text=tmp_path / "tea.txt", output=tmp_path / "corpus", config={"language": "en"})  # type: ignore[arg-type]
     assert not (tmp_path / "corpus").exists()

@@ -253,7 +253,7 @@ def test_a_small_file_is_read_no_further_than_it_may_have(tmp_path: Path) -> Non
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match="more than 1,048,576 bytes"):
         read_small(tmp_path / "a.toml")
-    with pytest.raises(UsageError, match="is no TOML"):
+    with pytest.raises(UsageError, match="is not valid TOML"):
         parse_toml("a.toml", "a = " + "[" * 100_000)
     assert CorpusConfig().max_page_bytes <= 16 << 20
 

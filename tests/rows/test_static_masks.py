@@ -156,7 +156,7 @@ def test_words_go_whole(per_piece: bool) -> None:
         ),
         ({"masking": "static", "objective": "causal"}, "`masking` static does nothing with `objective` causal"),
         ({"chinese_words": "jieba", "objective": "causal"}, "`chinese_words` does nothing with `objective` causal"),
-        ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` does nothing to masks of pieces"),
+        ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` has no effect on masks of single tokens"),
         ({"masking": "static", "whole_word": True, "span": True}, "`whole_word` and `span`: use one of them"),
         ({"masking": "static", "per_piece": True}, "`per_piece` is for `whole_word` or `span`"),
         ({"masking": "static", "masked_lm_prob": 0.0}, "`masked_lm_prob`: use a share over 0"),

@@ -175,7 +175,7 @@ def test_a_broken_manifest_is_told_and_the_other_sets_are_read(run: Run, pairs: 
     assert done.stdout.startswith(f"{corpus}: documents")
     first, last = done.stderr.splitlines()
     assert first.startswith(f"{path}: is damaged (") and first.endswith("or build the dataset again with --overwrite")
-    assert last.startswith(f"bertdata: error: not as written: {pairs} (1 file): restore what is named above")
+    assert last.startswith(f"bertdata: error: not as written: {pairs} (1 file): restore the files listed above")
 
 
 @pytest.mark.parametrize("name", ["README.md", "vocab.txt", "data/train-00000-of-00001.arrow"])

@@ -148,7 +148,7 @@ def test_values_of_a_stranger(root: Path, every: int) -> None:
     [
         ("pairs", ("splits", "train", "shards"), 10**9, "splits have 1,000,000,001 shards, but 2 are listed"),
         ("pairs", ("config", "max_seq_length"), GONE, "config.max_seq_length is missing"),
-        ("pairs", ("config", "max_seq_length"), "128", "config.max_seq_length is not a whole number"),
+        ("pairs", ("config", "max_seq_length"), "128", "config.max_seq_length is not an integer"),
         ("pairs", ("config", "masked_lm_prob"), "much", "config.masked_lm_prob is not a number or null"),
         ("pairs", ("config", "whole_word"), 1, "config.whole_word is not true or false"),
         ("pairs", ("statistics",), GONE, "missing required field statistics"),
