@@ -63,7 +63,7 @@ def outcome(*arguments: object) -> tuple[int, str]:
             "[build-corpus]\nwikipedia = 'd'\ntemplates = 'none.toml'",
             "[build-corpus] templates: --templates none.toml: no such file",
         ),
-        ("build-corpus", "[build-corpus]\nlanguages = 'english'", "[build-corpus] languages: --languages: 'english' is not a language code"),
+        ("build-corpus", "[build-corpus]\nlanguages = 'english'", "[build-corpus] languages: --languages: 'english' is not a"),
         ("build-corpus", "[build-corpus]\nlanguages = ['en', 'jp']", "'jp' is not a language code: use ja"),
         ("build-corpus", "[build-corpus]\nbooks = 'none'", "[build-corpus] books: --books none: no file of this name"),
         ("build-corpus", "[build-corpus]\nmax-rejects = 2", "[build-corpus] max-rejects: --max-rejects: use a share"),
