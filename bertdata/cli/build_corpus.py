@@ -71,7 +71,7 @@ def _input_options(command: F) -> F:
     multiple=True,
     type=to_path,
     metavar="FILE",
-    help="Drop documents that share 13 consecutive words with this evaluation set: .txt (one example per line) or .jsonl.",
+    help="Drop documents that overlap with this evaluation set: 13 consecutive words. File: .txt (one example per line), .jsonl.",
 )
 @click.option(
     "--exclude-ids",

@@ -70,7 +70,7 @@ def common_options(command: F) -> F:
         click.option(
             "--workers",
             type=click.IntRange(min=1),
-            help="Number of local worker processes.  [default: one per CPU, 1 for little input]",
+            help="Number of local workers; 1 for little input.  [default: one per CPU]",
         ),
         click.option(
             "--no-wait",
@@ -78,7 +78,9 @@ def common_options(command: F) -> F:
             help="Submit the job, print where to find it, and exit. For engines that run jobs in the background.",
         ),
         click.option(
-            "--dry-run", is_flag=True, help="Estimate time, memory and disk from samples of the input, without writing anything."
+            "--dry-run",
+            is_flag=True,
+            help="Estimate the run without writing anything: time, memory and disk, from samples of the input.",
         ),
         click.option(
             "--check-space/--no-check-space",

@@ -58,30 +58,31 @@ def build_corpus(
 ) -> DataSet[CorpusManifest]:
     """Extract documents from dumps, books and other text into shards, and return the finished dataset.
 
-    An unfinished run of the same input and configuration is finished; a finished one is returned as it is.
+    If an earlier run with the same input and configuration was interrupted, resume it. If it is complete, return its dataset.
 
     Args:
-        output: Directory, or address in a store, for the corpus.
-        wikipedia: Dumps: files, globs, directories or addresses; one or several.
-        books: Books, named in the same way.
-        text: Other text, named in the same way.
-        read: Readers of your own, each a function, or its name ``module:function``, with its paths: a function takes a path and
-            yields documents, dicts as in `bertdata.build.corpus.sources.functions`.
-        filters: Functions of your own, or their names: each takes a `Document` and returns None, or why it is left out.
-        config: What to keep and how to read it.
-        workers: Local worker processes; None for one per usable CPU, or one for less than 8 MB of input.
-        overwrite: Replace what `output` holds, once the new corpus is whole.
-        check_space: Refuse a run that, by samples of the input, does not fit on the disk of `output`.
-        progress: Is called with a `Progress` twice a second, from a thread of its own: bytes, documents, rejects, seconds.
-        beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``; without any it runs here.
+        output: Local directory or store URL for the corpus.
+        wikipedia: One or more dumps, as files, globs, directories or URLs.
+        books: Books, in the same form.
+        text: Other text, in the same form.
+        read: Your reader functions, or their names ``module:function``, each with its paths. A function takes a path and yields
+            documents as dicts, described in `bertdata.build.corpus.sources.functions`.
+        filters: Your filter functions, or their names. Each takes a `Document` and returns None or the reason to drop it.
+        config: How to read the input and which text to drop.
+        workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.
+        overwrite: Replace the contents of `output` once the new corpus is complete.
+        check_space: Stop before starting if the estimated output does not fit on the disk of `output`.
+        progress: Called with a `Progress` twice a second, from another thread.
+        beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``. Empty runs locally without Beam.
 
     Returns:
-        The corpus: path, manifest, counts, shards.
+        The corpus, with its path, manifest, counts and shards.
 
     Raises:
-        NoInputError: Nothing was found to read.
-        OutputExistsError: `output` holds something else, is being written, or was begun with other settings.
-        TooManyRejectsError, EmptyResultError: More of the input is broken than `config.max_rejects`, or nothing is left.
+        NoInputError: No input was found.
+        OutputExistsError: `output` has other contents, is being written, or has an unfinished run with other settings.
+        TooManyRejectsError: The share of rejected input exceeds `config.max_rejects`.
+        EmptyResultError: No document is left.
         StorageError: A disk or a store fails.
 
     Examples:
@@ -98,7 +99,7 @@ def build_corpus(
 
 @dataclass(frozen=True, kw_only=True)
 class BuildPlan(Plan):
-    """What `build_corpus` will do."""
+    """The plan of `build_corpus`."""
 
     cut: CorpusPlan
     config: CorpusConfig

@@ -93,7 +93,7 @@ class Stratum:
 
 
 def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> list[Stratum]:
-    """Extract samples for about so many seconds, from at most `most` parts of each stratum, into files below `root`."""
+    """Extract samples for about `seconds`, from at most `most` file ranges per stratum, into files below `root`."""
     strata = _strata(plan)
     total = sum(stratum.total for stratum in strata)
     for number, stratum in enumerate(strata):
@@ -102,7 +102,7 @@ def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: fl
 
 
 def _strata(plan: CorpusPlan) -> list[Stratum]:
-    """Group the parts of files by kind, suffix and, for dumps, wiki: a byte of one language gives twice the text of another."""
+    """Group file ranges by kind, suffix and, for dumps, wiki, because the text per byte differs between languages."""
     from ..build.corpus.sources import is_check
 
     parts: dict[tuple[str, ...], list[tuple[int, FileRange]]] = {}
@@ -130,9 +130,9 @@ def task_seconds(strata: Sequence[Stratum]) -> list[float]:
 
 
 def repeated_shares(parts: Sequence[FileRange], most: int) -> dict[str, float]:
-    """Estimate, for each dump by its path, the share of its wiki's pages that repeat a page of another dump.
+    """Estimate the share of pages in each dump, by path, that repeat a page of another dump of the same wiki.
 
-    A dump has its pages in the order of their ids. They are compared up to the id that all dumps of a wiki were read to.
+    Dumps sort their pages by id. Compare them up to the highest id that was read from all dumps of the wiki.
     """
     files: dict[str, list[FileRange]] = defaultdict(list)
     for part in parts:
@@ -170,11 +170,11 @@ def _size(parts: Sequence[FileRange]) -> int:
 
 
 def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
-    """Estimate the share of all documents that are later copies, from the keys of a random share of them.
+    """Estimate the share of all documents that are later copies, from the keys of a random sample.
 
-    Of a text that occurs k times, a share p of the documents holds two copies with a probability of about (pk)^2 / 2, so
-    few are found.  Texts that the sample holds three times or more are taken to have 1 / p times as many copies.  The number of
-    those that it holds twice gives the mean number of copies of the others.
+    A sample of share p contains two copies of a text that occurs k times with a probability of about (pk)^2 / 2, so it shows
+    few of them. For texts that occur three times or more in the sample, assume 1 / p times as many copies. For the others,
+    derive the mean number of copies from the number of texts that occur twice.
 
     >>> lost_share("aabc", 1.0), lost_share("abcd", 0.1), round(lost_share([*range(90), *range(9)], 0.1), 2)
     (0.25, 0.0, 0.65)
@@ -186,7 +186,7 @@ def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
     if not documents or sampled >= 1:
         return 1 - copies.total() / documents if documents else 0.0
     many = sum(texts * (times - sampled) for times, texts in copies.items() if times > 2) / documents
-    pairs = 2 * copies[2] / documents / sampled  # copies beside itself that a document has, in the mean
+    pairs = 2 * copies[2] / documents / sampled  # mean number of other copies of a document
     return min(1 - sampled / documents, many + pairs / (1 + pairs))
 
 
@@ -226,7 +226,7 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
     """
     ends = list(accumulate(part.end - part.start for part in parts))
     chosen, taken = set[int](), list[tuple[str, int, int]]()
-    misses = 0  # in a row, where what is not sampled yet is smaller than a piece
+    misses = 0  # consecutive positions whose unsampled gap is smaller than a sample
     for number in range(1, 4 * most):
         at = int(sum((number >> bit & 1) / (2 << bit) for bit in range(number.bit_length())) * ends[-1])
         place = bisect_right(ends, at)
@@ -251,7 +251,7 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
 
 
 def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> None:
-    """Run the task's own function on samples, and add up what they took and made."""
+    """Run the task's function on samples, and add up their cost and output."""
     from ..build.corpus import documents
     from ..build.corpus.extract import write_shard
     from ..build.corpus.sources import Counts

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "clock_of", "estimate", "free_space", "longest", "of_corpus"]
 
 SECONDS = 2.0  # of work on samples
-_MAX_PICKS = 64  # parts of the input of one kind and suffix that are sampled
+_MAX_PICKS = 64  # sampled file ranges per kind and suffix
 _START = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
-_WORKER = 0.35  # CPU seconds until a worker process has imported what it needs
+_WORKER = 0.35  # CPU seconds for the imports of a worker process
 REPORT = 50_000  # bytes of report.html, the data card and the manifest
-_ERROR, _LARGEST_ERROR = 0.15, 1.0  # relative error of an estimate, at least; and at most, as from one sample of many
-_DRIVER = 120_000_000  # bytes, beside its workers (docs/explanation/scale.md)
-_DROPPED = 120  # bytes of a dropped copy in the list of drops: its id, and that of the copy that is kept
-_FACTS = 150  # bytes of facts and claims of a document (docs/explanation/scale.md: 1 GB of 7 million articles)
-_BUCKET = 4.4  # bytes of memory for each of text, while a bucket's pairs are built (docs/explanation/scale.md)
+_ERROR, _LARGEST_ERROR = 0.15, 1.0  # lower and upper limits of the relative error; the upper one is for a single sample
+_DRIVER = 120_000_000  # bytes of memory of the driver, without workers (docs/explanation/scale.md)
+_DROPPED = 120  # bytes per dropped copy in the list of drops: its id and the id of the kept copy
+_FACTS = 150  # bytes of facts and claims per document (docs/explanation/scale.md: 1 GB of 7 million articles)
+_BUCKET = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
 
 
 class Measured(NamedTuple):
-    """What a sample took, and what of that grows with the input."""
+    """The cost of a sample, and which of it grows with the input."""
 
     bytes: float
     """Input that the other values are of."""

@@ -54,25 +54,25 @@ def export(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet[ExportManifest]:
-    """Write a corpus or rows in the format that another trainer reads, a shard for each shard, and return what was written.
+    """Convert a corpus or rows to the format of another trainer, one output shard per input shard, and return the export.
 
-    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` work as in `build_corpus`.
 
     Args:
-        directory: Directory that `build_corpus` or `make_pairs` has written.
-        to: The format: ``jsonl`` and ``parquet`` hold a corpus' text, one document a row; ``mds`` holds rows of any objective,
-            packed ones only for readers that separate documents by ``document_starts``; ``megatron`` the ids of a corpus'
-            sentences, cut with `vocab`; ``tfrecord`` and ``hdf5`` pairs with static masks, as BERT's own code and NVIDIA's read
-            them; ``lddl`` pairs with masks and without.
-        output: Directory for the files, which are in ``data/`` below it.
-        split: The split of the rows that is written.
-        vocab: For a format that holds the ids of a corpus' text: as in `make_pairs`.
+        directory: Output of `build_corpus` or `make_pairs`.
+        to: Output format. ``jsonl`` and ``parquet`` store the text of a corpus, one document per row. ``mds`` stores rows of
+            any objective; use packed rows only with readers that separate documents by ``document_starts``. ``megatron``
+            stores the token ids of a corpus' sentences, encoded with `vocab`. ``tfrecord`` and ``hdf5`` store pairs with
+            static masks, for google-research/bert and NVIDIA's BERT. ``lddl`` stores pairs with or without masks.
+        output: Output directory. The files are written to ``data/`` inside it.
+        split: Split to export, for rows.
+        vocab: Vocabulary, as in `make_pairs`. Needed to export a corpus to a format with token ids.
 
     Returns:
-        The export; its manifest names all files with their digests.
+        The export. Its manifest lists all files with their digests.
 
     Raises:
-        UsageError: The format cannot hold what `directory` does, or `directory` is `output` as well.
+        UsageError: The format does not support the contents of `directory`, or `directory` and `output` are equal.
         EmptyResultError: There is nothing to write.
         OutputExistsError, StorageError: As in `build_corpus`.
 

@@ -50,26 +50,25 @@ def make_pairs(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> list[DataSet[PairsManifest]]:
-    """Build rows from a corpus' documents, and return a dataset for each length.
+    """Build training rows from a corpus, and return one dataset per row length.
 
-    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` work as in `build_corpus`.
 
     Args:
-        corpus: Directory that `build_corpus` has written.
-        vocab: Directory that `train_vocab` has written, a vocab.txt, a tokenizer.json of any kind, or a directory that
-            `transformers.AutoTokenizer` reads.
-        output: Directory for the rows; ``{length}`` in it stands for the length.
-        config: Objective, length, masks and the rest.
-        lengths: Several lengths in place of `config.max_seq_length`; the corpus is tokenized once for all of them.
-        lowercase: For a bare vocab.txt: whether it was made for lower case; None to tell from its words.
-        strip_accents: For a bare vocab.txt: whether accents are taken off letters; None for what BERT does.
+        corpus: Output of `build_corpus`.
+        vocab: Output of `train_vocab`, a vocab.txt, any tokenizer.json, or a directory for `transformers.AutoTokenizer`.
+        output: Directory for the rows. ``{length}`` is replaced by the row length.
+        config: Objective, length, masks and other settings.
+        lengths: Row lengths to use instead of `config.max_seq_length`. The corpus is tokenized once for all of them.
+        lowercase: Whether to lowercase text, for a bare vocab.txt. None detects it from the tokens.
+        strip_accents: Whether to strip accents from letters, for a bare vocab.txt. None follows `lowercase`, as in BERT.
 
     Returns:
-        The datasets, in order of `lengths`; with a warning for one whose rows leave out a tenth of the text's tokens or more.
+        The datasets, in the order of `lengths`. Issues a warning if the rows drop a tenth or more of the tokens.
 
     Raises:
-        UsageError: `corpus` or `vocab` is none, or is `output` as well.
-        EmptyResultError: No document gives a row, or, of pairs with NotNext, one document holds most of the text.
+        UsageError: `corpus` or `vocab` is invalid, or equal to `output`.
+        EmptyResultError: No document is long enough for a row, or one document has most of the text of NotNext pairs.
         OutputExistsError, StorageError: As in `build_corpus`.
 
     Examples:
@@ -197,7 +196,7 @@ def plan_pairs(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": config.identity()} for config in configs]
-    # Tasks that give documents to an engine leave no record of what they have done.
+    # On an engine, the tokenize tasks leave no records to count.
     tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),
@@ -219,7 +218,7 @@ def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
 
 
 def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
-    """Say what is taken for granted of a vocabulary; raise UsageError where rows need what it has not got."""
+    """Describe the assumptions about a vocabulary. Raise UsageError if it lacks something that the rows need."""
     from ..tokens.tokenizer import TokenizerVocabulary, missing
     from ..tokens.vocab import says_accents
 
@@ -246,7 +245,7 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
 
 
 def _directories(output: str, lengths: list[int]) -> list[Path]:
-    """Name a directory for each length.
+    """Return the directory for each length.
 
     >>> [path.name for path in _directories("pairs", [128, 512])]
     ['pairs-128', 'pairs-512']

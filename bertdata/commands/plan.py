@@ -1,4 +1,4 @@
-"""Plan a command: what it makes, from what, in which steps."""
+"""Plan a command: its outputs, inputs and steps."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ Paths = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to run a plan; no byte of the output depends on it.
+    """How to run a plan. These options do not affect the output's bytes.
 
-    workers: local worker processes; None for one per usable CPU, or one for little input.  overwrite: replace a finished dataset
-    once the new one is complete.  wait: False submits the job to an engine that continues by itself, and returns.  beam_args:
-    options for Beam, such as ``--runner=DataflowRunner``.  verbose: show the logs of Beam and the workers.  check_space: raise
-    StorageError if the output, estimated from samples of the input, does not fit on the disk.
+    Attributes:
+        workers: Number of local worker processes. None means one per usable CPU, or one for little input.
+        overwrite: Replace a finished dataset once the new one is complete.
+        wait: If False, submit the job to an engine that runs it in the background, and return.
+        beam_args: Options for Beam, such as ``--runner=DataflowRunner``.
+        verbose: Show the logs of Beam and the workers.
+        check_space: Raise StorageError if the estimated output does not fit on the disk.
     """
 
     workers: int | None = None
@@ -48,7 +51,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Output:
-    """A dataset that a run makes: its directory, and everything that its bytes depend on."""
+    """A dataset that a run writes: its directory, and the settings and inputs that affect its bytes."""
 
     directory: Path
     identity: dict[str, Any]
@@ -56,7 +59,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a command will do. Each command has its own kind of plan.
+    """The work of a command. Each command has its own subclass.
 
     given: a digest of what the command was given.  summary: the plan in one line; notes: further lines.  reads: the inputs.
     """
@@ -103,7 +106,11 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished(Plan):
-    """A plan whose outputs are complete. unreached: why the input cannot be compared with what they were made from."""
+    """A plan whose outputs are complete.
+
+    Attributes:
+        unreached: Why the input could not be compared with the input of the outputs.
+    """
 
     unreached: BertDataError | None = None
 
@@ -113,7 +120,7 @@ class Finished(Plan):
 
 
 def given_digest(command: str, *arguments: Any) -> str:
-    """Return a digest of what a command was given. It identifies a finished dataset whose input cannot be reached."""
+    """Return a digest of a command's arguments. It identifies a finished dataset whose input is unreachable."""
     return hashlib.sha256(json.dumps([command, *arguments], sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Tell a `Reporter` how far a run is: by the bytes that its workers have read, or by finished tasks on an engine."""
+"""Report the progress of a run to a `Reporter`: bytes read by local workers, or finished tasks on an engine."""
 
 from __future__ import annotations
 
@@ -20,17 +20,25 @@ from ..io.storage import storage_errors
 
 __all__ = ["EVERY", "EVERY_IN_STORE", "Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
 
-EVERY, EVERY_IN_STORE = 0.5, 5.0  # seconds between two reports, if a look at the run is fast
-_LOOKS = 20  # times that a pause is longer than the look at a run before it
+EVERY, EVERY_IN_STORE = 0.5, 5.0  # seconds between two reports, if checking the run is fast
+_LOOKS = 20  # minimum ratio of a pause to the duration of the check before it
 
 
 class Progress(NamedTuple):
-    """How far a step is.
+    """The progress of a step.
 
-    step: its label.  done, total: tasks that are finished, and all; total is 0 where that is not known.  bytes, total_bytes: of
-    the step's input.  documents, rejects: records that were kept, or refused as broken, so far.  seconds: since this run of the
-    step began.  bytes_per_second: since then, without what an earlier run had done.  seconds_left: of this step, None where that
-    is not known yet.  workers: processes that are at work.
+    Attributes:
+        step: Label of the step.
+        done: Number of finished tasks.
+        total: Number of tasks, or 0 if unknown.
+        bytes: Input bytes read so far.
+        total_bytes: Input bytes of the step.
+        documents: Documents kept so far.
+        rejects: Malformed records so far.
+        seconds: Time since this run started the step.
+        bytes_per_second: Speed in this run, without the work of an earlier run.
+        seconds_left: Estimated time left in this step, or None if not known yet.
+        workers: Number of busy worker processes.
     """
 
     step: str
@@ -47,13 +55,13 @@ class Progress(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the step that is done: by bytes, or by tasks where it has none."""
+        """The finished share of the step, by bytes or, without a byte count, by tasks."""
         part, whole = (self.bytes, self.total_bytes) if self.total_bytes else (self.done, self.total)
         return min(1.0, part / whole) if whole else 0.0
 
 
 class Step(NamedTuple):
-    """A step whose progress is reported: its label, its records under ``.bertdata/tasks``, its tasks and bytes of input."""
+    """A step with progress: its label, the name of its records in ``.bertdata/tasks``, and its tasks and input bytes."""
 
     label: str
     name: str
@@ -62,23 +70,23 @@ class Step(NamedTuple):
 
 
 class Reporter(Protocol):
-    """What a command tells while it runs. `started` and `progress` are called from another thread."""
+    """Receiver of a command's progress and messages. `started` and `progress` are called from another thread."""
 
     def started(self, step: Step) -> None:
-        """A step has begun."""
+        """Report that a step has started."""
 
     def progress(self, progress: Progress) -> None:
-        """A step at work has come this far."""
+        """Report the progress of a running step."""
 
     def note(self, text: str) -> None:
-        """A fact that is no problem."""
+        """Report something that is not a problem."""
 
     def warning(self, text: str) -> None:
-        """A problem that does not end the run."""
+        """Report a problem that does not stop the run."""
 
 
 class PythonReporter:
-    """Report to a Python program: progress to its callback, notes to the log, warnings as Python's warnings."""
+    """Report to a Python program with a progress callback, log records and Python warnings."""
 
     def __init__(self, progress: Callable[[Progress], None] | None = None) -> None:
         self.progress = progress or (lambda _: None)
@@ -96,7 +104,7 @@ class PythonReporter:
 
 
 class _Stage:
-    """What the tasks of one step have reported."""
+    """The reports of a step's tasks."""
 
     def __init__(self, step: Step, before: int = 0) -> None:
         self.step, self.done = step, before
@@ -229,9 +237,9 @@ class Monitor:
 
 @contextlib.contextmanager
 def watched(monitor: Monitor, reporter: Reporter, seconds: float) -> Iterator[None]:
-    """Report each step at work every so many seconds until the block ends, then once more each step.
+    """Report each running step every `seconds` until the block ends, then report each step once more.
 
-    Where a look takes long the reports come less often, but a look follows the last one within five seconds.
+    If checking the run is slow, the reports are less frequent, with a pause of at most five seconds.
     """
     finished, begun = threading.Event(), set[str]()
 

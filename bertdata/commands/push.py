@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["Pushed", "push"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-_GROUP_BYTES = 1 << 30  # uploaded at a time; also the temporary disk space for converted shards and those from a store
+_GROUP_BYTES = 1 << 30  # upload size per commit, and temporary disk space for converted and remote shards
 _THEIRS = frozenset((".gitattributes",))  # files that the Hub creates
 _AGAIN = "run the same command again: what is there is not sent again"
 
 
 class Pushed(NamedTuple):
-    """Where a dataset is, the last commit, and how many files were sent and how many were there already."""
+    """The result of a push: the dataset's URL, the last commit, and the numbers of uploaded and unchanged files."""
 
     address: str
     commit: str
@@ -56,25 +56,25 @@ def push(
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pushed:
-    """Put a dataset on the Hugging Face Hub, with its card and its splits, and check what is there then.
+    """Upload a dataset to the Hugging Face Hub, with its data card and splits, and verify the upload.
 
-    The token is the one that `huggingface_hub` finds (``HF_TOKEN``, or that of ``hf auth login``); the Hub is ``HF_ENDPOINT``.
+    The token is read from ``HF_TOKEN`` or ``hf auth login``, and the URL of the Hub from ``HF_ENDPOINT``.
 
     Args:
-        directory: Directory that another command has written.
-        name: ``OWNER/NAME`` of the dataset; it is made where there is none.
-        config: Whether shards become Parquet on the way, and who may see a new dataset.
-        overwrite: Replace another dataset that is there, and remove its files.
-        progress: Is called with how many bytes are done, and of how many.
+        directory: Dataset of another command.
+        name: ``OWNER/NAME`` of the dataset on the Hub, created if it does not exist.
+        config: Whether to convert the shards to Parquet, and whether a new dataset is private.
+        overwrite: Replace a different dataset at this name and remove its files.
+        progress: Called with the numbers of uploaded and total bytes.
 
     Returns:
-        Address, commit, and how many files were sent and kept.
+        URL, commit, and the numbers of uploaded and unchanged files.
 
     Raises:
-        UsageError: There is no token, no package, no such name, or nothing to make Parquet of.
-        OutputExistsError: Another dataset is there.
-        VerificationError: A file here, or one there afterwards, is not what the manifest says.
-        StorageError, TransferError: The Hub or the disk fails; the same call continues.
+        UsageError: The token or a package is missing, the name is invalid, or the dataset has no shards to convert.
+        OutputExistsError: The Hub has a different dataset at this name.
+        VerificationError: A local or uploaded file differs from the manifest.
+        StorageError, TransferError: The Hub or the disk fails. Repeat the call to resume.
 
     Examples:
         >>> push("pairs-128", "pairs-128")

@@ -102,7 +102,7 @@ def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path
 
 
 def _run_on_engine(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path | None]) -> None:
-    """Run the steps with Beam; raise TransferError if the engine is lost, with what is kept."""
+    """Run the steps with Beam. Raise TransferError if the connection to the engine is lost."""
     engine = _engine()
     states = [directory / STATE for directory, root in zip(plan.directories, roots, strict=True) if root is not None]
     try:
@@ -147,9 +147,9 @@ def _check_space(plan: Plan, options: RunOptions) -> None:
 
 @contextlib.contextmanager
 def _silenced(verbose: bool) -> Iterator[None]:
-    """Keep Beam's messages off standard error, unless `verbose` or where the program has set up logging.
+    """Keep Beam's messages off stderr, unless `verbose` is set or the program has configured logging.
 
-    Beam calls functions such as `logging.warning`, which set up a handler themselves where the root logger has none.
+    Beam calls functions such as `logging.warning`, which add a handler if the root logger has none.
     """
     root, handler = logging.getLogger(), logging.NullHandler()
     if verbose or root.handlers:
@@ -163,7 +163,7 @@ def _silenced(verbose: bool) -> Iterator[None]:
 
 
 def _check_installed() -> None:
-    """Raise UsageError where `bertdata.pipelines` is not installed."""
+    """Raise UsageError if `bertdata.pipelines` is not installed."""
     import importlib.util
 
     if importlib.util.find_spec("bertdata.pipelines") is None:
@@ -175,14 +175,14 @@ def _check_installed() -> None:
 
 
 def _engine() -> Any:
-    """Import Beam, which takes a second, and what runs a chain with it."""
+    """Import Beam, which takes a second, and return the module that runs plans with it."""
     with imports_frozen():
         from bertdata.pipelines.engines import engine
     return engine
 
 
 def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
-    """Return how many workers the user wants; one where a path is in the memory of this process, which no other can see."""
+    """Return the requested number of workers, or 1 for a path in the memory of this process."""
     if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
         raise UsageError(
             f"`workers` is {options.workers!r}: give a whole number of 1 or more, or None to let the command choose",

@@ -40,20 +40,20 @@ def train_vocab(
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet[VocabManifest]:
-    """Train a vocabulary on a sample of a corpus' documents, and return its dataset.
+    """Train a vocabulary on a sample of a corpus, and return its dataset.
 
-    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` are those of `build_corpus`.
+    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` work as in `build_corpus`.
 
     Args:
-        corpus: Directory that `build_corpus` has written.
-        output: Directory for tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt.
-        config: Model, size, case and the rest.
+        corpus: Output of `build_corpus`.
+        output: Directory for tokenizer.json, tokenizer_config.json and, for WordPiece, vocab.txt.
+        config: Model, size, normalization and other settings.
 
     Returns:
-        The vocabulary; ``manifest.coverage`` tells, for each language, how many words are unknown or split.
+        The vocabulary. ``manifest.coverage`` counts unknown and split words per language.
 
     Raises:
-        UsageError: `corpus` is no corpus, or is `output` as well.
+        UsageError: `corpus` is not a corpus, or equal to `output`.
         EmptyResultError: The sample holds no text.
         OutputExistsError, StorageError: As in `build_corpus`.
 

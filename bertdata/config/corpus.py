@@ -111,7 +111,7 @@ class CorpusConfig(Config):
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
     max_documents: int = option(
         0,
-        "Maximum number of documents, for a quick trial. Each task contributes an equal number from its start.",
+        "Maximum number of documents. Each task reads an equal number from its start, which suits a quick trial.",
         section=_READ,
         least=1,
         unset="all",

@@ -50,7 +50,7 @@ class VocabConfig(Config):
     )
     strip_accents: bool | None = option(
         None,
-        "Strip accents and other marks from letters, as in bert-base-uncased. This damages most non-Latin scripts.",
+        "Strip accents and other marks from letters, which damages most non-Latin scripts.",
         flags="--strip-accents/--no-strip-accents",
         unset="on if lowercase and at least 98 % of the text is English",
     )

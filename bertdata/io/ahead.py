@@ -1,4 +1,4 @@
-"""Make requests to a store some at a time, as most of the time that each takes is waiting."""
+"""Make several requests to a store at a time, because each spends most of its time waiting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def ahead(call: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
-    """Yield each item with what `call` returns for it, in order; `_IN_FLIGHT` calls are under way or done at a time.
+    """Yield each item with the result of `call`, in order. Up to `_IN_FLIGHT` calls run ahead.
 
     >>> list(ahead(abs, [3, -4]))
     [(3, 3), (-4, 4)]

@@ -22,7 +22,7 @@ _UNLIMITED = 1 << 60  # bytes; v1 reports "no limit" as the largest multiple of 
 
 
 class Limits(NamedTuple):
-    """The limits of a control group, None where there is no limit."""
+    """The limits of a control group. None means no limit."""
 
     cores: float | None = None
     """CPU time per wall-clock time, such as 0.5 for half a core."""

@@ -1,7 +1,7 @@
-"""Keep late workers of a run that is over from writing into the run that has replaced it in a store.
+"""Stop late workers of a replaced run from writing into the newer run in a store.
 
-In a store all runs write files of the same, final names; on a disk each builds in a directory of its own.  So a run in a store
-has a token, which is looked at before each file appears: a fencing token, but for the microseconds between the look and the file.
+On a disk, each run builds in a separate directory. In a store, all runs write to the same final names. So each run in a store
+has a fencing token, which workers check before a file appears. Only the microseconds between check and write are unprotected.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .readers import read_whole
 
 __all__ = ["TOKEN", "admit", "fenced", "is_fenced", "token"]
 
-TOKEN = ".bertdata/run.sha256"  # below an output in a store: the digest of its run.json
+TOKEN = ".bertdata/run.sha256"  # inside an output in a store: the digest of its run.json
 
-SEEN_S = 5.0  # seconds: a step begins without another look after one; before a file appears there is always a look
-_seen: dict[tuple[str, str], float] = {}  # root and token of a run -> when this process saw that it continues
+SEEN_S = 5.0  # seconds: a check stays valid this long for starting a step; writing a file always checks again
+_seen: dict[tuple[str, str], float] = {}  # root and token of a run -> time of this process's last successful check
 
 _runs: contextvars.ContextVar[Sequence[tuple[Path, str]]] = contextvars.ContextVar("_runs", default=())
 
 
 def token(root: Path) -> str:
-    """Return the token of the run in a store; nothing where there is none."""
+    """Return the token of the run in a store, or an empty string."""
     try:
         return read_whole(root / TOKEN).decode("ascii", "replace")
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def token(root: Path) -> str:
 
 @contextlib.contextmanager
 def fenced(*runs: tuple[Path, str]) -> Iterator[None]:
-    """Let files appear in stores only as long as these runs, each a root and its token, continue."""
+    """Inside the block, write files to stores only while these runs, given by root and token, are current."""
     reset = _runs.set(runs)
     try:
         admit(seen_s=SEEN_S)
@@ -45,12 +45,12 @@ def fenced(*runs: tuple[Path, str]) -> Iterator[None]:
 
 
 def is_fenced(root: Path) -> bool:
-    """Return whether the block at work is one of a run in this store."""
+    """Return True inside a `fenced` block for this root."""
     return any(str(each) == str(root) for each, _ in _runs.get())
 
 
 def admit(*, seen_s: float = 0.0) -> None:
-    """Raise OutputLockedError where a run is over; a run that this process has looked at in the last `seen_s` seconds is not."""
+    """Raise OutputLockedError if a run was replaced. Trust a check of this process that is newer than `seen_s` seconds."""
     for root, known in _runs.get():
         if seen_s and time.monotonic() - _seen.get((str(root), known), -SEEN_S) < seen_s:
             continue

@@ -1,10 +1,10 @@
-"""Write files so that a crash leaves the old file, the new file or nothing, never a half; on disks and in stores alike.
+"""Write files atomically on disks and in stores: a crash leaves the old file, the new file or nothing.
 
-Every file bertdata writes goes through `replacing`: a hidden, unique name in the same directory, flushed to the disk, then
-renamed.  A reader that skips dot names can never see a part of a file, and two attempts at one file cannot mix.
+bertdata writes every file with `replacing`: to a hidden, unique name in the same directory, flushed to the disk, then renamed.
+A reader that skips dot names never sees a partial file, and two attempts at one file cannot mix.
 
-A name with ``://`` is a URL of a store (``s3://bucket/corpus``), which fsspec knows how to reach.  An object store has no
-rename, and a key is there whole or not at all: a file is made on this machine, and then sent under its own name.
+A name with ``://`` is the URL of a store (``s3://bucket/corpus``), which fsspec opens. Object stores have no rename, but create
+each key atomically, so the file is written locally and then uploaded under its final name.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ __all__ = [
     "write_text",
 ]
 
-TEMPORARY = ".tmp-"  # every temporary name starts so; nothing else does
-PRIVATE = 0o600  # permissions of what only the runs of this user read
-_BLOCK = 1 << 20  # bytes read at a time
-_STATE = 1 << 28  # bytes of a file of state, the largest of which is a manifest
-_RANGE = 2 << 20  # bytes that a request to a store asks for
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # of two letters at least: ``C://`` is a drive
+TEMPORARY = ".tmp-"  # prefix of temporary names, and of no others
+PRIVATE = 0o600  # permissions of files that only this user's runs read
+_READ_BYTES = 1 << 20  # per read
+_MAX_STATE_BYTES = 1 << 28  # of a state file; the largest is a manifest
+_RANGE = 2 << 20  # bytes per request to a store
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters, because ``C://`` is a drive
 OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "memory"))  # have no rename
-_PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras with what reaches a store
+_PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras that install a store's client
 _HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
 
 
 def to_path(name: str | Path) -> Path:
-    """Return the path that a name stands for; for a URL of a store, an object with the same methods.
+    """Return the path for a name. For the URL of a store, return an object with the same methods.
 
-    Raise UsageError for a store that no installed package reaches, and for a URL with a login or a signature.
+    Raise UsageError for a store without an installed client, and for a URL with a login or a signature.
 
     >>> to_path("books/emma.txt"), to_path("file:///books/emma%20II.txt"), to_path("./odd://name")
     (PosixPath('books/emma.txt'), PosixPath('/books/emma II.txt'), PosixPath('odd:/name'))
@@ -112,24 +112,23 @@ def is_private(path: str | Path) -> bool:
 
 
 def open_file(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
-    """Open a file for reading; a request to a store asks for `ahead` bytes at least, which are kept for the next read.
+    """Open a file for reading. A request to a store fetches at least `ahead` bytes and buffers them.
 
-    A disk or a store that does not give the file, or fails while it is read, is a StorageError: no reader takes that for a
-    broken file.
+    Raise StorageError if a disk or a store fails, now or during a read, so that readers do not mistake that for a malformed file.
     """
     path = to_path(path)
     with storage_errors(f"cannot read {path}"):
         if isinstance(path, Path):
             return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path))
         if is_private(path):
-            return io.BytesIO(path.read_bytes())  # all who open one file there share one position in it
+            return io.BytesIO(path.read_bytes())  # memory:// files share one position between readers
         is_object = path.protocol in OBJECT_STORES
         file = FirstBlock(path, ahead) if is_object else path.open("rb", cache_type="none")
         return io.BufferedReader(Watched(file, path), ahead)
 
 
 def _regular(path: str, flags: int) -> int:
-    """Open a regular file; of a pipe or a device, which may not end, raise OSError without waiting for it."""
+    """Open a regular file. Raise OSError for a pipe or a device without blocking, because it may never end."""
     descriptor = os.open(path, flags | os.O_NONBLOCK)
     if stat.S_ISREG(mode := os.fstat(descriptor).st_mode):
         return descriptor
@@ -140,13 +139,13 @@ def _regular(path: str, flags: int) -> int:
 
 
 def size(path: str | Path) -> int:
-    """Return how many bytes a file has."""
+    """Return the size of a file in bytes."""
     return to_path(path).stat().st_size
 
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a file, on this machine, that appears under its name, whole and on the disk, when the block ends well."""
+    """Open a file for writing that appears under its name, complete and flushed, when the block succeeds."""
     temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
     with (
         storage_errors(f"cannot write {path}"),
@@ -157,7 +156,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def replacing_directory(path: Path) -> Iterator[Path]:
-    """Yield a directory to fill, here, that appears under its name, whole and on the disk, when the block ends well."""
+    """Yield a local directory to fill that appears under its name, complete and flushed, when the block succeeds."""
     temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
     with storage_errors(f"cannot write {path}"):
         try:
@@ -190,7 +189,7 @@ def _renamed(path: Path, temporary: Path, mode: int) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _sent(path: Any, temporary: Any) -> Iterator[IO[bytes]]:
-    """Make the file on this machine and send it: to an object store under its own name, else under another and rename it."""
+    """Write the file locally and upload it, to object stores under its final name, to others under a temporary name."""
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
         with open(Path(directory, path.name), "xb") as file:
             yield file
@@ -209,7 +208,7 @@ def write_text(path: Path, text: str, mode: int = 0o666) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as indented JSON; equal values give equal text."""
+    """Return a value as indented JSON. Equal values produce equal text."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -219,23 +218,23 @@ def write_json(path: Path, value: Any, mode: int = 0o666) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; None where there is none or where it is not JSON (a crash can't leave a part of one)."""
+    """Read a JSON file. Return None if it is missing or not JSON."""
     try:
         return json.loads(read_state(path).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
     except OSError as error:
-        if error.errno != errno.EINVAL:  # of a pipe or a device, which `_regular` does not open
+        if error.errno != errno.EINVAL:  # EINVAL: a pipe or a device, which `_regular` rejects
             raise
         return None
 
 
 def read_state(path: Path) -> bytes:
-    """Read a file of a run's state; ValueError for one that is too large, OSError for a pipe or a device, which may not end."""
+    """Read a state file of a run. Raise ValueError if it is too large, and OSError for a pipe or a device."""
     if not is_local(path):
         return read_whole(path)
     with open(path, "rb", opener=_regular) as file:
-        if os.fstat(file.fileno()).st_size > _STATE:
+        if os.fstat(file.fileno()).st_size > _MAX_STATE_BYTES:
             raise ValueError(f"{path} is larger than any state of a run")
         return file.read()
 
@@ -243,7 +242,7 @@ def read_state(path: Path) -> bytes:
 def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: str = "sha256") -> str:
     """Hash the bytes ``[start, end)`` of a file, the whole file by default.
 
-    `algorithm` is a name of `hashlib`, or ``git`` for the id that Git gives to a whole local file: SHA-1 after a header.
+    `algorithm` is a name from `hashlib`, or ``git`` for the blob id of a complete local file: SHA-1 of a header and the file.
     """
     hashed = hashlib.new("sha1" if algorithm == "git" else algorithm, usedforsecurity=False)
     if algorithm == "git":
@@ -251,7 +250,7 @@ def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: 
     left = sys.maxsize if end is None else end - start
     with open_file(path) as file:
         file.seek(start)
-        while left > 0 and (block := file.read(min(_BLOCK, left))):
+        while left > 0 and (block := file.read(min(_READ_BYTES, left))):
             hashed.update(block)
             left -= len(block)
     return hashed.hexdigest()

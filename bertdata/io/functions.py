@@ -1,4 +1,4 @@
-"""Load functions of the user's, named ``module:function``: every worker imports them, and a run identifies them by their source.
+"""Load user functions named ``module:function``. Every worker imports them, and a run identifies them by their source.
 
 >>> name_of("textwrap:dedent", "filters")
 'textwrap:dedent'
@@ -23,10 +23,10 @@ __all__ = ["load", "name_of", "source_digest"]
 
 
 def name_of(function: str | Callable[..., Any], field: str) -> str:
-    """Return the name by which a worker can import a function; `field` is where it was given.
+    """Return the name by which a worker can import a function. `field` is the option for error messages.
 
-    Raise UsageError for a lambda, for one inside another function, and for one of a script or a notebook: no other process can
-    import these.
+    Raise UsageError for a lambda, a nested function, or a function of a script or notebook, because other processes cannot
+    import them.
     """
     if isinstance(function, str):
         return function
@@ -44,7 +44,7 @@ def name_of(function: str | Callable[..., Any], field: str) -> str:
 def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
     """Import a function, also from a module in the current directory.
 
-    Raise UsageError where there is none, ResumeError where its module's source has another digest than `sha256`.
+    Raise UsageError if it cannot be imported, and ResumeError if the digest of its module's source differs from `sha256`.
     """
     module, _, function = name.partition(":")
     if not (module and function):
@@ -53,7 +53,7 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
         sys.path.append(os.getcwd())
     try:
         loaded = getattr(importlib.import_module(module), function)
-    except Exception as error:  # also what the module itself raises
+    except Exception as error:  # includes errors of the module itself
         raise UsageError(
             f"`{field}` {name}: cannot import it ({error}): install it, or run where it is", field=field, value=name
         ) from error
@@ -69,7 +69,7 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
 
 
 def source_digest(name: str) -> str:
-    """Return the SHA-256 of the source of a function's module; of one without a source, that of nothing."""
+    """Return the SHA-256 of the source of a function's module, or of an empty string if it has no source."""
     module = sys.modules.get(name.partition(":")[0])
     path = Path(getattr(module, "__file__", None) or os.devnull)
     return hashlib.sha256(path.read_bytes()).hexdigest()

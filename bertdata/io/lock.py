@@ -1,7 +1,7 @@
-"""Let one run at a time write a directory: by a lock of the system on a disk, by a key that is renewed in a store.
+"""Let only one run at a time write a directory, with a file lock on a disk or a renewed key in a store.
 
-A job that an engine runs elsewhere continues when its command ends and frees the lock: a record beside the lock reserves the
-directory for the job.
+A job on an engine continues after its command has ended and released the lock. A record next to the lock reserves the directory
+for the job.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .storage import storage_errors
 __all__ = ["Job", "holder", "lock", "refuse_reserved", "release", "reserve"]
 
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
-_held: set[int] = set()  # descriptors of the locks on a disk that this process holds
-_forking = threading.Lock()  # no fork comes between a descriptor's opening and its entry in _held
+_held: set[int] = set()  # descriptors of the file locks that this process holds
+_forking = threading.Lock()  # prevents a fork between opening a descriptor and adding it to _held
 _SETTLING = 1  # seconds in which another run may take over the same lock, in a store without conditional writes
 _RENEWED, _PATIENCE = 5, 20  # seconds: how often a key is renewed, and for how long unchanged its holder counts as dead
 _WAITING = (
@@ -45,7 +45,7 @@ _NOT_ATOMIC = (
 
 
 class Job(NamedTuple):
-    """A job that an engine was given: its name there, the engine, and where one looks at it."""
+    """A job on an engine: its id, the runner, and where to look at it."""
 
     id: str
     runner: str
@@ -72,7 +72,7 @@ def holder(state: Path) -> Job | None:
 
 
 def refuse_reserved(state: Path) -> None:
-    """Raise OutputLockedError where a directory is reserved for a job."""
+    """Raise OutputLockedError if a directory is reserved for a job."""
     if job := holder(state):
         raise OutputLockedError(
             f"{state.parent} is being written by {job}: wait for it; if it has ended and left no dataset, remove {state / _JOB} "
@@ -82,10 +82,10 @@ def refuse_reserved(state: Path) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold a lock file for this process alone, until it ends, however it ends; raise OutputLockedError where another holds it.
+    """Hold a lock until the block or the process ends. Raise OutputLockedError if another process holds it.
 
-    The system frees a lock on a disk.  One in a store is a key that is renewed all the time: where it stays as it is for
-    twenty seconds, its holder is dead.
+    On a disk, the system releases the lock when the process ends. In a store, the lock is a key that its holder renews. If the
+    key does not change for 20 seconds, its holder is dead.
     """
     holder = f"process {os.getpid()} on {os.uname().nodename}"
     with (_flocked if is_local(path) else _leased)(path, holder):
@@ -97,7 +97,7 @@ def _locked(path: Path, said: bytes) -> OutputLockedError:
 
 
 def _name(said: bytes) -> str:
-    """Name the holder by what its lock says."""
+    """Return the holder's name from the contents of its lock."""
     return said.partition(b",")[0].decode("utf-8", "replace").strip() or "another process"
 
 
@@ -127,7 +127,7 @@ def _flocked(path: Path, holder: str) -> Iterator[None]:
 
 
 def _close_in_child() -> None:
-    """Close the parent's locks in a forked child: it shares them, and would hold them on after the parent has ended."""
+    """Close the parent's locks in a forked child. It shares them, and would keep them locked after the parent ends."""
     while _held:
         os.close(_held.pop())
     _forking.release()
@@ -135,13 +135,13 @@ def _close_in_child() -> None:
 
 @functools.cache
 def _close_in_children() -> None:
-    """Close locks in children that are forked from now on."""
+    """Register a fork hook that closes locks in children."""
     os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_close_in_child)
 
 
 @contextlib.contextmanager
 def _leased(path: Any, holder: str) -> Iterator[None]:
-    """Hold a key that only one can create; it says who holds it and, so that it changes, how often it was renewed."""
+    """Hold a key that only one process can create. It contains its holder and, so that it changes, the number of renewals."""
     key, done = _Key(path, f"{holder}, {uuid.uuid4().hex[:8]}".encode()), threading.Event()
 
     def renew() -> None:
@@ -186,10 +186,10 @@ class _Key:
     def __init__(self, path: Any, content: bytes) -> None:
         self.path, self.content = path, content
         self.has_conditions = path.protocol in ("s3", "s3a")
-        self._version: Any = None  # the key's ETag, or in other stores what it held; None if there was no key
+        self._version: Any = None  # the key's ETag, or in other stores its contents; None for a missing key
 
     def look(self) -> bytes | None:
-        """Return what the key holds; None if there is no key."""
+        """Return the contents of the key, or None if it does not exist."""
         try:
             etag = self.path.fs.info(self.path.path)["ETag"] if self.has_conditions else None
             held = read_whole(self.path)
@@ -230,7 +230,7 @@ class _Key:
         return True
 
     def is_atomic(self) -> bool:
-        """Return whether the store keeps a second run out for certain; one that speaks S3 may ignore conditions, so try one."""
+        """Return True if the store reliably excludes a second run. S3-compatible stores may ignore conditions, so try one."""
         if not self.has_conditions:
             return self.path.protocol in OBJECT_STORES
         try:
@@ -241,13 +241,13 @@ class _Key:
 
 
 def _await_death(key: _Key, seen: bytes) -> bytes | None:
-    """Return what a lock that counts as dead holds, or None if it is gone; raise OutputLockedError for one that is renewed."""
+    """Return the contents of a dead lock, or None if it is gone. Raise OutputLockedError if its holder renews it."""
     _print(_WAITING, key.path, seen)
     for _ in range(_PATIENCE):
         time.sleep(1)
         if (now := key.look()) != seen:
             if now is None:
-                return None  # set free while we look
+                return None  # released while we wait
             raise _locked(key.path, seen)
     if not key.has_conditions and not is_private(key.path):
         _print(_NOT_ATOMIC, key.path, seen)
@@ -255,5 +255,5 @@ def _await_death(key: _Key, seen: bytes) -> bytes | None:
 
 
 def _print(message: str, path: Any, seen: bytes) -> None:
-    with contextlib.suppress(OSError):  # nobody reads it any more
+    with contextlib.suppress(OSError):  # stderr may be closed
         print(message.format(directory=path.parent.parent, holder=_name(seen)), file=sys.stderr or io.StringIO(), flush=True)

@@ -15,7 +15,7 @@ __all__ = ["move", "remove", "remove_temporary"]
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a directory with all that is below it; nothing happens where there is none."""
+    """Remove a file, or a directory with its contents. Do nothing if it does not exist."""
     if not is_local(path):
         with contextlib.suppress(FileNotFoundError):
             path.fs.rm(path.path, recursive=True)  # type: ignore[attr-defined]
@@ -26,7 +26,7 @@ def remove(path: Path) -> None:
 
 
 def move(path: Path, target: Path) -> None:
-    """Rename a file; an object store copies it and removes the first, so that at every moment one of them is whole."""
+    """Rename a file. Object stores copy it, then remove the original, so one of them is always complete."""
     with storage_errors(f"cannot move {path}"):
         if is_local(path):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def move(path: Path, target: Path) -> None:
 
 
 def remove_temporary(directory: Path) -> None:
-    """Remove what killed attempts left behind; call it only while holding the lock."""
+    """Remove temporary files of killed attempts. Call this only while holding the lock."""
     for path in directory.rglob(f"{TEMPORARY}*"):
         with contextlib.suppress(OSError):
             remove(path)

@@ -240,7 +240,7 @@ def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
     body = words.split(" A: ")[1].split(" token_type_ids")[0]
     assert "[MASK]" not in body, "A and B are shown as they are without the mask"
     assert "[MASK]" in words.split(" masked: ")[1]
-    assert "have one mask" in run("inspect", made / "static", "--epoch", 1, code=2).stderr
+    assert "have static masks" in run("inspect", made / "static", "--epoch", 1, code=2).stderr
     card = (made / "static" / "README.md").read_text()
     assert "Rows are masked: 1" in card and "at most 17 in one" in card
     assert "Rows are masked" not in (made / "none" / "README.md").read_text()
