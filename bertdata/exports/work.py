@@ -84,7 +84,7 @@ class ExportCommit:
         written = [entry for entry in entries if entry["files"]]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
-            raise EmptyResultError(f"{self.source.directory} gives no row{f' (dropped: {reasons})' if reasons else ''}")
+            raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
         vocabulary = _given(self.vocabulary)
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         shards = [decode({**entry["files"][0], "rows": entry["rows"]}, ExportedShard) for entry in written]

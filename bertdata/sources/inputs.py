@@ -42,7 +42,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     for pattern in patterns:
         if not pattern:
             raise UsageError(
-                f"{option}: the name is empty, as that of an unset variable: give a file, glob or directory",
+                f"{option}: the name is empty, like an unset variable: pass a file, glob or directory",
                 field=option.strip("`"),
             )
         with storage_errors(f"{option} {pattern}"):
@@ -55,7 +55,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
     ends = [path.rpartition("://") for path in paths]
     if len({store for store, _, _ in ends}) > 1:
         raise UsageError(
-            f"{option}: {paths[0]} and {paths[-1]} have no parent in common: give files of one disk or store",
+            f"{option}: {paths[0]} and {paths[-1]} have no common parent: pass files from one disk or store",
             field=option.strip("`"),
         )
     root = os.path.commonpath([os.path.dirname(end) for _, _, end in ends]) if paths else ""
@@ -70,7 +70,7 @@ def _find(pattern: str, suffixes: Sequence[str], option: str, others: set[str]) 
     if path.exists() and not path.is_dir():
         if not path.is_file():
             raise UsageError(
-                f"{option} {pattern}: a pipe, socket or device can't be read twice: give a regular file", field=option.strip("`")
+                f"{option} {pattern}: a pipe, socket or device can't be read twice: pass a regular file", field=option.strip("`")
             )
         if not _has_suffix(path.name, suffixes):
             raise _unread(option, path, suffixes)
@@ -126,7 +126,7 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     packed = f"{path.stem}.bz2"
     if _has_suffix(packed, suffixes):
         return UsageError(
-            f"{known}, not {path.suffix}: pack it anew: {unpack} {path.name} | bzip2 > {packed}", field=option.strip("`")
+            f"{known}, not {path.suffix}: recompress it: {unpack} {path.name} | bzip2 > {packed}", field=option.strip("`")
         )
     how = f": {unpack} {path.name} > {path.stem}" if _has_suffix(path.stem, suffixes) else ""
     return UsageError(f"{known}, not {path.suffix}: unpack it{how}", field=option.strip("`"))

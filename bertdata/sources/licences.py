@@ -1,9 +1,9 @@
 """Count the licenses in documents' metadata, such as the column `licence` of a table, and name those of a file.
 
-told = {}
-count(told, "a.jsonl", "CC BY-SA, as the wiki states")       # a row with a license
-count(told, "a.jsonl", "")                                   # a row without one
-named(told["a.jsonl"], "as its owner states")                # "one of: CC BY-SA, as the wiki states; as its owner states"
+found = {}
+count(found, "a.jsonl", "CC BY-SA, as the wiki states")       # a row with a license
+count(found, "a.jsonl", "")                                   # a row without one
+named(found["a.jsonl"], "as its owner states")                # "one of: CC BY-SA, as the wiki states; as its owner states"
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _MAX_NAMED, _MAX_NAME = 20, 200  # licenses named per file, and characters of a 
 _OTHERS = "\0"  # key for all further licenses; not a license name
 
 
-def count(told: dict[str, Counter[str]], file: str, licence: str) -> None:
+def count(found: dict[str, Counter[str]], file: str, licence: str) -> None:
     """Count the license of a document of a file, ``""`` if it has none.
 
-    >>> told = {}
-    >>> count(told, "a.jsonl", " CC\\n BY "), count(told, "a.jsonl", ""), told
+    >>> found = {}
+    >>> count(found, "a.jsonl", " CC\\n BY "), count(found, "a.jsonl", ""), found
     (None, None, {'a.jsonl': Counter({'CC BY': 1, '': 1})})
     """
-    counts = told.setdefault(file, Counter())
+    counts = found.setdefault(file, Counter())
     name = _name(licence[: 2 * _MAX_NAME])
     counts[name if not name or name in counts or len(counts) < _MAX_NAMED else _OTHERS] += 1
 

@@ -262,7 +262,7 @@ def differences(name: str, wanted: bytes) -> str:
         same = bz2.decompress(path.read_bytes()) == bz2.decompress(wanted)
     except OSError as error:
         return f"{path} is not a whole bz2 file ({error})"
-    return "" if same else f"{path} is not what the pages give"
+    return "" if same else f"{path} does not match the pages"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

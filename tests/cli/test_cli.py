@@ -49,7 +49,7 @@ def test_help_and_version(run: Run) -> None:
         (["build-corpus", "--output", "{tmp}/x"], 2, "give --wikipedia, --books, --text or --read"),
         (["build-corpus", "--wikipedia", "{tmp}/none*.bz2", "--output", "{tmp}/x"], 2, "no file of this name"),
         (["build-corpus", "--wikipedia", "{tmp}/a.pdf", "--output", "{tmp}/x"], 2, "not this kind of file"),
-        (["build-corpus", "--wikipedia", "{tmp}/a.xml", "--output", "{tmp}/x"], 2, "no MediaWiki export"),
+        (["build-corpus", "--wikipedia", "{tmp}/a.xml", "--output", "{tmp}/x"], 2, "not a MediaWiki export"),
         (["build-corpus", "--text", "{tmp}/a.jsonl", "--output", "{tmp}/a.jsonl"], 5, "is a file"),
         (
             ["build-corpus", "--text", "{tmp}/a.jsonl", "--output", "{tmp}/own", "--overwrite"],

@@ -194,7 +194,10 @@ def test_a_column_that_there_is_not_names_those_that_are(tmp_path: Path, form: s
             writer.write_table(pa.Table.from_pylist(rows))
     arguments = ["build-corpus", "--text", path, "--workers", 1, "--text-column", "txt", "--output"]
     if form != "jsonl":  # whose columns are known before a row is read
-        assert outcome(*arguments, tmp_path / "out") == (2, f"{path} has no column 'txt': give --text-column one of 'id', 'body'")
+        assert outcome(*arguments, tmp_path / "out") == (
+            2,
+            f"{path} has no column 'txt': set --text-column to one of 'id', 'body'",
+        )
         return
     told = "nothing in the column 'txt' where text should be; the columns there: id, body"
     for more, problem in ([], "records were rejected"), (["--max-rejects", 1], "gave a document"):

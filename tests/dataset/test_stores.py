@@ -289,10 +289,10 @@ def test_what_is_not_found_in_a_store(tree: Path, store: Any) -> None:
     ):
         with pytest.raises(kind, match=says):
             find([pattern], (".txt",), "--books")
-    with pytest.raises(UsageError, match="have no parent in common: give files of one disk or store"):
+    with pytest.raises(UsageError, match="have no common parent: pass files from one disk or store"):
         find(["memory://books", str(tree)], (".txt",), "--books")
     store.pipe_file("/dumps/wiki.xml.7z", b"7z")
-    with pytest.raises(UsageError, match="pack it anew: 7z x -so wiki.xml.7z | bzip2 > wiki.xml.bz2"):
+    with pytest.raises(UsageError, match="recompress it: 7z x -so wiki.xml.7z | bzip2 > wiki.xml.bz2"):
         find(["memory://dumps"], (".xml", ".xml.bz2"), "--wikipedia")
 
 

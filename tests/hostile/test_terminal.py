@@ -136,7 +136,7 @@ def test_a_server_that_sends_escape_sequences(tmp_path: Path) -> None:
         files = {f"enwiki-20260101-{EVIL}": {"size": 3, "sha1": "0" * 40}}
         job = {"status": "done", "files": {name.replace("/", ""): entry for name, entry in files.items()}}
         server.files["/enwiki/20260101/dumpstatus.json"] = json.dumps({"jobs": {"articlesdump": job}}).encode()
-        assert "no safe name" in shown(*arguments, code=6)
+        assert "not a safe name" in shown(*arguments, code=6)
     assert not (tmp_path / "d").exists()
 
 

@@ -170,7 +170,7 @@ def test_a_name_that_is_no_utf8_is_refused_or_can_be_written_down(tmp_path: Path
 def test_a_dump_packed_otherwise_is_refused_with_the_way_out(tmp_path: Path, packer: str) -> None:
     _tree(tmp_path, f"x.xml{packer}")
     for given in (tmp_path / f"x.xml{packer}", tmp_path, tmp_path / "*", tmp_path / "*.xml*"):
-        with pytest.raises(UsageError, match=rf"not \{packer}: pack it anew: \w+ .*x\.xml\{packer} \| bzip2 > x\.xml\.bz2"):
+        with pytest.raises(UsageError, match=rf"not \{packer}: recompress it: \w+ .*x\.xml\{packer} \| bzip2 > x\.xml\.bz2"):
             find([str(given)], WIKI, "--wikipedia")
 
 

@@ -264,7 +264,7 @@ def test_a_malformed_text_is_a_reject(name: str, rejects: dict[str, list[dict[st
     [
         ("--books", "none.txt", None, NoInputError, "no file of this name"),
         ("--books", "a.mobi", b"tea", UsageError, "not this kind of file"),
-        ("--books", "a.tar.7z", b"tea", UsageError, "pack it anew|unpack it"),
+        ("--books", "a.tar.7z", b"tea", UsageError, "recompress it|unpack it"),
         ("--books", "a.epub.7z", b"tea", UsageError, "unpack it"),
         ("--books", "a.epub.zip", b"tea", TooManyRejectsError, "damaged 1"),
         ("--text", "a.json", b"[]", UsageError, "not this kind of file"),

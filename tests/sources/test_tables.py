@@ -107,13 +107,13 @@ def test_a_broken_row_costs_itself(tmp_path: Path, form: str) -> None:
 def test_a_missing_column_is_told_before_anything_runs(tmp_path: Path, form: str) -> None:
     path = path_of(tmp_path, form)
     WRITERS[form](path, pa.table({"body": ["Tea."], "number": [1], "title": ["T"]}), 9)
-    with pytest.raises(UsageError, match=r"no column 'text': give `text_column` one of 'body', 'number', 'title'"):
+    with pytest.raises(UsageError, match=r"no column 'text': set `text_column` to one of 'body', 'number', 'title'"):
         read(path, Columns())
-    with pytest.raises(UsageError, match=r"no column 'key': give `id_column` one of"):
+    with pytest.raises(UsageError, match=r"no column 'key': set `id_column` to one of"):
         read(path, Columns("body", id="key"))
-    with pytest.raises(UsageError, match=r"no column 'name': give `title_column` one of"):
+    with pytest.raises(UsageError, match=r"no column 'name': set `title_column` to one of"):
         read(path, Columns("body", "name"))
-    with pytest.raises(UsageError, match=r"'number' holds int64, not text: give `text_column` one of 'body', 'title'"):
+    with pytest.raises(UsageError, match=r"'number' holds int64, not text: set `text_column` to one of 'body', 'title'"):
         read(path, Columns("number"))
     WRITERS[form](path, pa.table({"body": ["Tea."], "number": [1]}), 9)
     assert read(path, Columns("body", id="number")) == [Row(f"text:{path.name}:1", "", "", "", "Tea.")]

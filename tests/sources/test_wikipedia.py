@@ -188,8 +188,8 @@ def test_ids_of_pages_have_plain_letters_whatever_the_header_says(tmp_path: Path
     [
         ('<!DOCTYPE mediawiki [<!ENTITY a "b">]>' + _head() + TAIL, "document type or entities"),
         ('<?xml version="1.0"?>\n<!DOCTYPE html>\n' + _head(), "document type"),
-        ("<html>no dump</html>", "no MediaWiki export"),
-        ("", "no MediaWiki export"),
+        ("<html>no dump</html>", "not a MediaWiki export"),
+        ("", "not a MediaWiki export"),
         ("x" * (3 << 20) + _head(), "no <mediawiki> in its first megabyte"),
     ],
 )

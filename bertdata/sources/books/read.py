@@ -96,7 +96,7 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
         return book.paragraphs
     if book.reason == "empty":
         return []
-    raise UsageError(f"{path} is {book.reason}: {book.where}: give a book as .txt or .epub")
+    raise UsageError(f"{path} is {book.reason}: {book.where}: use a .txt or .epub book")
 
 
 def _of_table(rows: Iterator[Row | Reject], reading: Reading) -> Iterator[Book | Reject]:

@@ -193,7 +193,7 @@ def _zstd_members(path: str) -> Callable[[], _Member]:
 
 def _too_large(path: str, unpack: str) -> UsageError:
     how = f"{unpack} {Path(path).name} | bzip2 > {Path(path).stem}.bz2"
-    return UsageError(f"{path} takes more than {_MEMORY >> 20} MB of memory to decompress: pack it anew: {how}")
+    return UsageError(f"{path} takes more than {_MEMORY >> 20} MB of memory to decompress: recompress it: {how}")
 
 
 _MEMBERS: dict[str, Callable[[str], Callable[[], _Member]]] = {

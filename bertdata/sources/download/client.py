@@ -99,9 +99,7 @@ class Client:
             except ValueError as error:  # from requests, urllib3, or the codec of host names
                 if leads:
                     raise TransferError(f"{url} leads to no address ({ascii(leads[-1])[:200]}): choose another server") from None
-                raise UsageError(
-                    f"{url} is no address that can be fetched ({error}): give one that begins with https://"
-                ) from cause(error)
+                raise UsageError(f"{url} cannot be fetched ({error}): use an address that begins with https://") from cause(error)
             except requests.RequestException as error:
                 raise RetryableError(_reason(error)) from cause(error)
             _check(response, url)
@@ -186,9 +184,9 @@ def _check(response: requests.Response, url: str) -> None:
     if status in _AGAIN:
         raise RetryableError(said, _retry_after(response.headers.get("Retry-After", "")))
     if status in (404, 410):
-        raise Missing(f"{url}: {said}: there is no such file: check the address")
+        raise Missing(f"{url}: {said}: the file does not exist: check the address")
     if status in (401, 403):
-        raise TransferError(f"{url}: {said}: it wants to know who asks: give `contact`, or for the Hub a token (HF_TOKEN)")
+        raise TransferError(f"{url}: {said}: access denied: set `contact`, or for the Hub a token (HF_TOKEN)")
     raise TransferError(f"{url}: {said}: check the address, or try again later")
 
 

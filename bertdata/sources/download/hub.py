@@ -155,7 +155,7 @@ def _remote(url: str, file: Any) -> RemoteFile:
     if file.lfs is not None:
         return RemoteFile(file.rfilename, url, file.lfs.size, f"sha256:{file.lfs.sha256}")
     if file.size is None or not file.blob_id:
-        raise TransferError(f"{url}: the Hub gives no size or checksum of it: try again later")
+        raise TransferError(f"{url}: the Hub does not list its size or checksum: try again later")
     return RemoteFile(file.rfilename, url, file.size, f"git:{file.blob_id}")
 
 
@@ -169,7 +169,7 @@ def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
     except BertDataError:
         raise
     except errors.HFValidationError as error:
-        raise UsageError(f"{name!r} is no name of a dataset ({error}): write OWNER/NAME") from error
+        raise UsageError(f"{name!r} is not a dataset name ({error}): write OWNER/NAME") from error
     except errors.GatedRepoError as error:
         raise TransferError(f"{where} has terms to agree to: do that on its page, then set HF_TOKEN") from cause(error)
     except errors.HfHubHTTPError as error:

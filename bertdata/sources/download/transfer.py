@@ -72,7 +72,7 @@ def fetch_all(
     """
     if strange := [remote.name for remote in remotes if not _is_safe(remote.name)]:
         raise VerificationError(
-            f"the server lists a file named {ascii(strange[0])[:300]}, which is no safe name: choose another server"
+            f"the server lists a file named {ascii(strange[0])[:300]}, which is not a safe name: choose another server"
         )
     if len({remote.name for remote in remotes}) < len(remotes):
         raise VerificationError("the server lists a file twice: choose another server")
@@ -232,7 +232,9 @@ def _is_own(part: Path) -> bool:
 def _check_inside(directory: Path, folder: Path) -> None:
     """Raise StorageError if a link makes a folder point outside the directory."""
     if not folder.resolve().is_relative_to(directory.resolve()):
-        raise StorageError(f"{folder} leads out of {directory}: remove the link, or give `output` the directory that it leads to")
+        raise StorageError(
+            f"{folder} leads out of {directory}: remove the link, or set `output` to the directory that it points to"
+        )
 
 
 @contextlib.contextmanager

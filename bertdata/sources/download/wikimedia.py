@@ -61,7 +61,7 @@ def wiki_name(language: str) -> str:
     code = language.strip().lower().replace("_", "-")
     if not _CODE.fullmatch(code):
         raise UsageError(
-            f"`language` {language!r}: give the code of a Wikipedia, such as zh, zh-yue or simple",
+            f"`language` {language!r}: use the code of a Wikipedia, such as zh, zh-yue or simple",
             field="language",
             value=language,
         )
@@ -93,7 +93,7 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
         day, files = finished[job]
         return Dump(wiki, day, _files(client, f"{base}/{wiki}/{day}", f"{wiki}-{day}", files))
     raise NoInputError(
-        f"{base}/{wiki}/: no dump of articles is finished ({', '.join(states[:5])}): come back later, or give another `date`"
+        f"{base}/{wiki}/: no dump of articles is finished ({', '.join(states[:5])}): try again later, or use another `date`"
     )
 
 
@@ -110,7 +110,7 @@ def _dates(client: Client, base: str, wiki: str) -> list[str]:
     except Missing as error:
         raise NoInputError(f"{base} has no {wiki}: check `language` (as in the wiki's address) and `base_url`") from error
     if not (dates := sorted(set(_LISTED.findall(page)), reverse=True)):
-        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: give `date`, or another `base_url`")
+        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: set `date`, or another `base_url`")
     return dates[:_DATES]
 
 
@@ -122,9 +122,9 @@ def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
     except Missing:
         return {}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise TransferError(f"{address} is no table of jobs ({error}): try again later, or another `base_url`") from error
+        raise TransferError(f"{address} is not a table of jobs ({error}): try again later, or another `base_url`") from error
     if not isinstance(jobs, dict) or not all(isinstance(job, dict) for job in jobs.values()):
-        raise TransferError(f"{address} is no table of jobs: try again later, or another `base_url`")
+        raise TransferError(f"{address} is not a table of jobs: try again later, or another `base_url`")
     return jobs
 
 
@@ -150,15 +150,15 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
             or not name.startswith(f"{prefix}-")
         ):
             raise TransferError(
-                f"{folder}/dumpstatus.json gives no size or sha1 of {ascii(name)[:300]}: give another `date` or `base_url`"
+                f"{folder}/dumpstatus.json has no size or sha1 of {ascii(name)[:300]}: use another `date` or `base_url`"
             )
         if not _NAME.fullmatch(name):
             raise VerificationError(
-                f"the server lists a file named {ascii(name)[:300]}, which is no safe name: choose another server"
+                f"the server lists a file named {ascii(name)[:300]}, which is not a safe name: choose another server"
             )
         if sums.get(name, sha1) != sha1:
             raise VerificationError(f"{folder}: dumpstatus.json and the file of sha1 sums contradict each other about {name}")
         files.append(RemoteFile(name, f"{folder}/{name}", size, f"sha1:{sha1}"))
     if not files:
-        raise NoInputError(f"{folder}/dumpstatus.json names no file of the articles: give another `date` or `base_url`")
+        raise NoInputError(f"{folder}/dumpstatus.json lists no article files: use another `date` or `base_url`")
     return files

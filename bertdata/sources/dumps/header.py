@@ -50,7 +50,7 @@ def read_site(path: str) -> Site:
         raise UsageError(f"{path} declares a document type or entities, which no MediaWiki export does: it is not read")
     text = head.decode("utf-8", "replace")
     if "<mediawiki" not in text:
-        raise UsageError(f"{path} is no MediaWiki export (no <mediawiki> in its first megabyte): give a pages-articles dump")
+        raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
     names = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
     base = hide_in_url(_element(text, "base"))  # part of every document's url

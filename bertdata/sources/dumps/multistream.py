@@ -104,7 +104,7 @@ def _offsets(index: str) -> Iterator[tuple[int, int]]:
         lines, rest = text[:end], text[end:]
         offsets = _LINE.findall(lines)
         if len(offsets) != lines.count(b"\n") or len(rest) > _LONGEST_LINE:
-            raise VerificationError(f"{index} is no index of a dump (offset:id:title): fetch it again, or move it away")
+            raise VerificationError(f"{index} is not the index of a dump (offset:id:title): fetch it again, or move it away")
         yield from ((int(offset), count) for offset, count in Counter(offsets).items())
     if rest:
         raise VerificationError(f"{index} ends in the middle of a line: fetch this index again, or move it away to do without")

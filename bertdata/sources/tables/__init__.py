@@ -51,7 +51,7 @@ def read_table(
     source: str,
     columns: Columns,
     max_bytes: int,
-    told: dict[str, Counter[str]] | None = None,
+    licence_counts: dict[str, Counter[str]] | None = None,
     *,
     encoding: str = "",
     file: IO[bytes] | None = None,
@@ -63,13 +63,13 @@ def read_table(
         source: Prefix of the rows' ids.
         columns: Columns to read.
         max_bytes: Maximum bytes of a row.
-        told: Counts the licenses of rows, by file.
+        licence_counts: Counts the licenses of rows, by file.
         encoding: Encoding of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
         file: A CSV, TSV or JSON lines file in an archive, open for reading.
     """
     for row in _read(part, source, columns, max_bytes, encoding, file):
-        if told is not None and isinstance(row, Row):
-            licences.count(told, part.name, row.licence)
+        if licence_counts is not None and isinstance(row, Row):
+            licences.count(licence_counts, part.name, row.licence)
         yield row
 
 
@@ -99,9 +99,9 @@ def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
     for option, name in asked.items():
         if name and name not in kinds:
             there = ", ".join(map(repr, kinds)) or "none"
-            raise UsageError(f"{path} has no column {name!r}: give {option} one of {there}{did_you_mean(name, kinds)}")
+            raise UsageError(f"{path} has no column {name!r}: set {option} to one of {there}{did_you_mean(name, kinds)}")
     if not is_text(kinds[columns.text]):
         texts = ", ".join(repr(name) for name, kind in kinds.items() if is_text(kind)) or "none has"
         raise UsageError(
-            f"{path}: the column {columns.text!r} holds {kinds[columns.text]}, not text: give `text_column` one of {texts}"
+            f"{path}: the column {columns.text!r} holds {kinds[columns.text]}, not text: set `text_column` to one of {texts}"
         )

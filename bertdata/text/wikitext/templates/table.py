@@ -162,7 +162,7 @@ def _read(file: str, text: str) -> _File:
             if not name.strip("*") or not set(name).isdisjoint("{}[]|") and name not in ("(!", "!)"):
                 raise _fault(file, key, "no name for a template")
             if name in bodies:
-                raise _fault(file, name, "stands in the file twice")
+                raise _fault(file, name, "is in the file twice")
             bodies[name] = body
     return _File(file, marks, formulas, bodies, {code.lower(): name for code, name in languages.items()})
 
