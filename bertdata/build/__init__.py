@@ -1,1 +1,1 @@
-"""What each command does, as plain functions: plan the tasks, do one, commit what all have reported."""
+"""The work behind each command as plain functions: plan the tasks, run one task, commit the reports of all tasks."""

@@ -1,4 +1,4 @@
-"""Count how much text a task has written, by language: documents, words as `str.split` counts them, and characters."""
+"""Count the text that a task has written, by language: documents, words (as `str.split` counts them) and characters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow as pa
 
 __all__ = ["Amounts", "count_words"]
 
-_IS_SPACE = np.array([chr(code).isspace() for code in range(0x4000)])  # no character beyond is whitespace
+_IS_SPACE = np.array([chr(code).isspace() for code in range(0x4000)])  # no whitespace above this code point
 
 
 def count_words(sentences: Iterable[str]) -> int:
-    """Count what stands between whitespace, as `str.split` does; a sentence ends a word.
+    """Count words separated by whitespace, as `str.split` does. A word never spans two sentences.
 
     >>> count_words(["The kettle sang .", "\\u8336\\u3002"])
     5
@@ -25,13 +25,13 @@ def count_words(sentences: Iterable[str]) -> int:
 
 
 class Amounts:
-    """Sums over record batches of documents."""
+    """Document, word and character totals over record batches."""
 
     def __init__(self) -> None:
         self._languages: dict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Count a batch, and return it."""
+        """Count a batch and return it unchanged."""
         sentences = batch.column("sentences")
         text, first = sentences.values, sentences.offsets.to_numpy()
         bounds = np.frombuffer(text.buffers()[1], np.int32)[text.offset :][first[0] : first[-1] + 1]
@@ -56,8 +56,8 @@ class Amounts:
 
 
 def _word_starts(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """Return, for each byte of UTF-8, whether a word begins: where a sentence does, at `bounds`, or behind whitespace."""
-    blank = (data == 0x20) | (data - np.uint8(0x09) < 5) | (data - np.uint8(0x1C) < 4)  # of ASCII
+    """Return a mask over UTF-8 bytes that is True where a word begins: at a sentence start (`bounds`) or after whitespace."""
+    blank = (data == 0x20) | (data - np.uint8(0x09) < 5) | (data - np.uint8(0x1C) < 4)  # ASCII whitespace
     for width, first in ((2, data == 0xC2), (3, data - np.uint8(0xE1) < 3)):  # U+0080 to U+00BF, U+1000 to U+3FFF
         at = np.flatnonzero(first)
         code = data[at].astype(np.int32) & (0x3F >> width - 1)

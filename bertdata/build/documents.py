@@ -1,4 +1,4 @@
-"""Read a corpus of documents back, some record batches a task."""
+"""Read a corpus of documents, a few record batches per task."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from ..records import FileRange, Task
 
 __all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
 
-_SLICE_BYTES = 5 << 20  # text given to the tokenizer at a time, at the most: two record batches as build-corpus writes them
-_NAMED = 1000  # inputs of a corpus that what is made from it names
-BATCHES = 8  # record batches in a task, at the most: 16 MB of text as build-corpus writes it
-_USUAL_TASKS = 4096  # of a larger corpus tasks are larger, as each has a piece for each bucket of make-pairs,
-_TOGETHER = 8  # but so many times at the most: 128 MB of text, and 70 MB of tokens in memory
+_SLICE_BYTES = 5 << 20  # maximum text per tokenizer call: two record batches of build-corpus
+_NAMED = 1000  # maximum corpus inputs that a derived dataset names
+BATCHES = 8  # maximum record batches per task: 16 MB of text from build-corpus
+_USUAL_TASKS = 4096  # a larger corpus has larger tasks, because each has one piece per make-pairs bucket,
+_TOGETHER = 8  # up to this factor: 128 MB of text and 70 MB of tokens in memory
 
 
 class DocumentReader(NamedTuple):
     """Read tasks of the corpus in this directory, whose manifest has this digest.
 
-    A worker reads the shards' digests from the manifest.  So nothing in a job grows with the corpus but its tasks.
+    A worker reads the shard digests from the manifest, so only the number of tasks grows with the corpus.
     """
 
     directory: str
     sha256: str
 
     def columns(self, task: Task, *names: str, whole: bool = True, most: int = 0) -> Iterator[list[pa.Array]]:
-        """Read columns of a task's documents in slices of `most` bytes (0: 5 MiB), or one larger document; each tells progress.
+        """Read columns of a task's documents in slices of at most `most` bytes (0: 5 MiB), or one larger document.
 
-        The task that begins a shard checks all of it first, unless not the `whole` corpus is read, and so does each whose shard
-        was changed later than the manifest, or while it was read; raise VerificationError for one that is not as it was.
+        Each slice reports progress. The first task of a shard verifies the complete shard, if the `whole` corpus is read. A task
+        also verifies its shard if it was modified after the manifest was written, or while it was read. Raise VerificationError
+        if a shard does not match its digest.
         """
         format, digests = _known(self)
         for part in task.parts:
@@ -59,20 +60,20 @@ class DocumentReader(NamedTuple):
                 _check(path, digests[part.name])
 
     def _is_later(self, changed: tuple[Any, ...]) -> bool:
-        """Return True if a file was changed later than the manifest was written; of one in a store that is not known."""
+        """Return True if a file was modified after the manifest. For a file in a store, this is unknown."""
         path = to_path(self.directory) / manifest.NAME
         return is_local(path) and changed > stamp(path)
 
     def manifest(self) -> CorpusManifest:
-        """Read the manifest; raise VerificationError where it is another one by now."""
+        """Read the manifest. Raise VerificationError if it has changed."""
         return manifest.read_again(to_path(self.directory), self.sha256, CorpusManifest)
 
     def inputs(self) -> list[ShardInput]:
-        """Describe the shards as the inputs of what is made from them."""
+        """Return the shards as inputs of a derived dataset."""
         return manifest.as_inputs(self.manifest(), "corpus")
 
     def about(self) -> CorpusInfo:
-        """Return what a manifest tells of the corpus that its rows were made from: counts, sources, and what licences ask for."""
+        """Return the corpus information that a rows manifest stores: counts, sources and licence requirements."""
         contents = self.manifest()
         named = contents.inputs[:_NAMED]
         return CorpusInfo(
@@ -85,7 +86,7 @@ class DocumentReader(NamedTuple):
 
 
 def text_bytes(batch: pa.RecordBatch) -> int:
-    """Count the bytes of a batch's sentences, of which the manifest has the sum; none where they are not read."""
+    """Return the bytes of a batch's sentences, whose sum is in the manifest, or 0 if that column was not read."""
     if "sentences" not in batch.schema.names:
         return 0
     return pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
@@ -97,7 +98,7 @@ def _check(path: Path, sha256: str) -> None:
 
 
 def _slices(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """Cut or join batches to about `most` bytes, or one larger document: in larger ones fewer words are looked up twice."""
+    """Split or join batches to about `most` bytes, or one larger document. Larger slices repeat fewer word lookups."""
     held: list[pa.RecordBatch] = []
     size = 0
     for part in (part for batch in batches for part in _cut(batch, most)):
@@ -111,7 +112,7 @@ def _slices(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
 
 
 def _cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-    """Halve a batch until no part is too large, or has more than one document."""
+    """Halve a batch until each part is small enough or has one document."""
     if batch.nbytes <= most or batch.num_rows < 2:
         yield batch
     else:
@@ -128,7 +129,7 @@ def _known(reader: DocumentReader) -> tuple[str, dict[str, str]]:
 
 
 class Corpus(NamedTuple):
-    """A finished corpus: its manifest, its tasks, and what reads them."""
+    """A finished corpus: its manifest, its tasks, and a reader for them."""
 
     manifest: CorpusManifest
     tasks: list[Task]
@@ -136,12 +137,12 @@ class Corpus(NamedTuple):
     reader: DocumentReader
 
     def identity(self) -> list[dict[str, str]]:
-        """Return what distinguishes it from other corpora, for a run that is resumed: its shards and their digests."""
+        """Return the shards and their digests, which identify the corpus when a run resumes."""
         return [{"name": shard.name, "sha256": shard.sha256} for shard in self.manifest.shards]
 
 
 def read(directory: Path) -> Corpus:
-    """Read a corpus' manifest and check that its shards have the sizes it names; cut each into tasks of about equal size."""
+    """Read a corpus' manifest, check the shard sizes, and split each shard into tasks of about equal size."""
     contents = manifest.read(directory, CorpusManifest)
     reader = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
     ranges: list[FileRange] = []
@@ -158,7 +159,7 @@ def read(directory: Path) -> Corpus:
 
 
 def refuse_to_replace(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
-    """Raise UsageError for an output that is an input: with `overwrite` it would replace what it is made from."""
+    """Raise UsageError if an output is also an input, which `overwrite` would replace."""
     for output in outputs:
         if output.resolve() in [path.resolve() for path in inputs]:
-            raise UsageError(f"`output`: {output} is what is read; choose another directory", field="output")
+            raise UsageError(f"`output`: {output} is also an input; choose another directory", field="output")

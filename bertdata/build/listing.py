@@ -1,4 +1,4 @@
-"""Write a list of rejects or drops to its file as it grows: input of a few megabytes may unpack to any number of them."""
+"""Append to a list of rejects or drops on disk, because a few megabytes of input may unpack to any number of them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..io.files import file_entry, open_file, replacing
 
 __all__ = ["Listing"]
 
-_BLOCK = 1 << 20  # bytes that are copied at a time
+_BUFFER_BYTES = 1 << 20  # copy buffer
 
 
 class Listing:
-    """Lines of JSON in a file that appears, whole, when the block ends well; without a line there is no file."""
+    """A JSON Lines file that appears when the block ends without an error. An empty list creates no file."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.rows = 0
@@ -32,19 +32,19 @@ class Listing:
         self._stack.__exit__(kind, error, trace)
 
     def append(self, entry: dict[str, Any]) -> None:
-        """Write a line."""
+        """Write one line."""
         self._open_list().write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
         self.rows += 1
 
     def copy(self, path: Path) -> None:
-        """Take over the lines of another list."""
+        """Append the lines of another list."""
         with open_file(path) as source:
-            while block := source.read(_BLOCK):
+            while block := source.read(_BUFFER_BYTES):
                 self._open_list().write(block)
                 self.rows += block.count(b"\n")
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """Yield what the manifest says of the file, once it is there; nothing where there is none."""
+        """Yield the manifest entry of the file if it exists."""
         if self.rows:
             yield {"name": self._name, "rows": self.rows, **file_entry(self._root, self._name)}
 

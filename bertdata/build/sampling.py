@@ -1,4 +1,4 @@
-"""Choose the record batches that a sample of a corpus is read from: as many bytes of a large corpus as of a larger one."""
+"""Choose the record batches for a sample of a corpus. The bytes read stop growing with the size of the corpus."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .documents import BATCHES, Corpus
 
 __all__ = ["Sample"]
 
-_READ = 4  # times the sample's text that is read of a large corpus
-_FEWEST = 64  # record batches that are read: 128 MB of text as build-corpus writes it
+_READ = 4  # text read from a large corpus, as a multiple of the sample's text
+_FEWEST = 64  # minimum record batches read: 128 MB of text from build-corpus
 
 
 class Sample(NamedTuple):
-    """A sample of a corpus: `share` of its documents, which are `share_of_read` of the documents that `tasks` read.
+    """A sample of a corpus: `share` of all documents, which is `share_of_read` of the documents that `tasks` read.
 
-    Of a large corpus the tasks read some record batches and take a document in `_READ`.  So the bytes that are read do not grow
+    For a large corpus, the tasks read some of the record batches and take one document in `_READ`. The bytes read do not grow
     with the corpus, and still come from many places in it.
     """
 
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, source: Corpus, config: VocabConfig) -> Sample:
-        """Draw the record batches to read: all, up to `_READ` times the sample's text or `_FEWEST` batches."""
+        """Choose the record batches to read: at most `_READ` times the sample's text, or `_FEWEST` batches if that is more."""
         share = min(1.0, config.sample_bytes / max(1, source.text_bytes))
         batches = sum(shard.batches for shard in source.manifest.shards)
         read = max(_READ * share, _FEWEST / max(1, batches))
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 def _some(source: Corpus, seed: int, share: float) -> list[Task]:
-    """Return tasks that read this share of a corpus' record batches, drawn by shard and number; all tasks where none is drawn."""
+    """Return tasks for a random share of a corpus' record batches, drawn by shard and number, or all tasks if none is drawn."""
     drawn: list[FileRange] = []
     for shard in source.manifest.shards:
         name, numbers = shard.name, np.arange(shard.batches)

@@ -4,8 +4,8 @@
     task 1   put(1, [(0, b"c"), (1, b"d")])  ─┴──►   get(1) yields (1, b"d")
                                                      get(2) yields (0, b"b")
 
-There are two ways.  On this machine `FileShuffle` writes one file for each task: its pieces in order of partition, then an index
-that says where each piece ends.  A partition looks itself up in the index of every file.  On a cluster `EngineShuffle` gives the
+There are two implementations.  On one machine, `FileShuffle` writes one file per task: its pieces in order of partition, then an
+index of their ends.  A partition reads its entry in the index of every file.  On a cluster, `EngineShuffle` passes the
 pieces to the engine's GroupByKey.  Both deliver the same bytes in the same order.
 """
 
@@ -32,14 +32,14 @@ from ..io.storage import storage_errors
 
 __all__ = ["EngineShuffle", "FileShuffle", "Moved", "Pieces", "Receive", "Shuffle"]
 
-Moved = int | tuple[int, bytes]  # what crosses for a piece: the task that has written a file, or with the bytes
-_ENTRIES = struct.Struct("<QQQQ")  # two entries of an index: end and digest of the piece before, end and digest of the piece
+Moved = int | tuple[int, bytes]  # an element of a piece: the number of the task that wrote a file, or with the bytes
+_ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
 _ENTRY_BYTES = _ENTRIES.size // 2
-_IN_MEMORY = 64 << 20  # bytes of a partition that an engine has delivered; a larger one goes to a temporary file
+_IN_MEMORY = 64 << 20  # bytes of an engine's partition kept in memory; a larger one goes to a temporary file
 
 
 class Pieces:
-    """The pieces of one partition, as pairs of a task's number and bytes, in order of tasks; each iteration reads them again."""
+    """The pieces of one partition, as (task number, bytes) in order of tasks. Each iteration reads them again."""
 
     def __init__(self, read: Callable[[], Iterator[tuple[int, bytes]]]) -> None:
         self._read = read
@@ -49,24 +49,23 @@ class Pieces:
 
 
 class Shuffle(Protocol):
-    """A way to move pieces from tasks, numbered from 0, to `partitions`."""
+    """Moves pieces from tasks, numbered from 0, to `partitions`."""
 
     @property
     def partitions(self) -> int: ...
 
     def put(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> Iterator[tuple[int, Moved]]:
-        """Take a task's pieces, at most one for each partition, in order of partitions; yield what `get` needs, by key."""
+        """Take a task's pieces, at most one per partition, in order of partitions. Yield keyed elements for `get`."""
 
     def get(self, partition: int, members: Iterable[Any]) -> contextlib.AbstractContextManager[Pieces]:
-        """Return the pieces of a partition; `members` are what was yielded for it."""
+        """Return the pieces of a partition. `members` are the elements yielded for it."""
 
 
 @dataclass(frozen=True)
 class FileShuffle:
-    """Move pieces through files on this machine, which lie below `root` and are named after `name` and the task.
+    """Move pieces through local files below `root`, named after `name` and the task.
 
-    Tasks are numbered from 0 to `tasks` - 1.  What crosses between steps is one number for each task, however many partitions
-    there are.
+    Tasks are numbered from 0 to `tasks` - 1. Only one number per task crosses between steps, whatever the number of partitions.
     """
 
     root: Path
@@ -75,7 +74,7 @@ class FileShuffle:
     partitions: int
 
     def file(self, task: int) -> str:
-        """Return the name of a task's file, below the root."""
+        """Return the name of a task's file, relative to the root."""
         return f"{STATE}/work/{self.name}-{task:05d}.pieces"
 
     def write(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> None:
@@ -88,12 +87,12 @@ class FileShuffle:
             file.write(np.stack([np.cumsum(lengths, dtype="<u8"), digests], 1).tobytes())
 
     def put(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> Iterator[tuple[int, int]]:
-        """Write a task's file; yield its number, under one key for all tasks."""
+        """Write a task's file and yield its number, with the same key for all tasks."""
         self.write(task, pieces)
         yield 0, task
 
     def each_partition(self, written: tuple[int, Iterable[int]]) -> Iterator[tuple[int, int]]:
-        """Yield every partition, once all tasks have written."""
+        """Yield every partition after all tasks have written."""
         if len(found := {*written[1]}) != self.tasks:
             raise VerificationError(f"of {self.tasks} tasks {len(found)} have written their files: run the same command again")
         return ((partition, 0) for partition in range(self.partitions))
@@ -115,7 +114,7 @@ class FileShuffle:
                     yield task, data
 
     def _read(self, path: str, partition: int) -> bytes:
-        """Read one piece; raise ValueError if its bytes are not those that were written."""
+        """Read one piece. Raise ValueError if its bytes differ from the written ones."""
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             place = os.fstat(descriptor).st_size - _ENTRY_BYTES * (self.partitions + 1 - partition)
@@ -136,7 +135,8 @@ class EngineShuffle:
     partitions: int
 
     def put(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> Iterator[tuple[int, tuple[int, bytes]]]:
-        """Yield each piece with the task's number, under its partition; task 0 yields something for all, so that each exists."""
+        """Yield each piece and its task number, keyed by partition. Task 0 yields an element for every partition, so that each
+        exists."""
         filled = set()
         for partition, data in pieces:
             filled.add(partition)
@@ -146,7 +146,7 @@ class EngineShuffle:
 
     @contextlib.contextmanager
     def get(self, partition: int, members: Iterable[tuple[int, bytes]]) -> Iterator[Pieces]:
-        """Put the pieces that the engine has brought in order, each once: an engine may bring one twice."""
+        """Sort the pieces that the engine delivers, and drop repeated ones."""
         places: dict[int, tuple[int, int]] = {}
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
             for task, data in members:
@@ -164,7 +164,7 @@ class EngineShuffle:
 
 @dataclass(frozen=True)
 class Receive(InContext):
-    """Call a function of a partition's number and its pieces for what a step has put together for the partition."""
+    """Call a function with a partition's number and the pieces that a step delivered for it."""
 
     shuffle: Shuffle
     function: Callable[[int, Pieces, TaskContext], Any]

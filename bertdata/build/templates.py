@@ -1,4 +1,4 @@
-"""Survey the templates of dumps: which share of the calls in running prose the tables do not know, by language."""
+"""Survey the templates of dumps: the share of calls in running prose that the tables do not cover, by language."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["survey_dumps"]
 
 
 def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), pages: int = 0) -> dict[str, Survey]:
-    """Return what stands in the articles of dumps, by the code of their language.
+    """Survey the articles of dumps, by language code.
 
-    `tables` are the user's, as `CorpusConfig.templates`; of each dump the first `pages` articles are read, all for 0.
+    `tables` has the format of `CorpusConfig.templates`. The first `pages` articles of each dump are read, or all for 0.
     """
     surveys: dict[str, Survey] = {}
     for name, path in inputs.find(patterns, SUFFIXES["wikipedia"], "DUMP"):

@@ -1,4 +1,4 @@
-"""Follow one document from its wikitext to the rows it is in: what each step removed, sentences, pieces, rows and masks."""
+"""Trace one document from wikitext to training rows: the text removed by each step, sentences, subwords, rows and masks."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["trace"]
 
-_LINES = 4_000  # lines of a page that are compared; a longer one is shown as a whole
-_AROUND = 30  # characters shown on each side of what differs
-_PROBE = 6  # pieces of a sentence, at the least, by which a row is found
-_SENTENCES, _ROWS = 400, 20  # sentences that are looked for, and rows that are shown
+_MAX_LINES = 4_000  # lines of a page that are compared; a longer page is shown as one change
+_AROUND = 30  # characters shown on each side of a difference
+_PROBE = 6  # minimum tokens of a sentence by which a row is found
+_MAX_SENTENCES, _MAX_ROWS = 400, 20  # maximum sentences searched for, and rows shown
 
 
 @storage_errors()
@@ -46,21 +46,21 @@ def trace(
     vocab: str | Path | None = None,
     pairs: str | Path | None = None,
 ) -> Trace:
-    """Follow a document from where it came from to the rows that it is in.
+    """Trace a document from its source to the training rows that contain it.
 
     Args:
-        corpus: Directory that `build_corpus` has written.
+        corpus: Output directory of `build_corpus`.
         name: The document's id, such as ``enwiki:12``, or its title.
-        wikipedia: The dumps that the corpus was made from, to see the page's wikitext and what was removed of it.
-        vocab: Directory of a vocabulary, to see the pieces of its sentences; that of `pairs` if not given.
-        pairs: Directory that `make_pairs` has written, to see the rows it is in.
+        wikipedia: The dumps that the corpus was made from, to show the page's wikitext and the removed text.
+        vocab: Directory of a vocabulary, to show the tokens of its sentences. Defaults to the vocabulary of `pairs`.
+        pairs: Output directory of `make_pairs`, to show the rows that contain the document.
 
     Returns:
-        What became of it, as a `Trace`.
+        The trace of the document.
 
     Raises:
-        UsageError: Nothing of this name is known.
-        NoInputError: A directory holds no dataset.
+        UsageError: No document has this id or title.
+        NoInputError: A directory does not contain a dataset.
 
     Examples:
         >>> from bertdata import build_corpus
@@ -96,7 +96,7 @@ def trace(
 
 
 def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[dict[str, Any] | None, str]:
-    """Return the first document of this id or title, and the name of its shard."""
+    """Return the first document with this id or title, and the name of its shard."""
     for shard in contents.shards:
         for batch in shards.read_batches(directory / shard.name, contents.settings.format):
             for at in named_rows(batch, name):
@@ -106,7 +106,7 @@ def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[dic
 
 
 class _Copy(NamedTuple):
-    """A copy of a page in a dump: the page, the dump's site, its file, and whether it is the copy that the corpus has."""
+    """A copy of a page in a dump: the page, the dump's site, its file, and whether the corpus has this copy."""
 
     page: Page
     site: dumps.Site
@@ -114,17 +114,17 @@ class _Copy(NamedTuple):
     is_kept: bool
 
     def describe(self, origin: str) -> str:
-        """Say which dump the wikitext is from, and warn if the corpus has the copy of another one."""
+        """Name the dump of the wikitext, and warn if the corpus has a copy from another dump."""
         source = f"The wikitext is from {self.dump}"
         other = f", but the corpus has the copy of {origin}: pass that dump to see the text that was used"
         return source if self.is_kept or not origin else source + other
 
 
 def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
-    """Return the input that a shard of a wiki's pages was made from, or None if that is unknown.
+    """Return the input of a shard of wiki pages, or None if it is unknown.
 
-    Each part of a dump is a task, and each task writes the shard of its number, so the parts are counted.  A trial leaves out
-    some of the tasks.
+    Each file range of a dump is a task, and each task writes the shard of its number, so counting ranges finds the input. A trial
+    skips some of the tasks.
     """
     number = int(shard.rpartition("-of-")[0].rpartition("-")[2] or -1)
     for entry in contents.inputs if number >= 0 and not contents.settings.max_documents else ():
@@ -137,9 +137,9 @@ def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
 def _page(
     wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: InputEntry | None, largest: int
 ) -> _Copy | None:
-    """Find the copy of a page that the corpus has, which is in the dump `origin`; in other dumps, or if unknown, the newest copy.
+    """Find the corpus' copy of a page in the dump `origin`. In other dumps, or if `origin` is unknown, find the newest copy.
 
-    Indexes of dumps are used if they lie beside them.  An empty title matches no page.
+    An index next to a dump is used if it exists. An empty title matches no page.
     """
     patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
     if not patterns:
@@ -147,20 +147,22 @@ def _page(
     found = inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`")
     name, size = (origin.name, origin.bytes) if origin else ("", -1)
     read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == size]
-    read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of one name
+    read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of the same name
     copies = (
         _Copy(page, site, path.rpartition("/")[2], bool(read))
         for path in read or [path for _, path in found]
         for page, site in _pages(path, id, title, largest)
     )
-    newest = max(copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None)  # of equal ones the first
+    newest = max(
+        copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None
+    )  # max returns the first of equally new copies
     if newest is None:
-        raise UsageError(f"{id}: the dumps that were given hold no such page: give those that the corpus was made from")
+        raise UsageError(f"{id}: no such page in these dumps. Pass the dumps that the corpus was made from")
     return newest
 
 
 def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page, dumps.Site]]:
-    """Yield the first page of this id or title in a dump."""
+    """Yield the first page with this id or title in a dump."""
     wiki, _, number = id.rpartition(":")
     site = dumps.read_site(path)
     if number.isdigit() and wiki != site.dbname:
@@ -169,7 +171,7 @@ def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page,
     start = multistream.find_stream(index, number if number.isdigit() else "", title) if index else 0
     if start is None:
         return
-    end = start + 1 if index else files.size(path)  # a stream that begins before the end of its part is read whole
+    end = start + 1 if index else files.size(path)  # a stream that begins before the end of its range is read completely
     for page in dumps.read_pages(FileRange(path, path, start, end), site, largest):
         if isinstance(page, Page) and (page.id == id or (title and page.title == title)):
             yield page, site
@@ -177,7 +179,7 @@ def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page,
 
 
 def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[TracedStep], list[tuple[str, int]]]:
-    """Return what each step of extraction did to a page, and the templates that gave no words."""
+    """Return the effect of each extraction step on a page, and the templates that produced no words."""
     table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
     about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
     about |= {"variant": config.variant, "templates": table}
@@ -193,9 +195,9 @@ def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[Tra
 
 
 def _changes(before: str, after: str) -> Iterator[Change]:
-    """Yield the lines that differ, those that stand together as one."""
+    """Yield the differing lines. Adjacent ones form one change."""
     old, new = ([line for line in text.split("\n") if line.strip()] for text in (before, after))
-    if max(len(old), len(new)) > _LINES:
+    if max(len(old), len(new)) > _MAX_LINES:
         yield Change(before, after)
         return
     for kind, start, end, at, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -206,7 +208,7 @@ def _changes(before: str, after: str) -> Iterator[Change]:
 
 
 def _focused(before: str, after: str) -> Change:
-    """Leave out the parts of two lines that are alike, but for what stands right beside the difference.
+    """Remove the common start and end of two lines, except a few characters around the difference.
 
     >>> _focused("x" * 100 + "<!-- a --> b", "x" * 100 + " b").before[-24:]
     'xxxxxxxxxxxx<!-- a --> b'
@@ -224,7 +226,7 @@ def _focused(before: str, after: str) -> Change:
 def _tokens(
     document: dict[str, Any] | None, vocabulary: str | Path | None, pairs: str | Path | None
 ) -> tuple[list[list[str]], list[TracedRow], str]:
-    """Return the pieces of sentences, the rows in which one of them stands, and the mark of the pieces."""
+    """Return the tokens of sentences, the rows that contain one of them, and the prefix that marks subwords."""
     where = vocabulary if vocabulary is not None else pairs
     if where is None or document is None:
         return [], [], ""
@@ -237,7 +239,7 @@ def _tokens(
 
 
 def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, list[Any]]:
-    """Return a vocabulary and the ids of a document's sentences, as rows have them."""
+    """Return a vocabulary and the ids of a document's sentences, as in rows."""
     known = read_any(files.to_path(str(where)))
     columns = (pa.array([document[name]]) for name in ("sentences", "paragraph_starts"))
     ids, ends = known.document_encoder().encode_documents(*columns)
@@ -245,8 +247,8 @@ def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, li
 
 
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
-    """Yield the rows that hold a sentence's pieces one behind the other, in masked rows what stood there."""
-    probes = {ids.tobytes() for ids in sentences[:_SENTENCES] if len(ids) >= _PROBE}
+    """Yield the rows that contain a sentence's consecutive ids. Masked rows are restored first."""
+    probes = {ids.tobytes() for ids in sentences[:_MAX_SENTENCES] if len(ids) >= _PROBE}
     contents = manifest.read(directory, PairsManifest)
     before, shown = 0, 0
     for shard in contents.shards:
@@ -255,7 +257,7 @@ def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
             for row in rows_with(batch, probes):
                 yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])
                 shown += 1
-                if shown == _ROWS:
+                if shown == _MAX_ROWS:
                     return
             before += batch.num_rows
             del batch

@@ -1,7 +1,7 @@
-"""Make a vocabulary from a corpus: count the words of a sample, task by task, train on the counts, and report what that covers.
+"""Train a vocabulary on a corpus: count the words of a sample, task by task, train on the counts, and report coverage.
 
-Words are counted with their accents, and lose them, where they do, when the counts are added up: the words, and how often each
-occurs, are those of a text whose accents were taken off first.
+Words are counted with accents. If accents are stripped, that happens when the counts are added up. The result is
+the same as counting a text without accents.
 """
 
 from __future__ import annotations
@@ -36,18 +36,20 @@ from .documents import DocumentReader
 
 __all__ = ["STAGE", "CountWords", "Train"]
 
-STAGE = "train vocabulary"  # what `Train` is called in reports of progress and of time
-_LANGUAGES = 1000  # that are told apart in a task; text of further ones counts as of none
-_ENGLISH_SHARE = 0.98  # of a corpus' characters, from which on accents are taken off: a few foreign documents don't change that
-_NAMED = 5  # other languages that the reason names
+STAGE = "train vocabulary"  # name of the `Train` stage in progress and timing reports
+_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
+_ENGLISH_SHARE = (
+    0.98  # minimum share of English characters at which accents are stripped; a few foreign documents do not change that
+)
+_NAMED = 5  # other languages listed in the reason
 _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
 
 
 @dataclass(frozen=True)
 class CountWords:
-    """Count the words of the documents of a task that are in the sample, by language: a record batch for each.
+    """Count the words of a task's sampled documents, by language, as one record batch each.
 
-    `share` of its documents are; the `whole` corpus is read, or a part of it.
+    The sample is `share` of the documents read. `whole` is True if all of the corpus is read.
     """
 
     root: str
@@ -76,7 +78,8 @@ class CountWords:
         return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled}
 
     def _count(self, sentences: list[str]) -> Counter[str]:
-        """Count what becomes words: parts of WordPiece, whose accents may go later; words of the other models."""
+        """Count the units of training: WordPiece pre-tokens, whose accents may be stripped later, or words of the other
+        models."""
         return count_parts(sentences) if self.config.model == "wordpiece" else train.count_words(sentences, self._blank)
 
     @cached_property
@@ -97,7 +100,7 @@ class CountWords:
 
 @dataclass(frozen=True)
 class Train:
-    """Add up the counts, train, and write the vocabulary and, last, the manifest."""
+    """Add up the counts, train, then write the vocabulary and, last, the manifest."""
 
     root: str
     config: VocabConfig
@@ -109,8 +112,8 @@ class Train:
         return [to_path(self.root)]
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[str]]:
-        """Return the counts of all reports, and the file of words of each."""
-        held = [report for (report,) in reports]  # of a kB each
+        """Return the total counts of all reports, and the word file of each."""
+        held = [report for (report,) in reports]  # about 1 kB each
         return _add_up(held), [report["files"][0]["name"] for report in held]
 
     def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[str]) -> None:
@@ -143,7 +146,7 @@ class Train:
 
 
 def _characters(corpus: CorpusManifest) -> Counter[str]:
-    """Return the number of characters in each language of a corpus, from its manifest."""
+    """Return the number of characters per language, from a corpus' manifest."""
     characters = Counter[str]()
     for source in corpus.sources.values():
         characters.update({language: counts.characters for language, counts in (source.languages or {}).items()})
@@ -151,7 +154,7 @@ def _characters(corpus: CorpusManifest) -> Counter[str]:
 
 
 def _add_up(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Add up what tasks have reported, or sums of it."""
+    """Add up task reports, or sums of them."""
     tally, sampled = Tally("documents"), 0
     for part in parts:
         tally.merge(Tally.from_json(part["tally"]))
@@ -160,10 +163,10 @@ def _add_up(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
-    """Decide whether accents are taken off: as the option says, else by the share of the corpus that is English.
+    """Decide whether to strip accents: by the option, or else by the share of English in the corpus.
 
     Returns:
-        Whether they are taken off, and the decision with its reason.
+        True to strip accents, and a text with the decision and its reason.
 
     >>> _accents(VocabConfig(), Counter(en=9850, simple=50, nl=70, fr=30))
     (True, 'taken off: 99.0 % of the text is English, at least 98 % (others: nl 0.7 %, fr 0.3 %)')
@@ -188,7 +191,7 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
 
 
 def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, Counter[str]]]:
-    """Yield, for each file and language of it, words and their counts, without accents where those are to be taken off."""
+    """Yield words and their counts for each file and language, without accents if they are stripped."""
     bare = vocab.Vocabulary(list(vocab.SPECIAL), bool(config.lowercase), strip_accents=True).tokenizer()
     for path in files:
         for batch in shards.read_batches(path, "arrow-stream"):
@@ -199,7 +202,7 @@ def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, C
 
 
 def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocabulary) -> dict[str, manifest_records.Coverage]:
-    """Cut all counted words with the vocabulary; a language's counts are sums over files, so they are added file by file."""
+    """Return coverage by language: all counted words encoded with the vocabulary. Counts are added up file by file."""
     encode = _word_encoder(vocabulary)
     unknown = vocabulary.special.unk
     coverages: dict[str, Coverage] = defaultdict(Coverage)
@@ -215,7 +218,7 @@ def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocab
 
 
 def _word_encoder(vocabulary: vocab.AnyVocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
-    """Return what cuts counted words: their ids end to end, and where each word ends in them."""
+    """Return a function that encodes words: their ids concatenated, and the end of each word."""
     if isinstance(vocabulary, vocab.Vocabulary):
         return vocabulary.document_encoder().encode
     model = vocabulary.tokenizer().model

@@ -134,9 +134,9 @@ def test_options_are_judged_by_the_length_asked_for(
 
 def test_what_is_read_is_never_overwritten(build: Build, sample_corpus: Path, sample_vocab: Path) -> None:
     for directory in (sample_corpus, sample_vocab, sample_corpus / ".." / "corpus"):
-        with pytest.raises(UsageError, match="is what is read"):
+        with pytest.raises(UsageError, match="is also an input"):
             build("make-pairs", directory, sample_corpus, "--vocab", sample_vocab, "--overwrite", "--dry-run")
-    with pytest.raises(UsageError, match="is what is read"):
+    with pytest.raises(UsageError, match="is also an input"):
         build("train-vocab", sample_corpus, sample_corpus, "--overwrite", "--dry-run")
 
 

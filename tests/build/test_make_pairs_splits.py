@@ -70,7 +70,7 @@ def _offline(cache: Path) -> dict[str, str]:
 def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     arguments = ("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", tmp_path / "p", "--shards", 1)
     done = run(*arguments, "--workers", 1, "--validation-fraction", "0.0000001", code=3)
-    assert "no document of validation gave a row" in done.stderr and "larger --validation-fraction" in done.stderr
+    assert "no document of validation produced a row" in done.stderr and "larger --validation-fraction" in done.stderr
 
 
 def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample_vocab: Path, tmp_path: Path) -> None:

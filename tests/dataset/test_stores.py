@@ -333,7 +333,7 @@ def test_the_commands_speak_of_stores(build: Build, store: Any, text: Path, caps
         command("build-corpus", "--text", text, "--output", "memory://out/other", "--workers", 2)
     with pytest.raises(UsageError, match="memory://out/corpus is in the memory of this process"):
         command("train-vocab", "memory://out/corpus", "--output", text.parent / "vocab", "--workers", 2)
-    with pytest.raises(UsageError, match="is what is read"):
+    with pytest.raises(UsageError, match="is also an input"):
         command("train-vocab", "memory://out/corpus", "--output", "memory://out/corpus", "--overwrite")
 
 

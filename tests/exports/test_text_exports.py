@@ -97,6 +97,6 @@ def test_what_cannot_be_is_said(parts: Path, tmp_path: Path) -> None:
         bertdata.export(corpus, to="jsonl", split="validation", output=tmp_path / "out")
     with pytest.raises(UsageError, match="omit it"):
         bertdata.export(corpus, to="jsonl", vocab=parts / "train-vocab", output=tmp_path / "out")
-    with pytest.raises(UsageError, match="is what is read"):
+    with pytest.raises(UsageError, match="is also an input"):
         bertdata.export(corpus, to="jsonl", output=corpus)
     assert not (tmp_path / "out").exists()

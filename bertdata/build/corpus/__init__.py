@@ -1,1 +1,1 @@
-"""Make documents of dumps, books and other text: plan the tasks, extract each, commit what they report."""
+"""Build documents from dumps, books and other text: plan the tasks, extract each one, commit their reports."""

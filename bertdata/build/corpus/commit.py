@@ -1,4 +1,4 @@
-"""Commit a corpus: check that the counts of all tasks add up, and write the data card and, last, the manifest."""
+"""Commit a corpus: check that the counts of all tasks add up, then write the data card and, last, the manifest."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from .sources import CHECKSUM, in_order
 
 __all__ = ["CorpusCommit"]
 
-_NAMES = 100  # of dropped templates that the manifest lists
+_NAMES = 100  # dropped templates listed in the manifest
 
 
 @dataclass(frozen=True)
 class CorpusCommit:
-    """Check that the counts add up, and write the data card and, last, the manifest."""
+    """Check that the counts add up, then write the data card and, last, the manifest."""
 
     root: str
     config: CorpusConfig
@@ -51,7 +51,7 @@ class CorpusCommit:
         return [to_path(self.root)]
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the sum of the reports of each source, and files, inputs and checks of each report."""
+        """Return the summed report of each source, and each report's files, inputs and checks."""
         kept: list[dict[str, Any]] = []
 
         def parts() -> Iterator[dict[str, Any] | None]:
@@ -89,14 +89,14 @@ class CorpusCommit:
         manifest.write(root, contents, card.write(contents))
 
     def _count_missing(self, tally: Tally, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Count the pages that a dump's index names and the dump does not hold; return the file that lists them."""
+        """Count the pages that a dump's index lists but the dump lacks. Return the file that lists them."""
         root, name = to_path(self.root), "rejects/missing-pages.jsonl"
         rejects = missing.find(entries)
         for reject in rejects:
             tally.entered += reject["pages"]
             tally.rejected[missing.REASON] += reject["pages"]
         if not rejects:
-            (root / name).unlink(missing_ok=True)  # of a commit that was broken off before an index was moved away
+            (root / name).unlink(missing_ok=True)  # left by a commit that was interrupted before it moved an index away
             return []
         return [write_list(root, name, rejects)]
 
@@ -104,7 +104,7 @@ class CorpusCommit:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
 
-        def reasons() -> str:  # of a run that ends: a commit that is done again finds its files in place
+        def reasons() -> str:  # only when a run ends; a repeated commit finds its files in place
             return _most(tally.rejected for tally in tallies) + self._example(files)
 
         if rejected > self.config.max_rejects * entered:
@@ -128,7 +128,8 @@ class CorpusCommit:
             )
 
     def _example(self, files: list[dict[str, Any]]) -> str:
-        """Show the first reject, else the first drop: what a column lacks or an option asks for is the same for all, mostly."""
+        """Return the first reject, or else the first drop. Most failures, such as a missing column, are the same for all
+        records."""
         lists = [file["name"] for file in files if file["rows"]]
         names = [name for folder in ("rejects/", "dropped/") for name in lists if folder in name]
         if not names:
@@ -144,9 +145,9 @@ def _in_folder(files: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]
 
 
 def _dropped_templates(totals: list[dict[str, Any]]) -> DroppedTemplates:
-    """Return how many calls of templates gave no words, and the most frequent names: sums.py says in which tasks they count.
+    """Return the number of template calls that produced no words, and the most frequent template names.
 
-    Of the first ones, `examples` has a line in which the first of them stands, as far as that is known.
+    sums.py explains which tasks are counted. For the first names, `examples` holds a line with a call of the template, if known.
     """
     counts = Counter(sums.counts(dict(total["templates"]["names"]) for total in totals))
     lines = {name: line for total in totals for name, (_, line) in total["templates"]["examples"].items()}
@@ -159,9 +160,9 @@ def _dropped_templates(totals: list[dict[str, Any]]) -> DroppedTemplates:
 
 
 def _formulas(totals: list[dict[str, Any]]) -> Formulas:
-    """Return formulas by tag or template, and the sentences that went with those that were not written.
+    """Return formulas by tag or template, and the sentences dropped together with unwritten formulas.
 
-    Those found are those written, those dropped, and those left out with a table, a list or another place without prose.
+    Formulas found = written + dropped + omitted with a table, a list or another place without prose.
     """
     counts = sums.counts(total["formulas"] for total in totals)
     sentences = counts.pop("sentences", 0)
@@ -173,12 +174,12 @@ def _formulas(totals: list[dict[str, Any]]) -> Formulas:
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:
-    """Name the most frequent reasons."""
+    """Format the most frequent reasons."""
     return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
 
 
 def _sources(totals: list[dict[str, Any]]) -> dict[str, SourceEntry]:
-    """Return what each source has given: documents and text, also by language, and what was taken out of it."""
+    """Return the totals of each source: documents and text, also by language, and the text that was removed."""
     text_bytes = sum(total["given"]["text_bytes"] for total in totals)
     sources: dict[str, SourceEntry] = {}
     for total in totals:
@@ -196,7 +197,7 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, SourceEntry]:
 
 
 def _apparatus(counts: Counter[str]) -> Apparatus:
-    """Return the characters of books, without whitespace: how many were read and kept, and what else the others were."""
+    """Return character counts of books, without whitespace: read, kept, and removed by kind."""
     from ...sources.books import KEPT, READ
 
     tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
@@ -205,7 +206,7 @@ def _apparatus(counts: Counter[str]) -> Apparatus:
 
 
 def _check_published(entries: Iterable[dict[str, Any]]) -> None:
-    """Raise VerificationError where a part was read whose bytes are not those whose published checksum was found right."""
+    """Raise VerificationError if a file range differs from the bytes whose published checksum was verified."""
     published = {
         (part["name"], part["start"], part["end"]): (part["sha256"], part["path"], entry["checksum"].partition(":")[0])
         for entry in entries
@@ -223,13 +224,16 @@ def _check_published(entries: Iterable[dict[str, Any]]) -> None:
 
 
 def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add each file's SHA-256; of a file read in parts, that of its parts' digests, in order, as text; of a trial none."""
+    """Add each file's SHA-256.
+
+    For a file read in ranges, it is the SHA-256 of the ranges' digests as text, in order. A trial adds no digest.
+    """
     numbers = {(entry["source"], entry["name"]): number for number, entry in enumerate(entries)}
-    starts = array("q", [0]) * len(entries)  # of each file's part that came first
+    starts = array("q", [0]) * len(entries)  # index of each file's first range
     others = defaultdict[int, list[tuple[int, str]]](list)
     for kind, part in ((report["kind"], part) for report in reports for part in report["inputs"]):
         if (number := numbers.get((kind, part["name"]))) is None:
-            continue  # of a check
+            continue  # a check
         if "sha256" in entries[number]:
             others[number].append((part["start"], part["sha256"]))
         else:
@@ -241,7 +245,7 @@ def _with_digests(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any
 
 
 def _with_licences(entries: list[dict[str, Any]], reports: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Name the licences that a file's documents tell of themselves; where they tell none it keeps that of its kind."""
+    """Record the licences that a file's documents declare. A file without any keeps the licence of its source."""
     told = defaultdict[tuple[str, str], Counter[str]](Counter)
     for report in reports:
         for name, counts in report.get("licences", {}).items():

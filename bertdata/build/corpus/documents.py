@@ -1,7 +1,8 @@
-"""Read the records of every source: each is a document, a drop or a reject; documents pass the filters or are dropped.
+"""Read the records of every source. Each is a document, a drop or a reject. Documents that fail a filter become drops.
 
-A file of some kilobytes can unpack to millions of records, and each takes a worker some microseconds. So a file range that
-yields many times more than text of its size can is given up: it is rejected, and the run goes on with the next file.
+A file of a few kilobytes can unpack to millions of records, and each takes a worker a few microseconds. If a file range yields
+many times more records than text of its size can contain, the rest of the range is rejected and the run continues with the next
+file.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ __all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read", "up_to_limits"]
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
 
-FREE_REJECTS = 50_000  # rejects of a file range, however short it is
-_BYTES_PER_REJECT = 16  # and one more for each of so many bytes
-FREE_DOCUMENTS = 50_000  # documents and drops of a file range, however short it is: each takes about 100 microseconds
-_BYTES_PER_DOCUMENT = 2  # and one more for each of so many bytes
-_FREE_TEXT = 256 << 20  # bytes of records of a file range, however short it is
-_MAX_RATIO = 250  # and so many more for each of its bytes: packed text has 3 to 10, the revisions of a page up to 100
-_RECORD_BYTES = 512  # bytes that a record counts for, in addition to its text
+FREE_REJECTS = 50_000  # rejects allowed per file range, whatever its size
+_BYTES_PER_REJECT = 16  # plus one reject for this many bytes
+FREE_DOCUMENTS = 50_000  # documents and drops allowed per file range, whatever its size; each takes about 100 microseconds
+_BYTES_PER_DOCUMENT = 2  # plus one document or drop for this many bytes
+_FREE_TEXT = 256 << 20  # bytes of records allowed per file range, whatever its size
+_MAX_RATIO = 250  # plus this many bytes for each byte of the range; packed text has a ratio of 3 to 10, page revisions up to 100
+_RECORD_BYTES = 512  # overhead counted per record, in addition to its text
 
 
 def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Document | Drop | Reject]:
-    """Read the records of parts of one kind, in order: each is a document, a drop or a reject.
+    """Read the records of file ranges of one kind, in order: documents, drops and rejects.
 
-    What is left out of documents is counted in `counts`, by name.
+    `counts` receives the text left out of documents, by name.
     """
     for part in parts:
         records = source(kind).read([part], config, counts)
@@ -41,7 +42,7 @@ def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts
 
 
 def up_to_limits(records: Iterator[T], part: FileRange, kind: str) -> Iterator[T | Reject]:
-    """Yield the records of a file range, and end with a Reject if there are too many for its size."""
+    """Yield the records of a file range. If there are too many for its size, end with a Reject."""
     size = part.end - part.start
     text_left = _FREE_TEXT + _MAX_RATIO * size
     rejects_left = FREE_REJECTS + size // _BYTES_PER_REJECT

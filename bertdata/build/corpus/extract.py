@@ -1,4 +1,4 @@
-"""Extract a task's documents: write a shard, lists of what was rejected or dropped, and a report that counts all."""
+"""Extract a task's documents: write a shard, lists of rejects and drops, and a report with all counts."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .sources import CHECKSUM, INDEX, Counts, source
 
 __all__ = ["EXAMPLES", "Extract", "most_frequent", "write_shard"]
 
-EXAMPLES = 50  # of dropped templates that are shown with a line in which one stands
-_NAMES = 1000  # of dropped templates that a task reports: enough for the sums of the most frequent to be right
+EXAMPLES = 50  # dropped templates shown with an example line
+_NAMES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
 
 
 @dataclass(frozen=True)
 class Extract:
-    """Turn a task's input into a shard of documents and a list of rejects, or check it."""
+    """Extract a shard of documents and a list of rejects from a task's input, or check a file."""
 
     root: str
     config: CorpusConfig
@@ -66,7 +66,7 @@ class Extract:
         report = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
         if facts is not None:
             report["files"].append(facts.write(root, task.number))
-        return {**report, "inputs": [] if most else _inputs(parts)}  # a trial reads no file to its end
+        return {**report, "inputs": [] if most else _inputs(parts)}  # a trial never reads a file to its end
 
 
 def write_shard(
@@ -82,14 +82,14 @@ def write_shard(
     """Write the records of one kind into a shard and lists of rejects and drops, and return a report that counts them.
 
     Args:
-        root: Directory that the files are written below.
+        root: Output directory.
         kind: Kind of input.
         number: Number of the shard.
-        count: Number of shards, which the names of the files contain.
+        count: Total number of shards, which is part of the file names.
         format: Format of the shard.
-        read: Function that returns the records, and counts text that it leaves out.
+        read: Function that returns the records and counts the text it leaves out.
         most: Maximum number of documents, or 0 for all.
-        facts: Facts about the documents for the rules that choose documents.
+        facts: Collector of document facts for the selection rules.
     """
     name = f"{number:05d}-of-{count:05d}"
     with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
@@ -112,7 +112,7 @@ def write_shard(
 
 
 def _templates(counts: Counts, task: int) -> dict[str, Any]:
-    """Return how many calls gave no words, the names that most of them have, and of some an example, with the task it is of."""
+    """Return the number of template calls without words, the most frequent names, and examples with their task number."""
     names = most_frequent(counts.templates, _NAMES)
     examples = {name: [task, counts.examples[name]] for name, _ in names[:EXAMPLES] if name in counts.examples}
     return {"calls": counts.templates.total(), "names": names, "examples": examples}
@@ -123,5 +123,5 @@ def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:
 
 
 def most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:
-    """List the names with the highest counts; of equal ones, in order of name."""
+    """Return the names with the highest counts. Ties are sorted by name."""
     return [(name, count) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]

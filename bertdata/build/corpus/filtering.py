@@ -1,4 +1,4 @@
-"""Apply the filters to a document: it passes, or is dropped with a reason: a bound, its language, overlap with test sets."""
+"""Filter documents by length, language, user functions and overlap with test sets. A failing document gets a drop reason."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...text.filters import Grams, check, read_examples
 
 __all__ = ["check_dependencies", "load_grams", "load_ids", "reason_to_drop"]
 
-_LONGEST = 60  # characters of a reason: it is a key of the manifest's counts
+_MAX_REASON_CHARS = 60  # maximum length of a reason: it is a key in the manifest's counts
 
 
 def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
-    """Return why a document is left out, None if it is not."""
+    """Return a Drop with the reason if a filter rejects the document, else None."""
     if config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(_ids(document)):
         return Drop("excluded id", document.id)
     if drop := check(document, config.filters):
@@ -35,12 +35,12 @@ def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
 
 
 def _ids(document: Document) -> tuple[str, str]:
-    """Return a document's id, with and without the source in front of it: a list may have ids as their source has them."""
+    """Return a document's id with and without the source prefix, because a list may contain either form."""
     return document.id, document.id.removeprefix(f"{document.source}:")
 
 
 def _reason(name: str, document: Document, config: CorpusConfig) -> str:
-    """Ask a filter of the user's; raise UsageError, with the document's id, where it raises or returns something else."""
+    """Call a user-defined filter. Raise UsageError with the document's id if it raises or returns an invalid value."""
     try:
         reason = load(name, "filters", dict(config.functions).get(name, ""))(document)
     except BertDataError:
@@ -51,10 +51,10 @@ def _reason(name: str, document: Document, config: CorpusConfig) -> str:
         ) from error
     if reason is None:
         return ""
-    if not isinstance(reason, str) or not 0 < len(reason) <= _LONGEST:
+    if not isinstance(reason, str) or not 0 < len(reason) <= _MAX_REASON_CHARS:
         raise UsageError(
             f"`filters` {name} returns {reason!r:.100} of the document {document.id}: return None to keep it, or a reason of at "
-            f"most {_LONGEST} characters",
+            f"most {_MAX_REASON_CHARS} characters",
             field="filters",
             value=name,
         )
@@ -63,14 +63,14 @@ def _reason(name: str, document: Document, config: CorpusConfig) -> str:
 
 @cache
 def load_grams(files: tuple[tuple[str, str, str], ...]) -> Grams:
-    """Read the files of evaluation sets, once in a process; raise ResumeError for one that is not what it was."""
+    """Read the evaluation files, once per process. Raise ResumeError if a file has changed since the run began."""
     _check_unchanged("exclude", files)
     return Grams(text for name, path, _ in files for text in read_examples(name, path))
 
 
 @cache
 def load_ids(files: tuple[tuple[str, str, str], ...]) -> frozenset[str]:
-    """Read files of ids, one per line, once in a process; raise ResumeError for one that has changed since the run was begun."""
+    """Read files with one id per line, once per process. Raise ResumeError if a file has changed since the run began."""
     _check_unchanged("exclude_ids", files)
     ids: set[str] = set()
     for name, path, _ in files:
@@ -88,7 +88,7 @@ def load_ids(files: tuple[tuple[str, str, str], ...]) -> frozenset[str]:
 
 @cache
 def check_dependencies(files: tuple[tuple[str, str, str], ...]) -> None:
-    """Raise ResumeError for a file of `depends_on` that has changed since the run was begun; each process checks once."""
+    """Raise ResumeError if a `depends_on` file has changed since the run began. Each process checks once."""
     _check_unchanged("depends_on", files)
 
 

@@ -1,4 +1,4 @@
-"""Keep account of a task's records: documents go into record batches, what was rejected or dropped into lists."""
+"""Account for a task's records: collect documents into record batches, and write rejects and drops to lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Ledger"]
 
 @dataclass
 class Ledger:
-    """Count a task's records, as documents go into batches, rejects and drops into their lists."""
+    """Count a task's records and route them: documents into batches, rejects and drops into their lists."""
 
     tally: Tally
     rejects: Listing
@@ -35,7 +35,7 @@ class Ledger:
     counts: Counts = field(default_factory=Counts.none)
 
     def batches(self, records: Iterable[Document | Drop | Reject]) -> Iterator[Any]:
-        """Yield record batches of documents; at least one, which may be empty."""
+        """Yield record batches of documents. There is at least one, which may be empty."""
         batch, work = DocumentBatch(), current()
         for record in records:
             self.tally.entered += 1

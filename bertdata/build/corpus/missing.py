@@ -1,4 +1,4 @@
-"""Compare the pages that a multistream dump gave with those that its index names."""
+"""Compare the pages read from a multistream dump with the pages listed in its index."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ REASON = "missing-page"
 
 
 def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a reject for each dump that lacks pages of its index; `pages` of it is their number.
+    """Return a reject for each dump that lacks pages of its index. Its `pages` field is the number of missing pages.
 
-    `entries` are what is kept of the reports of tasks that read dumps, and of those that read their indexes.
-    Raise VerificationError for an index that can't be of this dump: it names too few pages, or other streams.
+    `entries` are the stored parts of the reports of tasks that read dumps or indexes. Raise VerificationError if an index cannot
+    belong to the dump, because it lists too few pages or different streams.
     """
     indexes = [entry for entry in entries if entry["kind"] == INDEX]
     pages, lost = Counter[str](), Counter[str]()
@@ -34,7 +34,7 @@ def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if seen > index["pages"] or (index["astray"] and not damaged):
             wrong = f"{index['astray']} of them in streams that are not there" if index["astray"] else f"the dump has {seen}"
             raise VerificationError(
-                f"the index beside {name} is not of this dump: it names {index['pages']} pages, {wrong}: fetch both again, or "
+                f"the index next to {name} is not of this dump: it names {index['pages']} pages, {wrong}: fetch both again, or "
                 "move the index away and run the same command again"
             )
         if lacking := index["pages"] - seen:
@@ -45,7 +45,7 @@ def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def pages_in(tally: dict[str, Any]) -> int:
-    """Count the pages among what a task read."""
+    """Return the number of pages that a task read."""
     entered: int = tally["in"]
     losses: int = sum(count for reason, count in tally["rejected"].items() if reason in LOSSES)
     return entered - losses

@@ -1,4 +1,4 @@
-"""Cut dumps, books and other text into tasks of about equal size, and plan the checks that files beside them allow."""
+"""Split dumps, books and other text into tasks of about equal size, and plan checks against checksum and index files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .sources import in_order, is_check, source
 
 __all__ = ["CorpusPlan", "own_splitters", "packages", "plan"]
 
-_FEW, _MANY = 64, 40_000  # tasks that an input gives at least, if each then has _LEAST bytes, and at the most
-_LEAST, _MEANT = 2 << 20, 16 << 20  # bytes of a task: of small inputs, and of all but the largest
+_MIN_TASKS, _MAX_TASKS = 64, 40_000  # lower limit of tasks per input, if each has _MIN_TASK_BYTES, and upper limit
+_MIN_TASK_BYTES, _USUAL_TASK_BYTES = 2 << 20, 16 << 20  # for small inputs, and for most others
 
 
 class CorpusPlan(NamedTuple):
-    """What a run will do.
+    """The planned work of a run.
 
     Attributes:
-        tasks: The tasks in order. Those that check files are last.
-        inputs: What the manifest says of each input file.
-        ignored: How many files no source reads, by kind of input and suffix.
+        tasks: The tasks in order. Tasks that check files come last.
+        inputs: The manifest entry of each input file.
+        ignored: The number of files that no source reads, by kind of input and suffix.
     """
 
     tasks: list[Task]
@@ -39,12 +39,12 @@ class CorpusPlan(NamedTuple):
 
     @property
     def shards(self) -> int:
-        """How many of the tasks write a shard."""
+        """Number of tasks that write a shard."""
         return sum(not is_check(task.kind) for task in self.tasks)
 
 
 def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
-    """Cut the input files, (name, path) by kind, into tasks of about `task_bytes`; the order given does not matter."""
+    """Split the input files, (name, path) by kind, into tasks of about `task_bytes`. The order of the files does not matter."""
     target = config.task_bytes or _target(sources)
     groups: list[tuple[str, list[FileRange]]] = []
     checks: list[tuple[str, list[FileRange]]] = []
@@ -62,15 +62,15 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         )
         groups += [(kind, group) for group in whole]
     if not inputs:
-        raise NoInputError(f"nothing to read: give {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
+        raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
     if config.max_documents:
-        groups, checks = trial.limit(groups, config.max_documents), []  # a trial does not read whole files to check them
+        groups, checks = trial.limit(groups, config.max_documents), []  # a trial skips checks that read whole files
     return CorpusPlan([Task(index, kind, tuple(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
 
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
-    """Return the packages whose versions decide the bytes of a corpus."""
+    """Return the packages whose versions affect the bytes of a corpus."""
     names = (*sentences.packages(config.sentence_splitter), *format_packages(config.format))
     if config.choice.dedup == "near":
         from ..selection import minhash
@@ -80,18 +80,19 @@ def packages(config: CorpusConfig) -> tuple[str, ...]:
 
 
 def own_splitters(config: CorpusConfig) -> tuple[str, ...]:
-    """Return the sentence splitters that are functions of the user's, ``module:function``."""
+    """Return the user-defined sentence splitters, as ``module:function``."""
     return sentences.own_functions(config.sentence_splitter)
 
 
 def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
-    """Return how many bytes a task has: so few that workers end at about the same time, so many that few files are made."""
+    """Return the task size in bytes: small enough that workers finish at about the same time, large enough to limit the file
+    count."""
     total = 0
     for kind, files in sources.items():
         for _, path in files:
             with storage_errors(f"cannot read {path}"):
                 total += to_path(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
-    return max(min(max(total // _FEW, _LEAST), _MEANT), total // _MANY)
+    return max(min(max(total // _MIN_TASKS, _MIN_TASK_BYTES), _USUAL_TASK_BYTES), total // _MAX_TASKS)
 
 
 def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[FileRange]:
@@ -101,7 +102,7 @@ def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -
 
 
 def _describe(kind: str, parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
-    """Return what the manifest says of a file before it is read."""
+    """Return the manifest entry of a file before it is read."""
     name, end, licence = parts[0].name, parts[-1].end, source(kind).licence
     date = dumps.dump_date(name)
     entry = {"name": name, "source": kind, "bytes": end, "pieces": len(parts), "licence": licence}
@@ -110,7 +111,7 @@ def _describe(kind: str, parts: list[FileRange], config: CorpusConfig) -> dict[s
 
 
 def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:
-    """Put small files together."""
+    """Group small files together."""
     group: list[FileRange] = []
     size = 0
     for part in parts:

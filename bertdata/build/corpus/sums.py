@@ -1,8 +1,8 @@
-"""The sums of what tasks report, source by source: sums of sums are sums, and none grows with the number of tasks.
+"""Sum the reports of tasks by source. Sums can be summed again, and their size does not grow with the number of tasks.
 
-Only the names of dropped templates have no end.  A task reports its most frequent ones, a sum keeps `_NAMES`; all calls are
-counted.  Of their examples a sum keeps `_EXAMPLES`, those of the first tasks.  Which tasks are added up together goes by their
-numbers, so what is left out does too.
+Only the names of dropped templates are unbounded. A task reports its most frequent names, and a sum keeps `_NAMES`, although all
+calls are counted. A sum keeps `_EXAMPLES` examples, from the first tasks. Tasks are grouped by their numbers, so the omitted
+names are deterministic.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .sources import is_check
 __all__ = ["add_up", "counts", "kept", "of"]
 
 _EXAMPLES = 1000
-_NAMES = 20_000  # of dropped templates: more than the first thousand tasks of English Wikipedia name
+_NAMES = 20_000  # dropped templates kept; the first thousand tasks of English Wikipedia name fewer
 _ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus")
 _COUNTS = ("given", "formulas", "marks", "apparatus")
 _KEPT = ("kind", "files", "inputs", "checksum", "index", "name")
 
 
 def of(report: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what a task's report adds to the sums; nothing for one that has checked a file."""
+    """Return what a task's report contributes to the sums, or None for a task that checked a file."""
     if is_check(report["kind"]):
         return None
     given = Counter(documents=report["tally"]["out"], text_bytes=report["files"][0]["text_bytes"])
@@ -40,7 +40,7 @@ def of(report: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def kept(report: dict[str, Any]) -> dict[str, Any]:
-    """Return what the commit has to know of each task: its files, what it has read, what it has checked."""
+    """Return the part of a task's report that the commit needs: files, inputs and checks."""
     entry = {key: report[key] for key in _KEPT if key in report}
     if report.get("licences"):
         entry["licences"] = report["licences"]
@@ -50,7 +50,7 @@ def kept(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_up(parts: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
-    """Add up what tasks have reported, or sums of it: a sum for each source, in the order in which they come."""
+    """Add up task reports, or sums of them: one sum per source, in order of first appearance."""
     totals: dict[str, _Total] = {}
     for part in parts:
         if part is not None:
@@ -60,18 +60,18 @@ def add_up(parts: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
 
 @dataclass
 class _Total:
-    """The sum of what tasks of one source have reported; it holds none of the reports."""
+    """The running sum of one source's reports. It stores no individual report."""
 
     tally: Tally
     amounts: Amounts = field(default_factory=Amounts)
     names: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, Any] = field(default_factory=dict)  # by name of a template, that of the first task
+    examples: dict[str, Any] = field(default_factory=dict)  # by template name, from the first task
     lost: int = 0
     calls: int = 0
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {key: Counter() for key in _COUNTS})
 
     def add(self, part: dict[str, Any]) -> None:
-        """Add a report, or a sum."""
+        """Add a report or a sum."""
         self.tally.merge(Tally.from_json(part["tally"]))
         self.amounts.merge(part["amounts"])
         self.names.update(dict(part["templates"]["names"]))
@@ -83,7 +83,7 @@ class _Total:
             count.update(part[key])
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `add` takes it."""
+        """Return the sum in the form that `add` accepts."""
         shown = Counter({name: self.names[name] for name in self.examples})
         return {
             "given": dict(self.counts["given"]),
@@ -100,7 +100,7 @@ class _Total:
 
 
 def counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:
-    """Add up counts by name, in the order in which names come."""
+    """Add up counts by name, in order of first appearance."""
     total: Counter[str] = Counter()
     for each in parts:
         total.update(each)

@@ -1,6 +1,6 @@
-"""Stop a quick trial when it has its documents: an equal part from the beginning of each task.
+"""Stop a quick trial when it has enough documents: an equal number from the beginning of each task.
 
-So it neither reads whole files nor draws from all of their documents, as a sample does.
+Unlike a sample, a trial does not read complete files and does not draw from all documents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def limit(tasks: list[T], most: int) -> list[T]:
-    """Return the tasks that read something: all, or as many as there are to be documents, evenly spaced.
+    """Return the tasks that a trial reads: all of them, or at most one per document, evenly spaced.
 
     >>> limit(list("abcdef"), 0), limit(list("abcdef"), 3)
     (['a', 'b', 'c', 'd', 'e', 'f'], ['b', 'd', 'f'])
@@ -22,7 +22,7 @@ def limit(tasks: list[T], most: int) -> list[T]:
 
 
 def quota(number: int, tasks: int, most: int) -> int:
-    """Return how many documents a task may have.
+    """Return the maximum number of documents of a task.
 
     >>> [quota(number, 4, 10) for number in range(4)]
     [2, 3, 2, 3]

@@ -1,1 +1,1 @@
-"""Make rows of documents: move documents to their buckets, build each bucket's rows, mask them where masks are static."""
+"""Build rows from documents: move documents to their buckets, build each bucket's rows, and mask them if masks are static."""

@@ -1,4 +1,4 @@
-"""Build the rows of one bucket: put its documents in order, build each output's rows, write their shards."""
+"""Build the rows of one bucket: order its documents, build each output's rows, and write their shards."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .static_masks import mask_rows
 
 __all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
 
-TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # begin the names of what is counted by source and language
-PARTNERS = ("pairs", "not_next", "other")  # what is counted by language, script and source of A
+TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # prefixes of count names by source and language
+PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
 
 
 class Output(NamedTuple):
-    """A directory of pairs, and what they are to be."""
+    """An output directory of rows and its settings."""
 
     root: str
     config: PairsConfig
@@ -42,7 +42,7 @@ class Output(NamedTuple):
 
 @dataclass
 class BuildBucket:
-    """Build a bucket's pairs, once for each output."""
+    """Build a bucket's rows, once for each output."""
 
     vocabulary: StoredValue
     outputs: list[Output]
@@ -81,7 +81,7 @@ class BuildBucket:
         continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary)[tokens]
         sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
         begin = sentences[sentences < len(tokens)]
-        if continues[begin].any():  # a sentence begins with a word, whatever its first piece looks like
+        if continues[begin].any():  # the first token of a sentence always begins a word
             continues = continues.copy()
             continues[begin] = False
         ids, partners = [d.id for d in documents], self.layout.partners
@@ -129,10 +129,10 @@ class _Build:
             more = ", or another `objective`, such as documents"
             more += ", or use fewer `shards`" if self.count > 1 else ""
             more += ", or a larger `validation_fraction`" if self.split == "validation" else ""
-            raise EmptyResultError(f"{error}{more}") from None  # `from None`: the command would show the cause, which says less
+            raise EmptyResultError(f"{error}{more}") from None  # hide the less specific cause
 
     def _columns(self, built: rows.Pairs) -> dict[str, Any]:
-        """Return the columns of the shard, not masked."""
+        """Return the unmasked columns of the shard."""
         columns: dict[str, Any] = {
             "ends": built.ends,
             "input_ids": built.input_ids,
@@ -151,7 +151,7 @@ class _Build:
         return columns
 
     def _documents(self, built: rows.Pairs) -> dict[str, Any]:
-        """Return the columns with the ids of the documents of A and B, or of rows that are not pairs."""
+        """Return the columns with the document ids: of A and B for pairs, else of each row."""
         a = [self.bucket.ids[d] for d in built.a_documents.tolist()]
         if built.b_documents is not None:
             return {"a_document": a, "b_document": [self.bucket.ids[d] for d in built.b_documents.tolist()]}
@@ -159,7 +159,7 @@ class _Build:
         return {"documents": a, "document_ends": ends if built.parts is None else np.searchsorted(built.parts, built.ends)}
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
-        """Count rows, and of the documents their number, repeated ids, tokens, and how many of these are [UNK]."""
+        """Count the rows and, for documents, their number, repeated ids, tokens and [UNK] tokens."""
         documents, unk = self.bucket.ids, self.vocabulary.special.unk
         return {
             **rows.statistics(built),
@@ -172,7 +172,7 @@ class _Build:
         }
 
     def _partners(self, built: rows.Pairs) -> Counter[str]:
-        """Count pairs, NotNext pairs and those whose B is of another kind, by each fact of A's document."""
+        """Count pairs, NotNext pairs, and those whose B has a different value, for each fact of A's document."""
         counts: Counter[str] = Counter()
         if built.labels is None or built.a_documents is None or built.b_documents is None:
             return counts
@@ -184,11 +184,11 @@ class _Build:
         return counts
 
 
-Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # of documents, by name of the fact: its values, and each one's number
+Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # by fact: its values, and the value index of each document
 
 
 def _facts(documents: list[Tokens]) -> Facts:
-    """Return language, script and source of documents."""
+    """Return the language, script and source of documents."""
     found: Facts = {}
     columns = list(zip(*(document.origin.split(" ") for document in documents), strict=True)) or [(), (), ()]
     for fact, values in zip(("source", "language", "script"), columns, strict=True):
@@ -200,19 +200,19 @@ def _facts(documents: list[Tokens]) -> Facts:
 
 @functools.lru_cache(maxsize=2)
 def _variants_of_run(vocabulary: StoredValue) -> npt.NDArray[np.int8]:
-    """Return for each id of a vocabulary the number of traditional minus simplified characters [V]."""
+    """Return, for each vocabulary id, its number of traditional minus simplified characters [V]."""
     known = vocab.of_run(vocabulary)
     return writing.signs([bare(piece, known.special.mark) for piece in known.pieces])
 
 
 @functools.lru_cache(maxsize=2)
 def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
-    """Return for each id of a vocabulary whether it continues a word [V]."""
+    """Return a mask of the vocabulary ids that continue a word [V]."""
     return vocab.of_run(vocabulary).continues()
 
 
 def _origins(documents: list[Tokens], size: int) -> Counter[str]:
-    """Count the tokens of documents, `size` bytes each, by source and language."""
+    """Count the tokens of documents by source and language. A token has `size` bytes."""
     counts: Counter[str] = Counter()
     for document in documents:
         source, language, _ = document.origin.split(" ")

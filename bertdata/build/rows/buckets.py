@@ -1,8 +1,8 @@
-"""Move documents to their buckets: tokenize each batch once, and put each document, as ids, into its bucket's piece.
+"""Move documents to their buckets: tokenize each batch once, and write each document's ids to the piece of its bucket.
 
 Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  For pairs, documents of
-a rare language are spread over fewer buckets (partners.py).  The split goes by a hash of the id alone, so that a document stays
-in ``validation`` whatever the seed, the length and the number of buckets.
+a rare language are spread over fewer buckets (partners.py).  The split depends only on a hash of the id, so a document stays
+in ``validation`` for any seed, length and number of buckets.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from .partners import FEWEST, Partners, origins
 
 __all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_bytes"]
 
-_SEGMENTED_BYTES = 1 << 17  # of text, between two looks at how far a task is: jieba takes a quarter of a second
+_SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
 
 
 def shard_count(config: PairsConfig, text_bytes: int, documents: int, most: int | None = None) -> int:
-    """Return the number of buckets, one shard each: by the size of all copies, which are in memory together.
+    """Return the number of buckets, one shard each, from the size of all copies of a bucket, which are in memory together.
 
-    But so few that each gets enough documents to exchange text: `most`, or by the number of documents.
+    The number is limited so that each bucket has enough documents to exchange text: to `most`, or by the number of documents.
     """
     by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
     return config.shards or max(1, min(99999, by_size, documents // FEWEST if most is None else most))
 
 
 class Layout(NamedTuple):
-    """The buckets of a run: first those of ``train``, then those of ``validation``, which takes `fraction` of the documents."""
+    """The buckets of a run: first ``train``, then ``validation``, which contains `fraction` of the documents."""
 
     seed: int
     train: int
@@ -52,12 +52,12 @@ class Layout(NamedTuple):
 
     @property
     def validation(self) -> int:
-        """The buckets of ``validation``, about as large as the others."""
+        """Number of ``validation`` buckets, about as large as the others."""
         return max(1, round(self.train * self.fraction / (1 - self.fraction))) if self.fraction else 0
 
     @property
     def total(self) -> int:
-        """The buckets of both."""
+        """Number of buckets in both splits."""
         return self.train + self.validation
 
     def bucket(self, doc_id: str, origin: str = "") -> int:
@@ -69,7 +69,7 @@ class Layout(NamedTuple):
         return first + (start + (keys.key(self.seed, "bucket", doc_id) * size >> 64)) % count
 
     def split_of(self, bucket: int) -> tuple[str, int, int]:
-        """Return a bucket's split, its number in it, and how many buckets that has.
+        """Return a bucket's split, its index in the split, and the number of buckets of the split.
 
         >>> Layout(1, 9, 0.1).split_of(2), Layout(1, 9, 0.1).split_of(9)
         (('train', 2, 9), ('validation', 0, 1))
@@ -80,10 +80,10 @@ class Layout(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """A document as ids: `tokens` and the ends of its sentences, as bytes; `task` and `row` are its address in the corpus.
+    """A document as ids: `tokens` and the ends of its sentences, as bytes. `task` and `row` are its address in the corpus.
 
-    `continues`: of each token, whether it continues a word, as bytes; empty where the mark ``##`` says it.  `origin` is the
-    document's source, language and script, with spaces between them.
+    `continues`: a mask of the tokens that continue a word, as bytes; empty if the vocabulary marks them with ``##``.
+    `origin`: the document's source, language and script, separated by spaces.
     """
 
     id: str
@@ -95,11 +95,11 @@ class Tokens(NamedTuple):
     origin: str
 
 
-_LENGTHS = struct.Struct("<6Q")  # before a document in a piece: its row, and the bytes of each field that follows
+_LENGTHS = struct.Struct("<6Q")  # header of a document in a piece: its row, and the byte length of each field
 
 
 def to_bytes(document: Tokens) -> bytes:
-    """Write a document for a piece, in which others may follow; the task is not in it."""
+    """Serialize a document without its task. A piece is a concatenation of these."""
     fields = (document.id.encode(), document.origin.encode(), document.tokens, document.ends, document.continues)
     return b"".join((_LENGTHS.pack(document.row, *map(len, fields)), *fields))
 
@@ -124,7 +124,7 @@ def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
 
 @dataclass
 class Tokenize:
-    """Tokenize the documents of a task; `root` is where a file records text for which a fast library gave wrong ids."""
+    """Tokenize the documents of a task. Under `root`, a file records text for which the fast library returned wrong ids."""
 
     root: str
     vocabulary: StoredValue
@@ -133,10 +133,10 @@ class Tokenize:
     chinese_words: str = "none"
 
     def __call__(self, task: Task) -> list[tuple[int, bytes | bytearray]]:
-        """Return the documents of each bucket that has any, in order of buckets, as bytes.
+        """Return the serialized documents of each non-empty bucket, in order of buckets.
 
-        If the fast library differs from `tokenizers`, which encodes a sample of each task, `tokenizers` encodes the whole task,
-        and a file records the text.
+        `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
+        task, and a file records the text.
         """
         try:
             return self._by_bucket(task, exact=False)
@@ -171,7 +171,7 @@ class Tokenize:
 
 @dataclass(frozen=True)
 class WriteTokens:
-    """Tokenize the documents of a task and write them to its file for the buckets; return the report of the task."""
+    """Tokenize a task's documents, write them to its shuffle file, and return the report of the task."""
 
     tokenize: Tokenize
     shuffle: FileShuffle
@@ -186,7 +186,7 @@ class WriteTokens:
 
 @dataclass(frozen=True)
 class PutTokens:
-    """Tokenize the documents of a task and give them to the engine; yield its elements."""
+    """Tokenize a task's documents, send them to the engine's shuffle, and yield its elements."""
 
     tokenize: Tokenize
     shuffle: Shuffle
@@ -196,12 +196,12 @@ class PutTokens:
 
 
 def different_ids_name(number: int) -> str:
-    """Name the file that records a text for which a fast library gave other ids than `tokenizers`."""
+    """Return the name of the file that records text with different ids from the fast library and `tokenizers`."""
     return f"{STATE}/work/different-ids-{number:05d}.json"
 
 
 def different_ids(root: Path) -> DifferentIds | None:
-    """Return what the manifest records of tasks that `tokenizers` encoded, because another library differed; nothing of none."""
+    """Return the manifest record of tasks re-encoded by `tokenizers` because the fast library's ids differed, or None."""
     work = root / STATE / "work"
     found = sorted(path for path in work.iterdir() if path.name.startswith("different-ids-")) if work.is_dir() else []
     return DifferentIds(tasks=len(found), text=read_json(found[0])["text"]) if found else None

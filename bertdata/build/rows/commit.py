@@ -1,4 +1,4 @@
-"""Commit rows: the counts of all buckets must add up; vocabulary, data card and, last, the manifest are written."""
+"""Commit rows: check that the counts of all buckets add up, then write the vocabulary, the data card and, last, the manifest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["PairsCommit", "describe"]
 
 @dataclass(frozen=True)
 class PairsCommit:
-    """Check that the counts add up, and write each output's vocabulary, data card and, last, manifest."""
+    """Check that the counts add up, then write each output's vocabulary, data card and, last, manifest."""
 
     vocabulary: StoredValue
     outputs: list[Output]
@@ -40,12 +40,12 @@ class PairsCommit:
     spill: str
 
     def roots(self) -> list[Path]:
-        """Return the directories of the pairs."""
+        """Return the directories of the rows."""
         return [to_path(output.root) for output in self.outputs]
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
-        """Return, for each output, the sum of the reports of each split; and the files of each bucket, by output."""
-        held = list(reports)  # of a kB each
+        """Return, for each output, the summed report of each split and the files of each bucket."""
+        held = list(reports)  # about 1 kB each
         return [_add_up(of_output) for of_output in zip(*held, strict=True)], [
             [output["files"] for output in report] for report in held
         ]
@@ -93,7 +93,7 @@ class PairsCommit:
 
 
 def _by_source(counts: Counter[str], prefix: str) -> dict[str, dict[str, int]]:
-    """Return the counts whose names begin with a prefix, such as the tokens of one copy of the documents, by source and language.
+    """Return the counts whose names begin with a prefix, by source and language, such as the tokens of the documents.
 
     >>> _by_source(Counter({"rows": 3, "tokens of books en": 7, "tokens of books ": 2}), TOKENS_OF)
     {'books': {'': 2, 'en': 7}}
@@ -106,7 +106,7 @@ def _by_source(counts: Counter[str], prefix: str) -> dict[str, dict[str, int]]:
 
 
 def _pairings(counts: Counter[str]) -> dict[str, dict[str, Pairing]]:
-    """Return by language, script and source of A: pairs, NotNext pairs, and those whose B is of another one.
+    """Return, by language, script and source of A: pairs, NotNext pairs, and NotNext pairs whose B has a different value.
 
     >>> _pairings(Counter({"pairs of source books": 7, "not_next of source books": 3}))
     {'language': {}, 'script': {}, 'source': {'books': Pairing(pairs=7, not_next=3, other=0)}}
@@ -120,7 +120,7 @@ def _pairings(counts: Counter[str]) -> dict[str, dict[str, Pairing]]:
 
 
 def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add up what buckets have reported of an output, or sums of it: a sum for each split, in the order in which they come."""
+    """Add up the bucket reports of an output, or sums of them: one sum per split, in order of first appearance."""
     totals: dict[str, dict[str, Any]] = {}
     for part in parts:
         tallies = [Tally(tally["stage"]) for tally in part["tallies"]]
@@ -134,23 +134,23 @@ def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _named(total: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the counts of a split; those of ``validation`` say so in their names."""
+    """Return the counts of a split. Names in ``validation`` include the split."""
     prefix = "" if total["split"] == "train" else f"{total['split']} "
     return [{**tally, "stage": f"{prefix}{tally['stage']}"} for tally in total["tallies"]]
 
 
 def _why_empty(split: str, tallies: list[Tally]) -> str:
     if split != "train":
-        return f"no document of {split} gave a row: give more documents, or a larger `validation_fraction`"
+        return f"no document of {split} produced a row. Add documents, or use a larger `validation_fraction`"
     reasons = ", ".join(f"{reason} {n}" for reason, n in tallies[0].dropped.items() if n)
     return (
-        f"no document gave a row (dropped: {reasons}): a pair takes a document of two sentences, and a NotNext pair two "
-        "documents of one language and script; give more documents, or use `pair_across_languages`"
+        f"no document produced a row (dropped: {reasons}). A pair needs a document of two sentences, and a NotNext pair two "
+        "documents of one language and script. Add documents, or use `pair_across_languages`"
     )
 
 
 def describe(counts: Counter[str], config: PairsConfig, shards: int | None = None) -> Statistics:
-    """Return what a manifest says of rows: their number, how many have label 1 under its name, and how full they are."""
+    """Return the manifest's row statistics: number of rows, rows with label 1 under its name, and fill rate."""
     rows, tokens = counts["rows"], counts["tokens"]
     more: dict[str, Any] = {}
     if name := LABEL_1.get(config.objective):
@@ -167,6 +167,6 @@ def describe(counts: Counter[str], config: PairsConfig, shards: int | None = Non
         parts=counts["parts"] if config.pack else None,
         mean_length=tokens / rows,
         padding_share=1 - tokens / (rows * config.max_seq_length),
-        unknown_share=counts["unknown"] / counts["text_tokens"],  # [UNK] among the documents' tokens
+        unknown_share=counts["unknown"] / counts["text_tokens"],  # share of [UNK] among the documents' tokens
         **more,
     )

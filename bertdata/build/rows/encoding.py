@@ -1,7 +1,7 @@
-"""Encode the documents of a run, by one encoder in each process, however often an engine makes a step anew from its bytes.
+"""Encode documents with one shared encoder per process, even if an engine unpickles a step many times.
 
-An encoder is a tokenizer, with ``chinese_words`` a dictionary of words as well, and the memo of what was asked for before.  A
-local worker makes its steps once; Dask makes them for each of its tasks, where all of that would begin anew.
+An encoder is a tokenizer with a cache of words, and with ``chinese_words`` also a word dictionary. A local worker unpickles its
+steps once. Dask unpickles them for each task and would start with an empty cache.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ...tokens.encoder import Encoder
 
 __all__ = ["DocumentsEncoder", "encoder_of_run"]
 
-_MOST = 2  # encoders in a process: a cluster's worker may serve two runs by turns
-_encoders: dict[tuple[int, int, str], DocumentsEncoder] = {}  # by the vocabulary's length and digest, the last used last
+_MAX_ENCODERS = 2  # encoders kept per process: a cluster worker may alternate between two runs
+_encoders: dict[tuple[int, int, str], DocumentsEncoder] = {}  # by vocabulary length and digest; most recently used last
 _making = threading.Lock()
 
 
 class DocumentsEncoder:
-    """Encode documents with a run's vocabulary, in one thread at a time: a memo belongs to the call that fills it."""
+    """Encode documents with a run's vocabulary. Each call uses a cache of its own thread only."""
 
     def __init__(self, vocabulary: vocab.AnyVocabulary, chinese_words: str) -> None:
         self._lock = threading.Lock()
@@ -39,8 +39,9 @@ class DocumentsEncoder:
     def __call__(
         self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Return all ids [T] end to end, where each sentence ends [S], and which tokens continue a word, where ``##`` does not
-        tell it: [T] or [0]. With `exact`, `tokenizers` gives the ids.
+        """Return all ids [T] concatenated, the sentence ends [S], and a mask of tokens that continue a word.
+
+        The mask is [T], or [0] if the vocabulary marks them with ``##``. With `exact`, `tokenizers` computes the ids.
         """
         with self._lock:
             if isinstance(self._encoder, WordEncoder):
@@ -49,11 +50,11 @@ class DocumentsEncoder:
 
 
 def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:
-    """Return this process' encoder for the vocabulary that the driver of a run has stored for its workers."""
+    """Return this process' encoder for the vocabulary that the driver stored for the workers."""
     key = (vocabulary.length, vocabulary.digest, chinese_words)
     with _making:
         encoder = _encoders.pop(key, None) or DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)
         _encoders[key] = encoder
-        while len(_encoders) > _MOST:
+        while len(_encoders) > _MAX_ENCODERS:
             del _encoders[next(iter(_encoders))]
     return encoder

@@ -30,14 +30,14 @@ from ..documents import Corpus
 
 __all__ = ["FEWEST", "Partners", "describe", "fill", "origins"]
 
-FEWEST = 16  # documents of a group in a bucket, on average, so that they find partners
-_SAMPLED = 16  # record batches of 2 MB in which scripts are counted
-_OTHERS = "?"  # stands for the scripts of a language that are not in the sample
-Window = tuple[int, int]  # the first of a group's buckets, and how many there are
+FEWEST = 16  # documents of a group per bucket, on average, so that they find partners
+_SAMPLED = 16  # record batches of 2 MB sampled to count scripts
+_OTHERS = "?"  # scripts of a language that are not in the sample
+Window = tuple[int, int]  # first bucket and number of buckets of a group
 
 
 class Partners(NamedTuple):
-    """The groups of documents that may exchange text, and the buckets of those that are too small for all.
+    """The groups of documents that may exchange text, and the buckets of groups too small to fill all of them.
 
     Attributes:
         scripts: whether scripts are detected; without pairs nothing needs them.
@@ -53,13 +53,13 @@ class Partners(NamedTuple):
 
     @classmethod
     def of(cls, config: PairsConfig) -> Partners:
-        """Return the groups that a configuration asks for, all of them in all buckets."""
+        """Return the groups for a configuration, each spread over all buckets."""
         if config.objective != "nsp":
             return cls()
         return cls(True, config.pair_across_languages, config.pair_within == "source")
 
     def spread(self, corpus: Corpus, config: PairsConfig, train: int, validation: int) -> Partners:
-        """Choose the buckets of small groups of a corpus, where the splits have so many buckets."""
+        """Choose the buckets of small groups of a corpus. `train` and `validation` are the bucket counts of the splits."""
         if max(train, validation) == 1 or not self.scripts or (self.across and not self.by_source):
             return self
         groups = self._count(corpus)
@@ -68,13 +68,13 @@ class Partners(NamedTuple):
         return self._replace(windows=(train_windows, validation_windows))
 
     def group(self, origin: str) -> str:
-        """Name the group of a document by its origin: see `describe`."""
+        """Return the group name for an origin string (see `describe`)."""
         source, language, script = origin.split(" ")
         parts = ([source] if self.by_source else []) + ([] if self.across else [writing.plain(language), script])
         return " ".join(parts)
 
     def window(self, origin: str, held_out: bool) -> Window | None:
-        """Return the buckets of a document's group in its split; None for all of them."""
+        """Return the buckets of a document's group in its split, or None for all buckets."""
         windows, group = self.windows[held_out], self.group(origin)
         return windows.get(group) or windows.get(f"{group.rpartition(' ')[0]} {_OTHERS}")
 
@@ -89,7 +89,7 @@ class Partners(NamedTuple):
             if language in several:
                 prefix = describe(source, language, "")
                 found = {name.removeprefix(prefix): n for name, n in sampled.items() if name.startswith(prefix)}
-                # A script that the sample lacks has likely no more than one document in as many.
+                # A script missing from the sample likely has no more than one document in that many.
                 found[_OTHERS] = 1
             for script, n in found.items():
                 group = self.group(describe(source, language, script))
@@ -98,7 +98,7 @@ class Partners(NamedTuple):
 
 
 def describe(source: str, language: str, script: str) -> str:
-    """Write the origin of a document as one string without further spaces.
+    """Return a document's origin: source, language and script, separated by spaces.
 
     >>> Partners(True, False).group(describe("wikipedia", "zh-tw", "Hant"))
     'zh Hant'
@@ -107,7 +107,7 @@ def describe(source: str, language: str, script: str) -> str:
 
 
 def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scripts: bool) -> list[str]:
-    """Return the origin of each document [D]; only where a language has several scripts its text is read."""
+    """Return the origin of each document [D]. The text is read only for languages with several scripts."""
     found = []
     for row, (source, language) in enumerate(zip(sources.to_pylist(), languages.to_pylist(), strict=True)):
         text = "" if not scripts or writing.has_one_script(language) else "".join(documents[row].as_py())
@@ -116,27 +116,27 @@ def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scr
 
 
 def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
-    """Return the most buckets in which documents of a corpus still find partners.
+    """Return the maximum number of buckets in which the documents of a corpus still find partners.
 
-    Either the largest group fills all of them, or several groups meet in each.
+    Either the largest group fills all of them, or several groups share each bucket.
     """
     partners, groups = Partners.of(config), Counter[str]()
     for (source, language), documents in _languages(manifest):
         groups[partners.group(describe(source, language, ""))] += documents
-    missing = manifest.rows - groups.total()  # of a corpus that does not count languages
+    missing = manifest.rows - groups.total()  # documents of a corpus that does not count languages
     largest = max([missing, *groups.values()])
     return max(1, largest // FEWEST, sum(max(1, count // FEWEST) for count in groups.values()) // 2)
 
 
 def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]]:
-    """Yield source and language, and their number of documents."""
+    """Yield ((source, language), number of documents)."""
     for source, entry in manifest.sources.items():
         for language, counts in (entry.languages or {}).items():
             yield (source, language), counts.documents
 
 
 def _windows(groups: Mapping[str, float], buckets: int, share: float) -> dict[str, Window]:
-    """Put the groups that are too small for all buckets into a ring of buckets, the largest first."""
+    """Place groups that are too small for all buckets into a ring of buckets, the largest group first."""
     windows: dict[str, Window] = {}
     start = 0
     for group, documents in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
@@ -150,7 +150,7 @@ def _windows(groups: Mapping[str, float], buckets: int, share: float) -> dict[st
 
 
 def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[str]:
-    """Count the origins of documents in these languages in some record batches, spread evenly over the corpus."""
+    """Count the origins of documents in these languages, in a few record batches spread evenly over the corpus."""
     wanted, counts = set(languages), Counter[str]()
     batches = [(shard.name, number) for shard in corpus.manifest.shards for number in range(shard.batches)]
     count = min(_SAMPLED, len(batches))

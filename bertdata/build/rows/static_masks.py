@@ -1,4 +1,4 @@
-"""Mask the rows of a bucket when they are built: masked ids, the positions that were masked, and the ids that stood there.
+"""Mask the rows of a bucket when they are built, into masked ids, masked positions, and the original ids at these positions.
 
 A mask is a function of (seed, split, bucket, row), so the rows of each copy have their own.
 
@@ -23,13 +23,13 @@ from ...tokens.vocab import AnyVocabulary
 
 __all__ = ["mask_rows"]
 
-_TOKENS = 1 << 17  # masked at a time, padding included: this takes some 100 bytes each
+_TOKENS = 1 << 17  # tokens masked per call, including padding; each takes about 100 bytes
 
 
 def mask_rows(
     built: Pairs, vocabulary: AnyVocabulary, config: PairsConfig, split: str, bucket: int
 ) -> tuple[dict[str, Any], Counter[str]]:
-    """Return the columns that differ from those of rows without masks, and how many tokens could be and are masked."""
+    """Return the columns that masking changes or adds, and the counts of maskable and masked tokens."""
     mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special), vocabulary.special.pad
     input_ids = np.empty_like(built.input_ids)
     all_positions, all_labels, counts = [np.zeros(0, np.uint16)], [input_ids[:0]], [np.zeros(1, np.int64)]

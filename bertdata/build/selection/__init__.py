@@ -1,1 +1,1 @@
-"""Choose which documents of a corpus stay: one of those with the same text or nearly the same, shares of sources, samples."""
+"""Choose the documents of a corpus to keep: remove duplicates and near-duplicates, balance sources, and draw samples."""

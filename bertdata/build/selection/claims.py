@@ -1,7 +1,7 @@
-"""Claims of documents, and what rules decide about them: arrays with named columns, which travel as bytes.
+"""Store claims about documents, and the decisions on them, as arrays with named columns that serialize to bytes.
 
 A claim says "here is a text with this hash": a rule decides which of equal ones is kept.  Each rule names its own columns.  A
-payload, one string of bytes for each row, is what a rule needs to know of the document besides, so that it looks nothing up:
+payload, one byte string per row, contains everything else that a rule needs about the document, so a rule looks nothing up:
 
     columns   hash                     row        payload
               [0x8c1f…, 0x03ab…]       0          enwiki:12
@@ -24,11 +24,11 @@ from .duplicates import Indices
 __all__ = ["Claims", "Columns", "Table", "in_batches", "join", "read", "split"]
 
 Columns = npt.NDArray[Any]  # with named fields
-_AT_ONCE = 1024  # tables that are held as they were read while they are put together
+_AT_ONCE = 1024  # tables kept in their original form while they are joined
 
 
 class Table(NamedTuple):
-    """Rows with named columns, and a payload of type large_binary, or none.
+    """Rows with named columns, and an optional payload of type large_binary.
 
     >>> columns = np.array([(7, 1.5), (8, 2.5)], [("row", "<u4"), ("size", "<f8")])
     >>> table = Table(columns, pa.array([b"one", b"two"], pa.large_binary()))
@@ -41,11 +41,11 @@ class Table(NamedTuple):
     payload: pa.Array | None = None
 
     def take(self, chosen: Indices) -> Table:
-        """Return some of the rows."""
+        """Return a subset of the rows."""
         return Table(self.columns[chosen], None if self.payload is None else self.payload.take(pa.array(chosen)))
 
     def to_bytes(self) -> bytes:
-        """Write the number of rows, the columns, the lengths of the payloads, and the payloads."""
+        """Serialize the number of rows, the columns, the lengths of the payloads, and the payloads."""
         fixed = np.array(len(self.columns), "<u8").tobytes() + self.columns.tobytes()
         if self.payload is None or not len(self.payload):
             return fixed
@@ -55,7 +55,7 @@ class Table(NamedTuple):
 
     @classmethod
     def from_bytes(cls, data: bytes, dtype: np.dtype[Any], has_payload: bool) -> Table:
-        """Read what `to_bytes` wrote."""
+        """Deserialize the output of `to_bytes`."""
         (count,) = np.frombuffer(data, "<u8", 1).tolist()
         columns = np.frombuffer(data, dtype, count, 8)
         if not has_payload:
@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """Claims of several tasks; `task` [N] is the one that each comes from."""
+    """Claims of several tasks. `task` [N] is the task of each claim."""
 
     columns: Columns
     task: npt.NDArray[np.uint32]
@@ -83,17 +83,17 @@ class Claims(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they take in memory."""
+        """Their size in memory, in bytes."""
         return int(self.columns.nbytes + self.task.nbytes + (0 if self.payload is None else self.payload.nbytes))
 
     def take(self, chosen: Indices) -> Claims:
-        """Return some of the claims."""
+        """Return a subset of the claims."""
         columns, payload = Table(self.columns, self.payload).take(chosen)
         return Claims(columns, self.task[chosen], payload)
 
 
 def split(table: Table, partition: Indices) -> Iterator[tuple[int, Table]]:
-    """Yield the rows of each partition, in order of partitions; their order within one stays."""
+    """Yield the rows of each partition, in order of partitions. Rows keep their order within a partition."""
     order = np.argsort(partition, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(partition[order])) + 1) if len(order) else []:
         yield int(partition[members[0]]), table.take(members)
@@ -105,7 +105,7 @@ def read(pieces: Pieces, dtype: np.dtype[Any], has_payload: bool) -> Iterator[tu
 
 
 def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
-    """Put the claims of tasks together, some at a time: 100,000 tasks may have a few claims each in a bucket."""
+    """Join the claims of tasks, some at a time: each of 100,000 tasks may have only a few claims in a bucket."""
     left, joined = iter(claims), [Claims(np.zeros(0, dtype), np.zeros(0, np.uint32))]
     while some := [*islice(left, _AT_ONCE)]:
         joined.append(_joined([Claims.of(task, table) for task, table in some]))
@@ -113,7 +113,7 @@ def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
 
 
 def in_batches(claims: Iterable[tuple[int, Table]], most: int) -> Iterator[Claims]:
-    """Put the claims of tasks together until they have `most` bytes in memory, again and again."""
+    """Join the claims of tasks into batches of about `most` bytes in memory."""
     held, size = list[Claims](), 0
     for task, table in claims:
         held.append(Claims.of(task, table))

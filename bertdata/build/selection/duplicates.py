@@ -1,7 +1,7 @@
-"""Tell texts that are the same by a hash of them, and which of them come later than the first.
+"""Detect identical texts by hash, and find the first copy of each.
 
-Two texts are the same when their words are, whatever their case and the whitespace between them: documents are compared as
-one run of words, so where paragraphs and sentences begin does not matter either.
+Two texts are identical if their words are, ignoring case and whitespace. A document is compared as one sequence of words, so
+boundaries of paragraphs and sentences do not matter either.
 
     >>> fingerprint(normal("The  Tide\\nturns.")) == fingerprint(normal("the tide turns."))
     True
@@ -16,31 +16,31 @@ import numpy.typing as npt
 
 __all__ = ["LONG", "Indices", "bucket", "fingerprint", "first_of_each", "normal"]
 
-LONG = 100  # characters from which on a paragraph counts as one that is written once: shorter ones recur by chance
+LONG = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 
 Indices = npt.NDArray[np.int64]
 
 
 def normal(text: str) -> str:
-    """Return a text as it is compared: lower case, words apart by one space.
+    """Normalize a text for comparison: lower case, with one space between words.
 
     >>> normal(" The tide\\tTURNS. ")
     'the tide turns.'
     """
     lower = text.lower()
-    if lower.isprintable() and "  " not in lower:  # of all whitespace a space alone is printable; to split takes much longer
+    if lower.isprintable() and "  " not in lower:  # a space is the only printable whitespace; splitting takes much longer
         return lower.strip()
     return " ".join(lower.split())
 
 
 def fingerprint(text: str) -> tuple[int, int]:
-    """Hash a text into 128 bits: two numbers of 64."""
+    """Hash a text to 128 bits, as two 64-bit numbers."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
 
 
 def first_of_each(hashes: npt.NDArray[np.uint64]) -> Indices:
-    """Return for each of sorted hashes [N, numbers] the index of the first one that equals it.
+    """Return, for each of the sorted hashes [N, numbers], the index of the first equal hash.
 
     >>> first_of_each(np.array([[5, 1], [5, 1], [9, 1]], np.uint64)).tolist()
     [0, 0, 2]
@@ -52,7 +52,7 @@ def first_of_each(hashes: npt.NDArray[np.uint64]) -> Indices:
 
 
 def bucket(hashes: npt.NDArray[np.uint64], count: int) -> Indices:
-    """Return which of `count` buckets each hash [N, numbers] goes to, by its first number: equal ranges of all there are.
+    """Return the bucket of each hash [N, numbers]: its first number selects one of `count` equal ranges.
 
     >>> bucket(np.array([[0], [2**63], [2**64 - 1]], np.uint64), 4).tolist()
     [0, 2, 3]

@@ -1,4 +1,4 @@
-"""The facts of each document by which it is chosen: a small file for each task, a row a document, in the order of its shard."""
+"""Store the facts by which documents are selected: one small file per task, one row per document, in shard order."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .minhash import VALUES, Signer
 
 __all__ = ["FILES", "Facts", "Needs", "ids", "read", "signature_payloads", "signatures"]
 
-FILES = f"{STATE}/work/facts-"  # what the names of their files begin with
-ROWS = 1024  # of a record batch; the last one may have fewer
-_FORMAT = "arrow-stream"  # which is read from its beginning to its end, by as few requests as may be
+FILES = f"{STATE}/work/facts-"  # prefix of the file names
+ROWS = 1024  # rows of a record batch; the last one may have fewer
+_FORMAT = "arrow-stream"  # read sequentially, so it takes few requests
 
 
 class Needs(NamedTuple):
-    """Which facts are gathered beside id, age, size and fingerprint: signatures, fingerprints of long paragraphs, words."""
+    """The facts to collect in addition to id, age, size and fingerprint: signatures, hashes of long paragraphs, word counts."""
 
     signature: bool
     paragraphs: bool
@@ -37,7 +37,7 @@ class Needs(NamedTuple):
         columns = [("id", pa.string()), ("as_of", pa.uint32()), ("bytes", number), ("high", number), ("low", number)]
         if self.signature:
             columns.append(("signature", pa.binary(VALUES)))
-        if self.paragraphs:  # how many a document has; and of the long ones: which they are, their hashes and bytes
+        if self.paragraphs:  # the number of paragraphs; for long ones also their index, hash and bytes
             columns += [("paragraphs", pa.uint32()), ("parts", list_of(pa.uint32()))]
             columns += [(name, list_of(number)) for name in ("part_high", "part_low", "part_bytes")]
         if self.words:
@@ -46,7 +46,7 @@ class Needs(NamedTuple):
 
 
 class Facts:
-    """Gather the facts of a task's documents."""
+    """Collect the facts of a task's documents."""
 
     def __init__(self, needs: Needs) -> None:
         self._needs, self._schema = needs, needs.schema()
@@ -54,7 +54,7 @@ class Facts:
         self._batches: list[pa.RecordBatch] = []
 
     def add(self, document: Document, size: int) -> None:
-        """Note a document; its sentences have `size` bytes."""
+        """Add a document whose sentences have `size` bytes."""
         compared = document._replace(sentences=list(map(normal, document.sentences)))
         text = _joined(compared.sentences)
         high, low = fingerprint(text)
@@ -73,7 +73,7 @@ class Facts:
             self._take()
 
     def write(self, root: Path, task: int) -> dict[str, Any]:
-        """Write them to the task's file, which has a record batch at least; return its entry."""
+        """Write the task's file, with at least one record batch, and return its entry."""
         if self._rows or not self._batches:
             self._take()
         return shards.write(root, _name(task), self._schema, self._batches, _FORMAT)
@@ -89,7 +89,7 @@ def _signer() -> Signer:
 
 
 def _joined(sentences: list[str]) -> str:
-    """Join normalized sentences, which gives the normalized text: no word and no rule of case spans two sentences."""
+    """Join normalized sentences. This equals the normalized text, because words and case rules never span two sentences."""
     return " ".join(filter(None, sentences))
 
 
@@ -109,7 +109,7 @@ def _name(task: int) -> str:
 
 
 def read(root: Path, task: int) -> pa.Table:
-    """Read the facts of a task, in order of its documents: each column is one array."""
+    """Read a task's facts, in order of its documents. Each column is one contiguous array."""
     return pa.Table.from_batches(list(shards.read_batches(root / _name(task), _FORMAT))).combine_chunks()
 
 

@@ -1,4 +1,5 @@
-"""Store the source of each task as runs: tasks of one source follow one another, so this does not grow with their number."""
+"""Store the source of each task as runs. Tasks of a source are consecutive, so the size does not depend on the number of
+tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ __all__ = ["Kinds"]
 
 
 class Kinds(NamedTuple):
-    """The sources that tasks have, in order, and after which task each ends.
+    """The sources of tasks, in order, and the end of each source's run of tasks.
 
     >>> kinds = Kinds.of(["wikipedia"] * 9 + ["books"] * 2)
     >>> kinds, kinds.kind(8), kinds.kind(9), list(kinds.tasks("books"))
@@ -23,13 +24,13 @@ class Kinds(NamedTuple):
 
     @classmethod
     def of(cls, kinds: Iterable[str]) -> Kinds:
-        """Gather the runs of the sources of tasks."""
+        """Collect the sources of tasks into runs."""
         runs = [(name, sum(1 for _ in run)) for name, run in groupby(kinds)]
         return cls(tuple(name for name, _ in runs), tuple(accumulate(count for _, count in runs)))
 
     @property
     def total(self) -> int:
-        """Return how many tasks there are."""
+        """Return the number of tasks."""
         return (0, *self.ends)[-1]
 
     def kind(self, task: int) -> str:
@@ -37,7 +38,7 @@ class Kinds(NamedTuple):
         return self.names[bisect_right(self.ends, task)]
 
     def tasks(self, source: str = "") -> list[int]:
-        """List the tasks of a source, or all."""
+        """List the tasks of a source, or all tasks."""
         starts = (0, *self.ends)
         runs = zip(self.names, starts, self.ends, strict=False)
         return [task for name, start, end in runs if source in ("", name) for task in range(start, end)]

@@ -1,4 +1,4 @@
-"""Leave exactly so many words of documents, those with the smallest keys first; the last one is cut to what is missing."""
+"""Keep an exact number of words: the documents with the smallest keys, the last one cut to fit."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .claims import Columns
 
 __all__ = ["Items", "limited"]
 
-# Yields each task, its claims, with columns `key` and `row`, and how many words of each are left.
+# Yields each task, its claims with columns `key` and `row`, and the number of words to keep of each.
 Items = Callable[[], Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]]
 
 
 def limited(items: Items, limit: int, tasks: list[int]) -> Items:
-    """Leave `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
+    """Keep `limit` words of the documents of `tasks`: those with the smallest keys, and the first words of the next one."""
     limited_tasks = frozenset(tasks)
     end = mixture.cut(lambda: ((claims["key"], words) for task, claims, words in items() if task in limited_tasks), limit)
     if end == mixture.ALL:

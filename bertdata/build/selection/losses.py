@@ -1,4 +1,5 @@
-"""What rules decide: the documents and paragraphs that a task loses, or the pairs of documents that the next rule compares."""
+"""Store the decisions of rules: documents and paragraphs that a task loses, or pairs of documents for the next rule to
+compare."""
 
 from __future__ import annotations
 
@@ -38,19 +39,19 @@ __all__ = [
     "write_kept",
 ]
 
-WHOLE = (1 << 32) - 1  # as the number of a paragraph: the whole document
+WHOLE = (1 << 32) - 1  # as a paragraph number: the complete document
 REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
-_FIRST = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document that is kept instead
+_FIRST = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document, which is kept
 PAIRS = np.dtype([("row", "<u4"), *_FIRST])
-# `paragraph` is lost, or the document (WHOLE), or, with the reason "words", what it has after its first `words` words.  The
-# payload is the id of the document that is kept instead.
+# The loss of `paragraph`, or of the document (WHOLE), or, with the reason "words", of its text after the first `words` words. The
+# payload is the id of the document that is kept.
 LOST = np.dtype([("row", "<u4"), ("paragraph", "<u4"), ("words", "<u4"), ("reason", f"S{max(map(len, REASONS))}"), *_FIRST])
 _DIGEST_BYTES = 8
 
 
 @dataclass(frozen=True)
 class Losses:
-    """What a task has lost in these rounds."""
+    """The documents and paragraphs that a task has lost in these rounds."""
 
     root: str
     task: int
@@ -58,7 +59,7 @@ class Losses:
 
     @cached_property
     def table(self) -> Table:
-        """Everything that is lost, round after round."""
+        """All losses, round after round."""
         tables = [read_kept(self.root, round, self.task, LOST) for round in self.rounds]
         payload = pa.concat_arrays([pa.array([], pa.large_binary()), *(table.payload for table in tables)])
         return Table(np.concatenate([np.zeros(0, LOST), *(table.columns for table in tables)]), payload)
@@ -68,14 +69,14 @@ class Losses:
         return [digest(_path(self.root, round, self.task)) for round in self.rounds]
 
     def left(self, rows: int) -> npt.NDArray[np.bool_]:
-        """Return, for each of `rows` documents, whether it is left: whole, or in part."""
+        """Return a mask of `rows` documents that is True for documents kept completely or in part."""
         left, lost = np.ones(rows, bool), self.table.columns
         left[lost["row"][whole(lost)]] = False
         return left
 
 
 def whole(lost: Columns) -> npt.NDArray[np.bool_]:
-    """Tell which losses are those of whole documents."""
+    """Return a mask of the losses that are complete documents."""
     return np.asarray((lost["paragraph"] == WHOLE) & (lost["words"] == 0))
 
 
@@ -84,14 +85,14 @@ def _path(root: str, round: str, task: int) -> Path:
 
 
 def write_kept(root: str, round: str, task: int, table: Table) -> None:
-    """Write what a round has decided of a task, even if that is nothing: a file that is missing is an error."""
+    """Write a round's decisions for a task, even if there are none, so that a missing file is an error."""
     data = table.to_bytes()
     with replacing(_path(root, round, task)) as file:
         file.write(range_digest(data).to_bytes(_DIGEST_BYTES, "big") + data)
 
 
 def read_kept(root: str, round: str, task: int, dtype: np.dtype[Any]) -> Table:
-    """Read what `write_kept` wrote; raise VerificationError if it is missing or damaged."""
+    """Read the output of `write_kept`. Raise VerificationError if it is missing or damaged."""
     path, found = _path(root, round, task), b""
     with storage_errors(f"cannot read {path}"), contextlib.suppress(FileNotFoundError):
         found = path.read_bytes() if is_local(path) else read_whole(path)
@@ -102,14 +103,14 @@ def read_kept(root: str, round: str, task: int, dtype: np.dtype[Any]) -> Table:
 
 
 def address(task: npt.NDArray[Any], row: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return addresses of documents in 64 bits, task above row: they sort as the corpus does."""
+    """Return 64-bit document addresses with the task in the high bits, so they sort in corpus order."""
     return np.asarray(task.astype(np.uint64) << np.uint64(32) | row.astype(np.uint64))
 
 
 def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple[int, Table]]:
-    """Drop all claims except the first of each hash; the payload of claims is the ids of their documents.
+    """Drop all claims except the first of each hash. The payload of a claim is its document's id.
 
-    `newer` [N] is the date of the first copy, in seconds since 1970, where the list of drops is to name it, else 0.
+    `newer` [N] is the date of the first copy, in seconds since 1970, if the list of drops needs it, else 0.
     """
     first = first_of_each(claims.columns["hash"])
     later = np.flatnonzero(first != np.arange(len(first)))
@@ -126,7 +127,7 @@ def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple
 
 
 def by_task(task: npt.NDArray[Any], table: Table) -> Iterator[tuple[int, Table]]:
-    """Yield what each task loses, in order of tasks, and for each in the order of documents and paragraphs."""
+    """Yield the losses of each task, in order of tasks, documents and paragraphs."""
     is_lost = table.columns.dtype == LOST
     order = np.lexsort(([table.columns["paragraph"]] if is_lost else []) + [table.columns["row"], task])
     for of_task in np.split(order, np.flatnonzero(np.diff(task[order])) + 1) if len(order) else []:
@@ -134,10 +135,10 @@ def by_task(task: npt.NDArray[Any], table: Table) -> Iterator[tuple[int, Table]]
 
 
 def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
-    """Put together what a task loses in all buckets of a round, each document or paragraph once; of pairs all.
+    """Merge a task's losses from all buckets of a round. Each document or paragraph is listed once. Pairs are all kept.
 
-    A document may lose in several buckets, one for each band of its signature, against different documents: the first of them
-    in the corpus is named as kept instead.
+    A document may lose in several buckets, one per band of its signature, against different documents. The list then names the
+    earliest of them in the corpus.
     """
     held = list(tables)
     columns = np.concatenate([np.zeros(0, dtype), *(table.columns for table in held)])

@@ -1,8 +1,8 @@
-"""Find texts that are nearly the same: signatures of their shingles (MinHash), and bands of them that such texts share.
+"""Find near-duplicate texts with MinHash signatures of their shingles and locality-sensitive hashing (LSH).
 
 A shingle is five words in a row, or five characters where a script writes no spaces (Han, kana).  The Jaccard similarity of two
-texts is the share of their shingles that both have; the share of equal values in two signatures estimates it (Broder 1997, "On
-the resemblance and containment of documents").  Texts with one band in common are compared; the others never meet (Indyk and
+texts is the share of common shingles. The share of equal values in two signatures estimates it (Broder 1997, "On
+the resemblance and containment of documents").  Only texts with at least one common band are compared (Indyk and
 Motwani 1998).  Words are hashed here and rensa permutes the hashes by a fixed seed.
 """
 
@@ -22,14 +22,14 @@ from ...extras import install, missing_package
 
 __all__ = ["VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"]
 
-VALUES = 128  # of a signature; the error of an estimate of 0.8 is then 0.035
-WIDTH = 5  # tokens in a shingle, as in much-used pipelines for web text
-_ALGORITHM = 2  # of rensa's RMinHash: another one would give other signatures
-_SEED = 20  # of the permutations; it is part of the format of signatures and never changes
-_FOUND = 0.99  # least chance of two texts that are as similar as asked for to share a band
-_WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)  # odd numbers, so that the order of words counts
-_MEMO = 1 << 17  # words whose hashes are kept, and as many runs of words
-_LONGEST_RUN = 40  # characters; a longer one, as scripts without spaces have them, does not come again
+VALUES = 128  # values of a signature; the standard error of an estimate of 0.8 is then 0.035
+WIDTH = 5  # tokens in a shingle, as is common in web text pipelines
+_ALGORITHM = 2  # of rensa's RMinHash; another value gives other signatures
+_SEED = 20  # seed of the permutations: part of the signature format, never changes
+_FOUND = 0.99  # minimum probability that two texts at the threshold share a band
+_WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)  # odd numbers, so that word order matters
+_MEMO = 1 << 17  # maximum cached words, and cached runs of words
+_LONGEST_RUN = 40  # characters; longer runs, as in scripts without spaces, rarely repeat
 _SPACELESS = (  # Thai to Khmer, kana, Han
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -41,7 +41,7 @@ Signatures = npt.NDArray[np.uint8]
 
 
 class _Hashes(dict[str, bytes]):
-    """The hash of a word: eight bytes."""
+    """The 8-byte hash of each word."""
 
     def __missing__(self, word: str) -> bytes:
         hashed = self[word] = keys.key(_SEED, word).to_bytes(8, sys.byteorder)
@@ -49,7 +49,7 @@ class _Hashes(dict[str, bytes]):
 
 
 class _Runs(dict[str, bytes]):
-    """A cache of the hashes of the words between two spaces: most often one word, which was seen before."""
+    """A cache of the hashes of the words between two spaces, which is usually one word."""
 
     def __init__(self, hashes: _Hashes) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _Runs(dict[str, bytes]):
 
 
 class Signer:
-    """Sign texts; what words hash to is kept between calls."""
+    """Compute signatures of texts. A cache of word hashes persists between calls."""
 
     def __init__(self) -> None:
         try:
@@ -79,7 +79,7 @@ class Signer:
         self._runs = _Runs(self._hashes)
 
     def __call__(self, texts: Sequence[str]) -> Signatures:
-        """Sign texts, as `duplicates.normal` writes them; a text without a word gets zeros."""
+        """Return the signatures of texts normalized by `duplicates.normal`. A text without words gets zeros."""
         shingles = [self._shingles(text) for text in texts]
         ends = np.cumsum([0, *map(len, shingles)]).astype(np.uint64)
         flat = np.concatenate([*shingles, np.zeros(0, np.uint64)])
@@ -89,7 +89,7 @@ class Signer:
         return np.asarray(signatures, np.uint8)
 
     def _shingles(self, text: str) -> keys.Bits:
-        """Hash all runs of `WIDTH` tokens; of a shorter text, its tokens as one run."""
+        """Hash all runs of `WIDTH` tokens. A shorter text is one run."""
         tokens = self._tokens(text)
         width = min(WIDTH, len(tokens))
         hashes = np.zeros(len(tokens) - width + 1 if width else 0, np.uint64)
@@ -105,13 +105,13 @@ class Signer:
 
 
 def packages() -> tuple[str, ...]:
-    """Return the optional packages that this takes; raise UsageError where one is missing."""
+    """Return the optional packages that this needs. Raise UsageError if one is missing."""
     Signer()
     return ("rensa",)
 
 
 def layout(threshold: float) -> tuple[int, int]:
-    """Return how many bands of how many values find texts of this similarity: the longest bands that do.
+    """Return (bands, values per band): the longest bands that still find texts of this similarity.
 
     >>> layout(0.8), layout(0.5)
     ((21, 6), (42, 3))
@@ -121,7 +121,7 @@ def layout(threshold: float) -> tuple[int, int]:
 
 
 def band_hashes(signatures: Signatures, bands: int, rows: int) -> keys.Bits:
-    """Hash the bands of signatures: [N, bands]; a band's number is in its hash."""
+    """Hash the bands of signatures: [N, bands]. The hash includes the band's number."""
     hashes = np.broadcast_to(np.arange(bands, dtype=np.uint64), (len(signatures), bands))
     values = signatures[:, : bands * rows].reshape(len(signatures), bands, rows).astype(np.uint64)
     for row in range(rows):
@@ -130,6 +130,6 @@ def band_hashes(signatures: Signatures, bands: int, rows: int) -> keys.Bits:
 
 
 def similarity(one: Signatures, other: Signatures) -> npt.NDArray[Any]:
-    """Estimate the Jaccard similarity of texts, row by row; values of eight bits agree by chance once in 256."""
+    """Estimate the Jaccard similarity of texts, row by row. Two 8-bit values agree by chance once in 256."""
     equal = (one == other).mean(axis=1)
     return np.asarray((equal - 1 / 256) / (1 - 1 / 256))

@@ -1,6 +1,6 @@
-"""Choose documents by a key that is hashed from their names: as many as are asked for, or as much text of each source.
+"""Choose documents by a key that is hashed from their names: a number of documents, or an amount of text per source.
 
-What has the smaller key is chosen first, so a larger choice holds a smaller one, and neither depends on the order of the input.
+Smaller keys are chosen first. A larger choice therefore includes a smaller one, and the order of the input does not matter.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ __all__ = ["ALL", "Cut", "cut", "scaled", "targets"]
 
 Keys = npt.NDArray[np.uint64]
 Sizes = npt.NDArray[np.int64]
-_BINS = 16  # bits of the keys by which sizes are counted first
+_BINS = 16  # leading key bits used to count sizes in the first pass
 
 
 class Cut(NamedTuple):
-    """The end of what is chosen: keys below `key`, and of those that equal it the first `equal`."""
+    """The upper end of a choice: keys below `key`, and the first `equal` keys that equal it."""
 
     key: int
     equal: int
 
     def admits(self, keys: Keys, before: int = 0) -> npt.NDArray[np.bool_]:
-        """Tell which keys are chosen; `before` equal ones came before these.
+        """Return a mask of the chosen keys. `before` is the number of keys equal to the cut that preceded these.
 
         >>> Cut(7, 1).admits(np.array([3, 7, 7, 9], np.uint64)).tolist()
         [True, True, False, False]
@@ -38,7 +38,7 @@ class Cut(NamedTuple):
         return np.asarray((keys < np.uint64(self.key)) | (same & (np.cumsum(same) + before <= self.equal)))
 
     def equals(self, keys: Keys) -> int:
-        """Count the keys that equal the cut's, of which a number is chosen, over all tasks: `before` of those that follow.
+        """Count the keys equal to the cut's key. The sum over earlier tasks is `before` of the next task.
 
         >>> Cut(7, 1).equals(np.array([3, 7, 7, 9], np.uint64)), ALL.equals(np.array([3], np.uint64))
         (2, 0)
@@ -50,10 +50,10 @@ ALL = Cut(1 << 64, 0)
 
 
 def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
-    """Return the cut below which items, those with the smallest keys first, have sizes of at most `limit` together.
+    """Return the largest cut at which the chosen items have a total size of at most `limit`.
 
-    `parts` yields the items in parts, in the same order each time; two passes are made, and what has the first bits of the cut
-    is all that is held in memory.
+    `parts` yields the items in parts and is called twice. Only the items that share the first bits of the cut
+    are in memory at once.
 
     >>> items = [(np.array([5, 1], np.uint64), np.array([10, 20])), (np.array([3], np.uint64), np.array([30]))]
     >>> cut(lambda: iter(items), 50), cut(lambda: iter(items), 60).admits(items[0][0]).tolist()
@@ -77,13 +77,13 @@ def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
 
 
 def scaled(keys: Keys, within: Cut) -> Keys:
-    """Spread keys below a cut over all 64 bits, in order, so that keys of several cuts compare."""
+    """Scale keys below a cut to all 64 bits, keeping their order, so that keys of several cuts are comparable."""
     share = keys.astype(np.float64) / float(within.key)
     return np.asarray(np.minimum(share * 2.0**53, 2.0**53 - 1).astype(np.uint64) << np.uint64(11), np.uint64)
 
 
 def targets(shares: Mapping[str, float], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return how much of each source makes the mixture, with as much text as there can be: one source is used whole.
+    """Return how much of each source to use for the largest possible mixture. One source is used completely.
 
     >>> targets({"wikipedia": 3, "books": 1}, {"wikipedia": 900, "books": 100})
     {'wikipedia': 300, 'books': 100}

@@ -1,9 +1,9 @@
-"""The rule for near-copies, in two rounds: find documents that share a band of their signatures, and compare signatures.
+"""Drop near-copies in two rounds: find documents that share a band of their signatures, then compare the signatures.
 
     task 7 claims    bands of row 3      bucket of a band's hash       row 3 of task 7 shares it with row 5 of task 2
     task 7 claims    (2, 5) for row 3, with row 3's signature       bucket of task 2, which reads its facts, compares
 
-So nothing is looked up: a document sends its signature to each earlier one that it may be a copy of.
+No lookup is needed: a document sends its signature to each earlier document that it may be a copy of.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .rounds import Received
 
 __all__ = ["Bands", "Near"]
 
-_COMPARED = 16 << 20  # bytes of claims that are compared at a time
+_COMPARED = 16 << 20  # bytes of claims compared at a time
 
 
 @dataclass(frozen=True)
 class Bands:
-    """Find the documents that share a band of their signatures: pairs of a document and an earlier one, which `Near` compares.
+    """Find pairs of a document and an earlier one that share a band of their signatures. `Near` compares the pairs.
 
-    A claim is a hash and no signature: a document has one for each band, and few share any.
+    A claim contains a hash and no signature, because a document has one claim per band, and few bands are shared.
     """
 
     threshold: float
@@ -43,14 +43,14 @@ class Bands:
 
     @property
     def per_document(self) -> float:
-        """Return how many bands there are."""
+        """Return the number of bands."""
         return float(minhash.layout(self.threshold)[0])
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Claim the hash of each band of a signature: documents that share a band come to one bucket."""
+        """Claim the hash of each band of a signature. Documents that share a band meet in one bucket."""
         bands, rows = minhash.layout(self.threshold)
         signatures = facts.signatures(table)
-        # A signature of zeros is that of a text without words; such texts are no copies of each other.
+        # An all-zero signature belongs to a text without words. Such texts are not copies of each other.
         documents = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
         made = np.zeros(len(documents) * bands, self.columns)
         made["hash"][:, 0] = minhash.band_hashes(signatures[documents], bands, rows).ravel()
@@ -62,10 +62,10 @@ class Bands:
         return duplicates.bucket(columns["hash"], count)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
-        """Pair each document with the first one that shares a band with it, and with the last one before it.
+        """Pair each document with the first document that shares a band with it, and with the closest one before it.
 
-        Of n documents with one band these are 2n pairs, where all would be n squared: a template of which a wiki has 100,000
-        pages must not take 5 billion comparisons.  Of documents a b c d with one band: b with a, c with a and b, d with a and c.
+        For n documents with one band, these are 2n pairs instead of n squared: a template that a wiki uses for 100,000
+        pages must not take 5 billion comparisons.  For documents a b c d with one band: b with a, c with a and b, d with a and c.
         """
         claims = received.by_hash()
         index, first = np.arange(len(claims.task)), first_of_each(claims.columns["hash"])
@@ -74,7 +74,7 @@ class Bands:
         pairs = np.zeros(len(of_pair), PAIRS)
         pairs["row"] = claims.columns["row"][of_pair]
         pairs["first_task"], pairs["first_row"] = claims.task[of_first], claims.columns["row"][of_first]
-        # Several bands may give the same pair.
+        # Several bands may produce the same pair.
         keys = np.stack([address(claims.task[of_pair], pairs["row"]), address(pairs["first_task"], pairs["first_row"])], 1)
         _, once = np.unique(keys, axis=0, return_index=True)
         return by_task(claims.task[of_pair[once]], Table(pairs[once]))
@@ -82,13 +82,13 @@ class Bands:
 
 @dataclass(frozen=True)
 class Near:
-    """Drop a document of which an earlier one is a near-copy, even if that one is dropped too.
+    """Drop a document that is a near-copy of an earlier one, even if the earlier one is dropped too.
 
-    With a like b, and b like c, c is dropped for b although b is dropped for a.  Otherwise whether c is kept would depend on
-    what becomes of b, which another bucket decides at the same time.
+    If a is like b, and b is like c, then c is dropped because of b, although b is dropped because of a. Otherwise the decision
+    about c would depend on the decision about b, which another bucket makes at the same time.
 
-    Pairs are compared where the earlier document is: a bucket is a range of tasks, whose facts it reads once, and the signature
-    of the later document comes to it.
+    A pair is compared in the bucket of the earlier document. A bucket is a range of tasks and reads their facts once. The
+    signature of the later document arrives with the claim.
     """
 
     root: str
@@ -97,11 +97,11 @@ class Near:
     name = "near"
     columns = PAIRS
     payload = staticmethod(facts.signature_payloads)
-    per_document = 2.0  # what a bucket holds is signatures of its documents, of 128 bytes
+    per_document = 2.0  # a bucket holds signatures of its documents, 128 bytes each
     drops = True
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Claim each pair of one of the task's documents and an earlier one that are to be compared."""
+        """Claim each pair of one of the task's documents and an earlier one to compare."""
         return read_kept(self.root, Bands.name, task, PAIRS).columns
 
     def bucket(self, columns: Columns, count: int) -> Indices:
@@ -110,7 +110,7 @@ class Near:
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
-        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # of tasks in this bucket's range
+        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this bucket's range
         for claims in in_batches(received.by_task(), _COMPARED):
             tasks, lost = list[npt.NDArray[Any]](), list[Table]()
             for first_task in np.unique(claims.columns["first_task"]).tolist():
@@ -129,7 +129,8 @@ class Near:
             yield from by_task(np.concatenate(tasks), Table(columns, pa.concat_arrays([table.payload for table in lost])))
 
     def _similar(self, pairs: Claims, signatures: minhash.Signatures) -> Indices:
-        """Return which documents are near-copies of the earlier one in their pair; `signatures` are those of its task."""
+        """Return the documents that are near-copies of the earlier one in their pair. `signatures` are those of the earlier one's
+        task."""
         assert pairs.payload is not None
         own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.VALUES]
         similarity = minhash.similarity(own.reshape(-1, minhash.VALUES), signatures[pairs.columns["first_row"]])

@@ -1,7 +1,7 @@
-"""Write shards that lose documents again; the old ones are replaced at the commit, just before the manifest is written.
+"""Rewrite shards that lose documents. The commit replaces the old shards just before it writes the manifest.
 
-Until then both are there, the new ones below ``work/chosen/``.  So a task that is done twice reads the same shard both times, and
-the record of the first step, with the digest of the old shard, stays true.
+Until then both exist, the new ones below ``work/chosen/``. A repeated task therefore reads the same shard, and the record of the
+first step, which has the digest of the old shard, stays valid.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from .rules import LISTED
 
 __all__ = ["Rewrite", "put_in_place"]
 
-_AT_ONCE = 16  # files of a store that are moved at a time: the last step moves those of all tasks
+_AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
 _CHOSEN = f"{STATE}/work/chosen/"
 
 
 def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Move rewritten files over the old ones, of a store some at a time; return the entries of all files under their final names.
+    """Replace old files by rewritten ones, several at a time in a store. Return the entries of all files under their final names.
 
-    A commit that was interrupted is done again: a file that has been moved already must have the digest of the new one.
+    An interrupted commit is repeated. A file that has already moved must then have the digest of the new one.
     """
     with ThreadPoolExecutor(1 if is_local(root) else _AT_ONCE) as pool:
         groups = (files[start : start + 1000] for start in range(0, len(files), 1000))
@@ -60,7 +60,7 @@ def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Rewrite(InContext):
-    """Return a task's report without the documents that it has lost; if it has lost any, shard and lists are written again."""
+    """Return a task's report without the documents that it has lost. If it has lost any, rewrite its shard and lists."""
 
     root: str
     rounds: tuple[str, ...]
@@ -72,8 +72,8 @@ class Rewrite(InContext):
         report = read_json(reports.record_path(root, "extract", task))["report"]
         steps: tuple[str, ...] = ("extract",)
         losses = Losses(self.root, task, self.rounds)
-        if len(losses.table.columns):  # most tasks of a corpus without copies lose nothing: their shards stay
-            # The new shard depends on nothing but the old one and the losses, so a resumed run can tell whether it is done.
+        if len(losses.table.columns):  # most tasks of a corpus without copies lose nothing, so their shards stay
+            # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
             identity = [report["files"][0]["sha256"], *losses.digests()]
             work = partial(self._rewrite, root, task, report, losses)
             report |= perform(root, "choose", task, identity, work, context=context)
@@ -87,7 +87,7 @@ class Rewrite(InContext):
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
         with Listing(root, _CHOSEN + name) as listed:
             removal = _Removal(losses, Tally.from_json(report["tally"]), listed)
-            for _ in (file for file in others if file["name"] == name):  # drops of the first step come first in the new list
+            for _ in (file for file in others if file["name"] == name):  # the new list starts with the drops of the first step
                 listed.copy(root / name)
             batches = removal.batches(shards.read_batches(root / shard["name"], self.format))
             entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
@@ -104,13 +104,13 @@ class Rewrite(InContext):
 
 @dataclass
 class _Removal:
-    """Remove from a task's documents what they lose, batch by batch; count and list it.
+    """Remove, count and list the losses of a task's documents, batch by batch.
 
-    A loss names a row of the shard, and the whole document, one of its paragraphs, or the number of words that it is cut to:
+    A loss has a row of the shard, and either the complete document, one of its paragraphs, or its new number of words:
 
         losses     (row 4, whole, duplicate)   (row 5, 0) (row 5, 2) duplicate paragraphs   (row 6, 100 words)
         batch      rows 4 to 7 of the shard; row 5 has three paragraphs
-        is left    row 5 with its paragraph 1, the first 100 words of row 6, row 7
+        result     row 5 with its paragraph 1, the first 100 words of row 6, row 7
     """
 
     losses: Losses
@@ -118,21 +118,21 @@ class _Removal:
     listed: Listing
     text_bytes: int = 0
     amounts: Amounts = field(default_factory=Amounts)
-    documents: int = 0  # that lose paragraphs, but not all
-    paragraphs: int = 0  # that these lose
-    words: int = 0  # that documents lose that are cut
+    documents: int = 0  # documents that lose some of their paragraphs
+    paragraphs: int = 0  # paragraphs lost by these documents
+    words: int = 0  # words lost by documents that are cut
     _row: int = 0
 
     def __post_init__(self) -> None:
         lost = self.losses.table.columns
         wholes = np.flatnonzero(whole(lost))
-        # Indices, in the table of losses, of those that are whole documents, in order of documents: a batch takes a slice.
+        # Indices, in the table of losses, of the complete documents, in order of documents. A batch takes a slice.
         self._whole = wholes[np.argsort(lost["row"][wholes], kind="stable")]
         self._rows = lost["row"][self._whole]
-        # The paragraphs that each document loses, and the first loss of each, which is named if none of its paragraphs is left.
+        # The lost paragraphs of each document, and its first loss, which is listed if no paragraph remains.
         self._parts: dict[int, set[int]] = defaultdict(set)
         self._firsts: dict[int, int] = {}
-        self._cuts: dict[int, int] = {}  # documents that are cut to so many words
+        self._cuts: dict[int, int] = {}  # new number of words by document
         for at in np.flatnonzero(~whole(lost)).tolist():
             row, paragraph, words = (int(lost[name][at]) for name in ("row", "paragraph", "words"))
             if words:
@@ -142,12 +142,13 @@ class _Removal:
             self._firsts.setdefault(row, at)
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what is left, in batches of full size, as if the shard had been written without the rest; at least one."""
+        """Yield the remaining documents in full batches, as if the shard had been written without the others. There is at least
+        one."""
         pending: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
             pending.append(self.amounts.add(self._left(batch)))
-            del batch  # or it stays in memory while the next one is read
+            del batch  # free its memory before the next batch is read
             left = text_bytes(pending[-1])
             self.text_bytes, size = self.text_bytes + left, size + left
             if size >= shards.BATCH_BYTES:
@@ -157,7 +158,7 @@ class _Removal:
             yield from shards.joined(pending)
 
     def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        start, end = self._row, self._row + batch.num_rows  # of the shard's rows; below, `row` counts from the batch's first
+        start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
         self._row = end
         kept = np.ones(batch.num_rows, bool)
         low, high = np.searchsorted(self._rows, [start, end])
@@ -165,18 +166,18 @@ class _Removal:
             self._lose(batch, kept, row - start, at)
         trimmed = {row - start: parts for row, parts in self._parts.items() if start <= row < end}
         for row, parts in trimmed.items():
-            if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all of its paragraphs
+            if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all paragraphs
                 self._lose(batch, kept, row, self._firsts[row + start])
             else:
                 self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
-        if any(kept[row] for row in trimmed):  # before `filter`, which changes the numbers of rows
+        if any(kept[row] for row in trimmed):  # before `filter`, which renumbers the rows
             batch = _trim(batch, trimmed)
         if cuts := {row - start: words for row, words in self._cuts.items() if start <= row < end}:
             batch = self._cut(batch, cuts)
         return batch if kept.all() else batch.filter(pa.array(kept))
 
     def _cut(self, batch: pa.RecordBatch, cuts: dict[int, int]) -> pa.RecordBatch:
-        """Cut documents to their first words, and count those that go."""
+        """Cut documents to their first words, and count the removed words."""
         built = shards.DocumentBatch()
         for row, values in enumerate(batch.to_pylist()):
             document = Document(**values)
@@ -198,7 +199,7 @@ class _Removal:
 
 
 def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch:
-    """Remove paragraphs from documents; a document that would lose all stays as it is, for the caller drops it."""
+    """Remove paragraphs from documents. A document that would lose all of them is unchanged, because the caller drops it."""
     built = shards.DocumentBatch()
     for row, values in enumerate(batch.to_pylist()):
         document = Document(**values)
@@ -212,7 +213,7 @@ def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch
 
 
 def _first_words(document: Document, words: int) -> Document:
-    """Cut a document after so many words, which it has.
+    """Cut a document to its first `words` words. It must have at least that many.
 
     >>> _first_words(Document("a", "text", "en", "", "", ["One two.", "Three  four five.", "Six."], [0, 2]), 4)[5:7]
     (['One two.', 'Three  four'], [0])

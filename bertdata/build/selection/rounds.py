@@ -1,8 +1,8 @@
-"""Choose documents across the corpus: each rule, in a round of its own, drops some; then shards that lose some are rewritten.
+"""Select documents across the corpus: each rule drops some in a separate round, then the affected shards are rewritten.
 
 A round is two shuffles.  Each task puts its claims, a hash and the row of a document or paragraph each, into buckets by hash.  A
-bucket gets the claims of all tasks whose hashes are in its range, and decides which of them lose.  It puts what each task loses
-into a piece for the task.  The task then keeps what it loses in all buckets in one file.  A document that one rule has dropped
+bucket gets all claims whose hashes are in its range, and decides which of them lose.  It writes the losses of each task
+into a piece for the task.  The task then stores its losses from all buckets in one file.  A document that one rule has dropped
 makes no claims to the next.
 
     tasks ── claims, by hash ──► buckets ── losses, by task ──► tasks
@@ -28,45 +28,45 @@ from .losses import LOST, PAIRS, Losses, merged, write_kept
 
 __all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "bucket_count"]
 
-CLAIMS = 1 << 19  # of a bucket, about: 35 MB while they are sorted, and their payloads
-DOCUMENT = 4096  # bytes of plain input per document, by which the number of buckets is estimated: few wikis have less
+CLAIMS = 1 << 19  # target claims of a bucket: 35 MB while they are sorted, plus their payloads
+DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of buckets; few wikis have less
 
 
 class Rule(Protocol):
-    """What a round asks of a rule: which claims a task makes, where they go, and which claims of a bucket lose."""
+    """A rule of one round: the claims of a task, their buckets, and the claims of a bucket that lose."""
 
     @property
     def name(self) -> str:
-        """Return what its files are named after."""
+        """Return the prefix of its file names."""
 
     @property
     def per_document(self) -> float:
-        """Return how many claims a document makes; 0 where all go to one bucket."""
+        """Return the number of claims per document, or 0 if all claims go to one bucket."""
 
     @property
     def columns(self) -> np.dtype[Any]:
-        """Return the columns of a claim; one is the `row` of the document."""
+        """Return the dtype of a claim. One column is the `row` of the document."""
 
     @property
     def payload(self) -> Callable[[pa.Table, Indices], pa.Array] | None:
-        """Return what makes the payloads of documents, by their facts and rows; None without payloads."""
+        """Return the function that makes payloads from document facts and rows, or None without payloads."""
 
     @property
     def drops(self) -> bool:
-        """Return True if documents lose by it: else it finds pairs of documents, for the next rule to compare."""
+        """Return True if the rule drops documents. Otherwise it finds pairs of documents for the next rule to compare."""
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Return the claims of a task's documents, by their facts, without those that earlier rounds have dropped."""
+        """Return the claims of a task's documents from their facts, except documents dropped in earlier rounds."""
 
     def bucket(self, columns: Columns, count: int) -> Indices:
-        """Return which of `count` buckets each claim goes to."""
+        """Return the bucket of each claim, out of `count`."""
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
-        """Yield what each task loses in a bucket, in order of tasks, each once."""
+        """Yield the losses of each task in a bucket once, in order of tasks."""
 
 
 def bucket_count(rule: Rule, plain_bytes: int) -> int:
-    """Return how many buckets a round has for an input of so many bytes, as if it were not compressed."""
+    """Return the number of buckets of a round for `plain_bytes` of uncompressed input."""
     return max(1, min(99_999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
 
 
@@ -79,7 +79,7 @@ class Received:
     has_payload: bool
 
     def by_task(self) -> Iterator[tuple[int, Table]]:
-        """Read the claims of each task that has any here, in order of tasks."""
+        """Read the claims of each task in this bucket, in order of tasks."""
         return claims.read(self.pieces, self.columns, self.has_payload)
 
     def all(self) -> Claims:
@@ -87,7 +87,7 @@ class Received:
         return claims.join(self.by_task(), self.columns)
 
     def by_hash(self) -> Claims:
-        """Read all claims, sorted by hash, and those with one hash by their position in the corpus."""
+        """Read all claims, sorted by hash and then by position in the corpus."""
         found = self.all()
         hashes = found.columns["hash"]
         return found.take(np.lexsort([hashes[:, number] for number in reversed(range(hashes.shape[1]))]))
@@ -95,7 +95,7 @@ class Received:
 
 @dataclass(frozen=True)
 class PutClaims(InContext):
-    """Put a task's claims into buckets."""
+    """Distribute a task's claims to buckets."""
 
     root: str
     rule: Rule
@@ -104,7 +104,7 @@ class PutClaims(InContext):
     shards: int
 
     def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
-        if task >= self.shards:  # it has checked a file
+        if task >= self.shards:  # a task that checked a file
             yield from self.shuffle.put(task, ())
             return
         with context.working(f"{self.rule.name} claims", task):
@@ -114,14 +114,14 @@ class PutClaims(InContext):
         rule, table = self.rule, facts.read(to_path(self.root), task)
         columns = rule.claims(table, task, Losses(self.root, task, self.earlier))
         for bucket, found in claims.split(Table(columns), rule.bucket(columns, self.shuffle.partitions)):
-            # Payloads are gathered bucket by bucket: those of all claims may be many times the task's documents.
+            # Payloads are collected per bucket, because all payloads together may be many times the size of the task's documents.
             payload = rule.payload(table, found.columns["row"]) if rule.payload else None
             yield bucket, found._replace(payload=payload).to_bytes()
 
 
 @dataclass(frozen=True)
 class Decide(InContext):
-    """Decide what is lost in a bucket, and put it into the pieces of the tasks that lose it."""
+    """Decide the losses of a bucket, and write them to the pieces of their tasks."""
 
     rule: Rule
     claims: Shuffle
@@ -137,7 +137,7 @@ class Decide(InContext):
 
 @dataclass(frozen=True)
 class KeepLosses:
-    """Keep what a task loses in all buckets of a round in one file; return the task."""
+    """Store a task's losses from all buckets of a round in one file. Return the task."""
 
     root: str
     rule: Rule

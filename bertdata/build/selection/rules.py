@@ -1,11 +1,11 @@
-"""The rules by which documents are chosen, in order: repeated pages, same texts, near-copies, paragraphs, mixture, sample, words.
+"""Define the selection rules, in order: repeated pages, same texts, near-copies, paragraphs, mixture, sample, words.
 
-Of documents that are the same the first is kept: in order of sources (wikipedia, books, text), of file names, and of positions.
-Of a page that comes from several dumps the newest copy is kept.
+The first of identical documents is kept, by order of source (wikipedia, books, text), file name and position.
+For a page that occurs in several dumps, the newest copy is kept.
 
 A rule has two parts.  `claims` runs once for each task and turns documents into rows of (hash, task, row, paragraph).  `decide`
-runs once for each bucket, which has all claims of a hash, and returns those that lose.  What it needs to know of a document,
-such as its id, comes with the claim, so that nothing is looked up.  For equal texts, with hashes 5 and 9:
+runs once for each bucket, which has all claims of a hash, and returns the losing ones.  Other facts about a document,
+such as its id, arrive with the claim, so no lookup is needed.  For equal texts, with hashes 5 and 9:
 
     task 0 claims   5 row 0, 9 row 1        bucket sorts   5: (0, 0) (1, 0)       (1, 0) loses to (0, 0)
     task 1 claims   5 row 0                                9: (0, 1)
@@ -34,12 +34,17 @@ from .rounds import Received, Rule
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
-LISTED = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs")  # the other reasons say nothing of the document
+LISTED = (
+    "repeated id",
+    "duplicate",
+    "near-duplicate",
+    "duplicate paragraphs",
+)  # the other reasons do not depend on the document's content
 _HASH = ("hash", "<u8", 2)
 
 
 def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
-    """Return the rules of a run; `kinds` are the sources of its tasks, without those that check files."""
+    """Return the rules of a run. `kinds` are the sources of its tasks, without tasks that check files."""
     rules: list[Rule] = []
     if "wikipedia" in kinds.names:
         rules.append(_Repeated(kinds))
@@ -57,7 +62,7 @@ def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
 
 
 def needs(config: ChoiceConfig) -> facts.Needs:
-    """Return which facts the rules go by."""
+    """Return the facts that the rules need."""
     return facts.Needs(config.dedup == "near", config.dedup_paragraphs, bool(config.word_limits))
 
 
@@ -75,7 +80,7 @@ class _ByHash:
 
 @dataclass(frozen=True)
 class _Repeated(_ByHash):
-    """Of the copies of a page, which have one id, the newest is kept; of equally new ones the first."""
+    """Keep the newest of the copies of a page, which share an id, or the first of equally new copies."""
 
     kinds: Kinds
     name = "ids"
@@ -93,17 +98,17 @@ class _Repeated(_ByHash):
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         claims = received.all()
         hashes, as_of = claims.columns["hash"], claims.columns["as_of"]
-        # Claims come by position; sort by age before it, so that "the first of each hash is kept" means the newest.
+        # Claims arrive in order of position. Sort by age first, so that "keep the first of each hash" keeps the newest.
         claims = claims.take(np.lexsort((np.uint32(WHOLE) - as_of, hashes[:, 1], hashes[:, 0])))
         as_of = claims.columns["as_of"]
         newest = as_of[duplicates.first_of_each(claims.columns["hash"])]
-        # The date goes into the list of drops only where it decided; between copies of one age the position did.
+        # The list of drops has the date only if it decided. Between copies of the same age, the position decided.
         return lose_later(claims, "repeated id", np.where(as_of < newest, newest, 0))
 
 
 @dataclass(frozen=True)
 class _Same(_ByHash):
-    """Of documents with one hash of their text the first is kept."""
+    """Keep the first document of each text hash."""
 
     name = "texts"
 
@@ -122,7 +127,7 @@ class _Same(_ByHash):
 
 @dataclass(frozen=True)
 class _Paragraphs(_ByHash):
-    """Drop a long paragraph that has occurred before, and a document with the last of its paragraphs."""
+    """Drop a long paragraph that has occurred before, and drop a document when its last paragraph is dropped."""
 
     name = "paragraphs"
     columns = np.dtype([_HASH, ("row", "<u4"), ("paragraph", "<u4")])
@@ -143,7 +148,7 @@ class _Paragraphs(_ByHash):
 
 
 class _ByKey:
-    """Rules that choose by a key hashed from the id: all claims come to one bucket, for a cut depends on all of them."""
+    """Rules that choose by a key hashed from the id. All claims go to one bucket, because a cut depends on all of them."""
 
     payload = None
     per_document = 0.0
@@ -155,9 +160,9 @@ class _ByKey:
 
 @dataclass(frozen=True)
 class _Selection(_ByKey):
-    """Sample sources down to their shares of the text, and then the corpus to a number of documents.
+    """Sample sources to their shares of the text, then sample the corpus to a number of documents.
 
-    Those with the smallest keys are kept.
+    Documents with the smallest keys are kept.
     """
 
     seed: int
@@ -168,14 +173,14 @@ class _Selection(_ByKey):
     columns = np.dtype([("key", "<u8"), ("row", "<u4"), ("bytes", "<u8")])
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Claim a key for each document, and the bytes of its text."""
+        """Claim a key for each document, with the bytes of its text."""
         return _drawn(self.columns, self.seed, table, losses, "bytes")
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         cuts = self._mixture(received)
         last = mixture.ALL
-        # The sample is cut among what the mixture keeps.  Each source's keys lie below its own cut, so they are scaled to the
-        # same range first: otherwise a sample would take more of a source with a low cut, and change the shares.
+        # The sample is taken from the mixture. Each source's keys lie below a different cut, so they are first scaled to the same
+        # range. Otherwise, a sample would take more of a source with a low cut, and change the shares.
         if self.sample:
             last = mixture.cut(
                 lambda: ((k[kept], kept[kept].astype(np.int64)) for _, _, k, kept in self._kept(received, cuts)), self.sample
@@ -207,7 +212,7 @@ class _Selection(_ByKey):
     def _kept(
         self, received: Received, cuts: dict[str, mixture.Cut]
     ) -> Iterator[tuple[int, Columns, npt.NDArray[np.uint64], npt.NDArray[np.bool_]]]:
-        """Yield each task, its claims, keys that compare between sources, and which claims the mixture keeps."""
+        """Yield each task, its claims, keys comparable between sources, and a mask of the claims that the mixture keeps."""
         before: dict[str, int] = {}
         for task, (claims, _) in received.by_task():
             source, key = self.kinds.kind(task), claims["key"]
@@ -218,9 +223,9 @@ class _Selection(_ByKey):
 
 @dataclass(frozen=True)
 class _Words(_ByKey):
-    """Keep so many words of each source that has a limit, and then of all ("").
+    """Keep a number of words of each source that has a limit, and then of the corpus ("").
 
-    The first document that would be too much is cut to the words that are missing, so the number is exact.
+    The first document over the limit is cut to fit, so the number is exact.
     """
 
     seed: int
@@ -230,11 +235,11 @@ class _Words(_ByKey):
     columns = np.dtype([("key", "<u8"), ("row", "<u4"), ("words", "<u8")])
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Claim a key for each document, and its words."""
+        """Claim a key for each document, with its number of words."""
         return _drawn(self.columns, self.seed, table, losses, "words")
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
-        """Yield documents that are lost whole, or cut."""
+        """Yield documents that are lost completely or cut."""
 
         def items() -> Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]:
             for task, (claims, _) in received.by_task():
@@ -250,19 +255,19 @@ class _Words(_ByKey):
 
 
 def _out(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
-    """Make a table of documents that are lost for no other one, or cut to so many words."""
+    """Return a table of documents lost without a kept counterpart, or cut to `words` words."""
     lost = np.zeros(len(row), LOST)
     lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE, reason, words
     return Table(lost, pa.array([b""] * len(row), pa.large_binary()))
 
 
 def _drawn(columns: np.dtype[Any], seed: int, table: pa.Table, losses: Losses, what: str) -> Columns:
-    """Claim a key for each document that is left, and how much it has, ``bytes`` or ``words``."""
+    """Claim a key for each remaining document, with its number of ``bytes`` or ``words`` (`what`)."""
     size, left, lost = table.column(what).to_numpy().copy(), losses.left(table.num_rows), losses.table.columns
-    # Paragraphs that the rule before has taken out count no more: subtract what they have, and drop a document without any.
+    # Subtract the size of paragraphs that the previous rule removed, and drop a document that has no paragraph left.
     if len(cut := lost[~whole(lost)]):
         rows, paragraphs = _long_paragraphs(table)
-        # (row, paragraph) as one number, in order; `subtract.at` as a document may lose several.
+        # (row, paragraph) as one sorted number. `subtract.at`, because a document may lose several paragraphs.
         index = np.searchsorted(rows << 32 | paragraphs, cut["row"].astype(np.int64) << 32 | cut["paragraph"])
         np.subtract.at(size, cut["row"], _flat(table, f"part_{what}")[index])
         left &= np.bincount(cut["row"], minlength=len(size)) < table.column("paragraphs").to_numpy()
@@ -274,11 +279,11 @@ def _drawn(columns: np.dtype[Any], seed: int, table: pa.Table, losses: Losses, w
 
 
 def _flat(table: pa.Table, name: str) -> npt.NDArray[np.uint64]:
-    """Put together the values of a column of lists."""
+    """Concatenate the values of a list column."""
     return np.asarray(table.column(name).combine_chunks().flatten().to_numpy())
 
 
 def _long_paragraphs(table: pa.Table) -> tuple[Any, Any]:
-    """Return of each long paragraph its document, and its number in it."""
+    """Return the document of each long paragraph, and the paragraph's index in it."""
     lengths = table.column("parts").combine_chunks().value_lengths().to_numpy()
     return np.repeat(np.arange(len(lengths)), lengths), _flat(table, "parts").astype(np.int64)

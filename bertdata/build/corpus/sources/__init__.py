@@ -1,4 +1,4 @@
-"""The kinds of input, one file each, imported when it is asked for: a new kind is a new file and an entry in `INPUTS`."""
+"""The kinds of input, one module each, imported on demand. To add a kind, add a module and an entry in `INPUTS`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "in_order
 
 
 def source(name: str) -> Source:
-    """Return a kind of input by its name: one of the table, or a reader of the user's, ``module:function``."""
+    """Return a kind of input by name: one from the table, or a user-defined reader, ``module:function``."""
     if name not in INPUTS:
         return reader(name)
     kind: Source = importlib.import_module(f".{name}", __name__).SOURCE
@@ -21,12 +21,12 @@ def source(name: str) -> Source:
 
 
 def is_check(kind: str) -> bool:
-    """Return True if a task of this kind checks a file, and writes no shard."""
+    """Return True if a task of this kind only checks a file and writes no shard."""
     return kind.partition(" ")[0] in (CHECKSUM, INDEX)
 
 
 def in_order(kinds: Iterable[str]) -> list[str]:
-    """Sort kinds of input as a corpus has them: those of the table first, then the user's by name.
+    """Sort kinds of input in corpus order: first the built-in kinds, then user-defined kinds by name.
 
     >>> in_order(["text", "mine:read", "wikipedia"])
     ['wikipedia', 'text', 'mine:read']

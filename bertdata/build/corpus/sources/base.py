@@ -1,4 +1,4 @@
-"""Describe a kind of input: how its files are found, cut into tasks and read."""
+"""Define a kind of input: how to find its files, split them into tasks and read them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from ....text.sentences import splitter
 __all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "document"]
 
 Record = Prose | Drop | Reject
-CHECKSUM, INDEX = "checksum", "index"  # kinds of the tasks that check a file; what it should be follows ``checksum``
-_CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # of a language, with script, region and variant
+CHECKSUM, INDEX = "checksum", "index"  # kinds of check tasks; the expected checksum follows ``checksum``
+_CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
-_LONGEST_PARAGRAPH = 1 << 20  # characters that are split into sentences at a time
-_MOST_SENTENCES = 500_000  # of a document; a book has ten thousand
+_LONGEST_PARAGRAPH = 1 << 20  # characters split into sentences in one call
+_MOST_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
 class Counts(NamedTuple):
-    """What a task left out of its documents: calls of templates without words, an example of each, and formulas, marks
-    of transcripts and subtitles (see `bertdata.sources.text.drop_marks`), and what stands beside the text of books (see
-    `bertdata.sources.books.account`); and the licences that documents tell, by file (see `bertdata.sources.licences`)."""
+    """Text and markup that a task left out of its documents.
+
+    It counts template calls without words (with an example of each), formulas, marks of transcripts and subtitles (see
+    `bertdata.sources.text.drop_marks`), text of books that is not prose (see `bertdata.sources.books.account`), and the licences
+    that documents declare, by file (see `bertdata.sources.licences`).
+    """
 
     templates: Counter[str]
     examples: dict[str, str]
@@ -37,12 +40,12 @@ class Counts(NamedTuple):
 
     @classmethod
     def none(cls) -> Counts:
-        """Return counts of nothing."""
+        """Return empty counts."""
         return cls(Counter(), {}, Counter(), Counter(), Counter(), {})
 
 
 class Check(NamedTuple):
-    """A task that checks a file: what its entry in the manifest says of it, the task's kind, and what it reads."""
+    """A task that checks a file: its manifest entry, the kind of the task, and the file ranges to read."""
 
     entry: dict[str, str]
     kind: str
@@ -51,16 +54,17 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """What `build-corpus` has to know of a kind of input.
+    """A kind of input, as `build-corpus` uses it.
 
-    name: as in ``--books``, in the manifest and in `mix`.  stage: what the manifest counts, in words.  licence: what the data
-    card says where the input does not.  suffixes: of the files that a directory or a glob stands for; "" is that of any.
-
-    ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read by itself.
-    read(parts, config, counts): the prose, drops and rejects of parts, in order; what is left out of them is counted.
-    describe(parts, config): what the manifest says of a file beside its name and size.
-    checks(parts): tasks that compare a file with what lies beside it and says what it should be.
-    grouped: whether small files are put together in one task.
+    name: the name used in ``--books``, in the manifest and in `mix`.
+    stage: the stage name under which the manifest counts it.
+    licence: the licence on the data card if the input declares none.
+    suffixes: file suffixes that a directory or a glob matches; "" matches any.
+    ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read independently.
+    read(parts, config, counts): the prose, drops and rejects of file ranges, in order; `counts` receives the omitted text.
+    describe(parts, config): manifest fields of a file other than its name and size.
+    checks(parts): tasks that compare a file with a published checksum or index next to it.
+    grouped: whether small files share a task.
     """
 
     name: str
@@ -96,7 +100,7 @@ def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
 
 
 def _parts(paragraph: str) -> Iterator[str]:
-    """Cut a paragraph of over a million characters where a word ends: splitting it whole takes many times its memory."""
+    """Cut a paragraph of over a million characters at word ends. Splitting it in one call takes many times its size in memory."""
     start = 0
     while len(paragraph) - start > _LONGEST_PARAGRAPH:
         space = _SPACE.search(paragraph, start + _LONGEST_PARAGRAPH)
@@ -107,5 +111,5 @@ def _parts(paragraph: str) -> Iterator[str]:
 
 
 def split_sentences(paragraph: str, code: str, names: str) -> list[str]:
-    """Split a paragraph by the splitter of these names."""
+    """Split a paragraph into sentences with the named splitters."""
     return splitter(names)(paragraph, code)

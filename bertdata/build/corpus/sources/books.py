@@ -1,4 +1,4 @@
-"""Read books: one a file, a member of an archive or a row of a table, or lines without a border between books."""
+"""Read books: one per file, archive member or table row, or lines without boundaries between books."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read documents by a function of the user's, from a path to documents, named ``module:function``.
+"""Read documents with a user-defined function, named ``module:function``, that takes a path and yields documents.
 
     def read(path):
         yield {"id": "1", "title": "A letter", "text": "Dear all.\\n\\nThe kettle sings.", "language": "en"}
@@ -23,14 +23,14 @@ from .base import Counts, Record, Source
 
 __all__ = ["reader"]
 
-_BLANK = re.compile(r"\n[^\S\n]*\n\s*")  # between paragraphs
+_BLANK = re.compile(r"\n[^\S\n]*\n\s*")  # separates paragraphs
 _STRINGS = ("id", "title", "url", "language", "licence")
 _FIELDS = {*_STRINGS, "text", "paragraphs", "sentences"}
 
 
 @cache
 def reader(name: str) -> Source:
-    """Return the source that calls a reader function; `name` is ``module:function``."""
+    """Return the source that calls a user's reader function, ``module:function``."""
 
     def read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
         function = load(name, "read", dict(config.functions).get(name, ""))
@@ -48,7 +48,8 @@ def reader(name: str) -> Source:
 
 
 def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig, counts: Counts) -> Iterator[Record]:
-    """Yield the documents of one file; what is no document is a reject, and so is the rest of a file whose reader raises."""
+    """Yield the documents of one file. An invalid document becomes a reject. So does the rest of the file if the reader
+    raises."""
     number = -1
     try:
         for number, item in enumerate(documents):
@@ -58,7 +59,7 @@ def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig, coun
             yield record
     except (BertDataError, GeneratorExit):
         raise
-    except Exception as error:  # whatever it raises: the file is named, and the rest of the input is read
+    except Exception as error:  # any exception of the user's function: reject this file, then read the next one
         where = f"{part.name}, after {number + 1} documents: {type(error).__name__}: {error}"
         yield Reject(f"{name}:{part.name}:{number + 1}", "reader-failed", where)
 
@@ -80,7 +81,7 @@ def _record(item: Any, id: str, name: str, part: FileRange, config: CorpusConfig
 
 
 def _problem(item: Any) -> str:
-    """Say why something is no document; nothing where it is one."""
+    """Return why an item is not a valid document, or an empty string if it is valid."""
     if not isinstance(item, Mapping):
         return f"{type(item).__name__} in the place of a document: yield a dict"
     if strange := sorted(map(str, item.keys() - _FIELDS)):

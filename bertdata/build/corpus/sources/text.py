@@ -1,4 +1,4 @@
-"""Read other text: a document is a file, a member of an archive, a part of a file, or a row of a table."""
+"""Read other text: a document is a file, an archive member, a section of a file, or a table row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SOURCE", "columns"]
 
 
 def columns(config: CorpusConfig) -> Columns:
-    """Return which columns of a table hold what."""
+    """Return the table column of each document field."""
     return Columns(config.text_column, config.title_column, config.id_column)
 
 

@@ -1,4 +1,4 @@
-"""Read Wikipedia dumps: pages of the main namespace become documents; redirects and the like are dropped."""
+"""Read Wikipedia dumps. Pages of the main namespace become documents. Redirects and other page types are dropped."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 
 __all__ = ["SOURCE", "extract", "read_articles"]
 
-_LISTED = ("empty page", "disambiguation")  # of what is dropped unread; redirects and other namespaces are half of a dump
+_LISTED = ("empty page", "disambiguation")  # drops listed by id; redirects and other namespaces are half of a dump
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
-    site = dumps.read_site(path)  # refuses what is no dump before anything runs
-    load_templates(site.language, dict(config.templates))  # and what is no table of templates
+    site = dumps.read_site(path)  # fails before the run starts if the file is not a dump
+    load_templates(site.language, dict(config.templates))  # fails if a template table is invalid
     check_variant(config.variant, site.language)
     return dumps.split(path, target)
 
@@ -36,13 +36,13 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
 
 
 def _checks(parts: list[FileRange]) -> Iterator[Check]:
-    """Plan to hash a dump whose checksum is published beside it, and to count the pages of its index.
+    """Plan to hash a dump that has a published checksum, and to count the pages of its index.
 
-    A task of its own hashes the file whole, while others extract.  It hashes each part as well, and the commit compares: so
-    what was extracted is what was published.
+    A separate task hashes the complete file while other tasks extract. It also hashes each file range, and the commit compares
+    these digests. This proves that the extracted bytes are the published bytes.
     """
     name, path = parts[0].name, parts[0].path
-    with storage_errors(f"cannot read what lies beside {path}"):
+    with storage_errors(f"cannot read the files next to {path}"):
         whole = FileRange(name, path, 0, parts[-1].end)
         if checksum := checksums.published(path):
             yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", parts)
@@ -59,7 +59,7 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
 
 
 def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
-    """Read the pages of the main namespace that are wikitext and not redirects; drop the others."""
+    """Read the wikitext pages of the main namespace that are not redirects. Drop the others."""
     for part in parts:
         site = dumps.read_site(part.path)
         for page in dumps.read_pages(part, site, config.max_page_bytes):
@@ -92,9 +92,9 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
             formulas=counts.formulas,
             split=splitter(config.sentence_splitter),
         )
-    except UsageError:  # of the function that splits sentences
+    except UsageError:  # from a user-defined sentence splitter
         raise
-    except Exception as error:  # a page must never end a run; it is named, and the rest is read
+    except Exception as error:  # one page must never end a run: report it and continue
         return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
     return Prose(article.id, "wikipedia", article.language, article.title, article.url, paragraphs, article.as_of)
 
