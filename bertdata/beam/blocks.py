@@ -37,12 +37,12 @@ __all__ = ["ExtractParagraphs", "ReadBooks", "ReadText", "ReadWikipedia", "Split
 
 _SKIPPED = ("drops", "rejects")
 _RANGE_BYTES = 16 << 20
-Outputs = dict[str, Any]  # of PCollections, by the names above
+Outputs = dict[str, Any]  # PCollections by the names above
 Record = Article | Prose | Document | Drop | Reject
 
 
 def take(inputs: Any) -> Outputs:
-    """Return the outputs of the block before, or a PCollection of documents as the only one."""
+    """Return the outputs of the previous block, or a PCollection of documents as the only output."""
     return dict(inputs) if isinstance(inputs, Mapping) else {"documents": inputs}
 
 
@@ -120,7 +120,8 @@ class _Read(_Block):
         records = (
             files
             | "Cut" >> beam.FlatMap(_ranges, self.kind, self._config).with_output_types(tuple[int, tuple[str, str, int, int]])
-            | "Spread" >> beam.GroupByKey()  # else a runner fuses cutting and reading: one worker would read a file
+            | "Spread"
+            >> beam.GroupByKey()  # otherwise a runner fuses cutting and reading, and one worker reads the complete file
             | "Read" >> beam.ParDo(_Records(_Reader(self.kind, self._config)))
         )
         return self._split(records, self.row, {"inputs": inputs})

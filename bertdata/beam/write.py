@@ -42,7 +42,7 @@ __all__ = ["WriteDocuments"]
 
 _COMMAND = "bertdata.beam.WriteDocuments"
 _SOURCES = in_order(INPUTS)
-_RUN = -1  # the key of what concerns the whole run
+_RUN = -1  # the key of elements about the complete run
 # The number of a shard, and the kind and fields of a record. Keys are integers because Dask splits groups of other keys: each of
 # its workers hashes strings differently.
 Keyed = tuple[int, tuple[str, tuple[Any, ...]]]
@@ -171,7 +171,7 @@ class _Run:
         return _SOURCES.index(source) * self._shards + key(0, id) % self._shards
 
     def write(self, group: tuple[int, Iterable[tuple[str, tuple[Any, ...]]]]) -> tuple[int, Any]:
-        """Write the records of a group, and return its number and report; of the run, return its input files."""
+        """Write the records of a group, and return its number and report. For the run's key, return its input files."""
         number, values = group
         found = {name: [fields for _, fields in rows] for name, rows in groupby(sorted(values), key=lambda value: value[0])}
         if number == _RUN:
@@ -185,7 +185,7 @@ class _Run:
         return number, report
 
     def commit(self, gathered: list[tuple[int, Any]]) -> str:
-        """Give the shards their final names, add up the counts and write the manifest; a runner may call this twice."""
+        """Rename the shards to their final names, add up the counts and write the manifest. A runner may call this twice."""
         once = dict(gathered)  # a runner may repeat an element
         inputs, reports = once.pop(_RUN), [once[number] for number in sorted(once)]
         root = self._root
@@ -228,7 +228,7 @@ def _problem(document: Document) -> str:
 
 
 def _rename(root: Path, file: dict[str, Any], number: int, count: int) -> dict[str, Any]:
-    """Number a file among those that there are; an earlier attempt may have renamed it."""
+    """Insert a file's number and the total into its name. An earlier attempt may have renamed it."""
     folder, name = file["name"].split("/")
     prefix = "train-" * name.startswith("train-")
     final = f"{folder}/{prefix}{number:05d}-of-{count:05d}.{name.rpartition('.')[2]}"

@@ -1,1 +1,1 @@
-"""A dataset on disk: its manifest, the run that makes it, and its shards."""
+"""A dataset on disk: its manifest, the run that writes it, and its shards."""

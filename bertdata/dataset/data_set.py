@@ -1,4 +1,4 @@
-"""Describe a finished dataset: where it is, its manifest, and what that counts."""
+"""A finished dataset: its path, its manifest and its counts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ M = TypeVar("M", bound=Manifest)
 
 @dataclass(frozen=True)
 class DataSet(Generic[M]):
-    """What `build_corpus`, `train_vocab` and `make_pairs` return.
+    """The return value of `build_corpus`, `train_vocab` and `make_pairs`.
 
-    path: its directory.  manifest: the record of manifest.json.  new: False where it was complete already, and nothing was done.
+    Attributes:
+        path: Directory of the dataset.
+        manifest: Contents of manifest.json.
+        new: False if the dataset was already complete, so the command did nothing.
     """
 
     path: Path
@@ -29,25 +32,25 @@ class DataSet(Generic[M]):
 
     @classmethod
     def read(cls, path: Path, *, new: bool = True) -> DataSet[Manifest]:
-        """Read a dataset's manifest; raise NoInputError where there is none, VerificationError where it was changed."""
+        """Read a dataset's manifest. Raise NoInputError if it is missing, VerificationError if it was modified."""
         return DataSet(path, manifest.read(path), new)
 
     @property
     def kind(self) -> str:
-        """What it holds: ``documents``, ``vocabulary`` or ``pairs``."""
+        """Kind of contents: ``documents``, ``vocabulary`` or ``pairs``."""
         return self.manifest.kind
 
     @property
     def rows(self) -> int:
-        """How many documents or rows it holds."""
+        """Number of documents or rows."""
         return self.manifest.rows
 
     @property
     def counts(self) -> list[StageCounts]:
-        """Of each stage what went in, what came out, and what was dropped or rejected, by reason; these add up."""
+        """Input, output, and dropped and rejected records of each stage, by reason. The counts add up."""
         return list(self.manifest.counts)
 
     @property
     def shards(self) -> list[Path]:
-        """The files of its rows, in order."""
+        """Paths of the shards, in order."""
         return [self.path / shard.name for shard in self.manifest.shards]

@@ -1,4 +1,4 @@
-"""Name what differs between the settings, versions and inputs of two runs."""
+"""List the differences between the settings, versions and inputs of two runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..errors import few
 
 __all__ = ["NO_BYTES", "differences", "first_few", "in_terms_of"]
 
-NO_BYTES = {"seen", "shuffle"}  # of the record of a run: stamps of inputs, way of shuffling; no byte depends on them
-_FREE = {*NO_BYTES, "given"}  # the arguments as they were written
+NO_BYTES = {"seen", "shuffle"}  # run record fields that affect no output byte: input timestamps, shuffle method
+_FREE = {*NO_BYTES, "given"}  # the arguments as the user wrote them
 _CONFIGS = {"build-corpus": CorpusConfig, "train-vocab": VocabConfig, "make-pairs": PairsConfig, "export": ExportConfig}
-_NAMED = 3  # inputs of a kind that a message names
+_NAMED = 3  # maximum inputs of a kind that a message names
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """Name what differs between two values of JSON, down to their plain values; at the top, what is in `_FREE` is not compared.
+    """List the differences between two JSON values, recursively. Top-level keys in `_FREE` are ignored.
 
     >>> differences({"seed": 1, "inputs": [{"name": "a"}]}, {"seed": 2, "inputs": [{"name": "b"}, {"name": "c"}]})
     ['2 inputs are new: b, c', '1 input is gone: a', 'seed: 1 then, 2 now']
@@ -37,8 +37,8 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
 def in_terms_of(finished: dict[str, Any], identity: dict[str, Any]) -> dict[str, Any]:
     """Return an identity as the version that made a finished dataset would have recorded it.
 
-    The versions are those of the dataset.  An option that its version did not have is left out if it has its default value, and
-    an option that this version does not have is copied.
+    The result has the versions of the dataset.  An option unknown to its version is omitted if it has its default value, and
+    an option unknown to this version is copied.
 
     >>> made = {"command": "export", "config": {"to": "mds", "old": 1}, "versions": {"bertdata": "0.1.0"}}
     >>> now = {"command": "export", "config": {"to": "mds", "split": "train"}, "versions": {"bertdata": "0.2.0"}}
@@ -63,7 +63,7 @@ def _options_in_terms_of(finished: dict[str, Any], now: dict[str, Any], defaults
 
 
 def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Say which inputs are new, are gone or have changed, and in what."""
+    """List inputs that are new, missing or changed, with the changed fields."""
     both = known.keys() & now.keys()
     changed = {
         name: ", ".join(k for k in sorted({*known[name], *now[name]}) if known[name].get(k) != now[name].get(k)) for name in both
@@ -81,7 +81,7 @@ def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _has_parts(value: Any) -> bool:
-    """Return True if a value is made of named ones, or of a list of such."""
+    """Return True if a value is a dict, or a list of dicts."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value))
 
 
@@ -90,12 +90,12 @@ def _parts(value: Any) -> dict[str, Any]:
 
 
 def _in_words(value: Any) -> str:
-    """Return a value that is, or is compared with, one that has parts."""
+    """Format a value that has parts, or is compared with such a value."""
     return "one" if _has_parts(value) else "none" if value is None else repr(value)
 
 
 def first_few(changes: list[str]) -> str:
-    """Join differences for a message: the first five, and how many more there are.
+    """Join differences for a message: the first five, and the number of others.
 
     >>> first_few(["a: 1 then, 2 now", "b: 1 then, 2 now"]), first_few(list("abcdefgh"))
     ('a: 1 then, 2 now; b: 1 then, 2 now', 'a; b; c; d; e; and 3 more')

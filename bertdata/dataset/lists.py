@@ -1,9 +1,9 @@
-"""Keep long lists of a manifest in files beside it, of at most `MOST` entries each, which it names with their digests.
+"""Store long lists of a manifest in separate files of at most `MOST` entries each, listed in the manifest with their digests.
 
     manifest.json                              "shards": {"parts": [{"name": …, "entries": 10000, "bytes": …, "sha256": …}, …]}
-    lists/shards-00000-of-00012.jsonl          an entry a line
+    lists/shards-00000-of-00012.jsonl          one entry per line
 
-So the manifest's digest of itself covers them.  In memory a manifest always has its lists whole.
+So the manifest's own digest covers them.  In memory, a manifest always has complete lists.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .manifest_rules import LISTS
 __all__ = ["FOLDER", "FORMAT", "MOST", "bytes_entry", "join", "names", "split", "write"]
 
 FOLDER = "lists"
-FORMAT = 2  # of a manifest that has a list in such files: a reader that does not know them must not take it
-MOST = 10_000  # entries of a list that are in one file
+FORMAT = 2  # of a manifest with list files, so that a reader without support for them refuses it
+MOST = 10_000  # maximum entries in one file
 _LISTS = ("inputs", *LISTS)
-_LARGEST = 1 << 28  # bytes of a file of entries
+_LARGEST = 1 << 28  # maximum bytes of a file of entries
 
 
 def split(contents: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str, str]]]:
-    """Return a manifest as it is stored, and the names and texts of its files of entries; a short one is stored as it is."""
+    """Return a manifest in its stored form, and the (name, text) of its list files. A short manifest is stored unchanged."""
     long = {key: contents[key] for key in _LISTS if isinstance(contents.get(key), list) and len(contents[key]) > MOST}
     parts = {
         key: {"parts": [_entry(name, text.encode("utf-8"), count) for name, text, count in _parts(key, entries)]}
@@ -40,7 +40,7 @@ def split(contents: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str,
 
 
 def _parts(key: str, entries: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
-    """Yield name, text and entries of each file of a list."""
+    """Yield the name, text and number of entries of each file of a list."""
     count = -(-len(entries) // MOST)
     for number in range(count):
         chunk = entries[number * MOST : (number + 1) * MOST]
@@ -52,7 +52,7 @@ def _name(key: str, number: int, count: int) -> str:
 
 
 def bytes_entry(name: str, data: bytes) -> dict[str, Any]:
-    """Describe a file that holds these bytes as `file_entry` does."""
+    """Return the `file_entry` of a file with these bytes."""
     return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
@@ -61,7 +61,7 @@ def _entry(name: str, data: bytes, entries: int) -> dict[str, Any]:
 
 
 def write(directory: Path, contents: dict[str, Any]) -> dict[str, Any]:
-    """Write the files of entries, before the manifest that names them; return that."""
+    """Write the list files, then return the manifest that names them."""
     stored, texts = split(contents)
     for name, text in texts:
         write_text(directory / name, text)
@@ -69,7 +69,7 @@ def write(directory: Path, contents: dict[str, Any]) -> dict[str, Any]:
 
 
 def names(stored: dict[str, Any]) -> list[str]:
-    """Return the names of the files of entries that a stored manifest has."""
+    """Return the names of a stored manifest's list files."""
     return [_name(key, number, len(parts)) for key, parts in _stored(stored).items() for number in range(len(parts))]
 
 
@@ -79,9 +79,9 @@ def _stored(stored: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def join(directory: Path, stored: dict[str, Any], form: int) -> dict[str, Any]:
-    """Return a stored manifest with its lists whole, of this `form`; raise VerificationError where a file is not as written.
+    """Return a stored manifest with complete lists in this `form`. Raise VerificationError if a list file was modified.
 
-    The manifest's own digest has been checked: it says what was written.
+    The caller has verified the manifest's own digest, so its digests of the list files are trusted.
     """
     lists = _stored(stored)
     whole = {

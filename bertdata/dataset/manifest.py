@@ -1,8 +1,8 @@
-"""Make, write and read a dataset's manifest: what went in, what came out, and counts that must add up.
+"""Create, write and read a dataset's manifest: its inputs, its outputs, and counts that must add up.
 
-The manifest is the commit point: it is written last, and a directory without one is no dataset.  It holds nothing that
+The manifest is the commit point: it is written last, and a directory without one is not a dataset.  It contains nothing that
 depends on the machine, the time or the number of workers, so equal runs write equal manifests.  Its last key is the digest of
-all the others.  What it names lies in its directory: a name that leads elsewhere is refused before a file is opened.
+all the others.  All files it names are in its directory: a name that points elsewhere is refused before a file is opened.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ __all__ = [
 ]
 
 M = TypeVar("M", bound=Manifest)
-_OWN = "sha256"  # the key of the manifest's digest of itself
-_MAX_BYTES = 1 << 28  # bytes of a manifest: that of 99,999 shards and a million inputs has less
-_OF_RUNS = ("metrics.jsonl", "state.json")  # what a training run and a checkpoint have, and no dataset
+_OWN = "sha256"  # key of the manifest's own digest
+_MAX_BYTES = 1 << 28  # larger than a manifest of 99,999 shards and a million inputs
+_OF_RUNS = ("metrics.jsonl", "state.json")  # files of a training run or a checkpoint, but not of a dataset
 _RESTORE = "restore it from a copy, or build the dataset again with `overwrite`"
 
 
@@ -64,13 +64,13 @@ def entry(root: Path, name: str) -> FileEntry:
 
 
 def write_list(root: Path, name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Write rejects or drops as lines of JSON; return the file's entry."""
+    """Write rejects or drops as JSON Lines. Return the file's entry."""
     write_text(root / name, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
     return {"rows": len(entries), **file_entry(root, name)}
 
 
 class Head(TypedDict):
-    """The fields that every manifest begins and ends with."""
+    """The fields at the beginning and end of every manifest."""
 
     bertdata: int
     kind: str
@@ -81,9 +81,9 @@ class Head(TypedDict):
 
 
 def head(kind: str, config: Config, shards: Sequence[RowFile], tallies: list[Tally], packages: Sequence[str] = ()) -> Head:
-    """Return what all manifests have; raise VerificationError if a stage's counts do not add up.
+    """Return the fields common to all manifests. Raise VerificationError if a stage's counts do not add up.
 
-    `packages` are those whose versions decided the bytes.
+    `packages` are the packages whose versions affect the output bytes.
     """
     for tally in tallies:
         tally.check()
@@ -98,14 +98,14 @@ def head(kind: str, config: Config, shards: Sequence[RowFile], tallies: list[Tal
 
 
 def to_json(manifest: Manifest) -> dict[str, Any]:
-    """Return a manifest as JSON, with its keys in the order in which they are written."""
+    """Return a manifest as JSON, with its keys in written order."""
     contents = encode(manifest)
     last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card") if key in contents}
     return {**contents, **last}
 
 
 def as_inputs(manifest: Manifest, source: str) -> list[ShardInput]:
-    """Describe the shards of a dataset as the inputs of what is made from it; `source` says what they are."""
+    """Return the shards of a dataset as inputs of a derived dataset. `source` describes their kind."""
     licences = ", ".join(sorted({entry.licence for entry in manifest.inputs}))
     return [
         ShardInput(name=shard.name, bytes=shard.bytes, sha256=shard.sha256, source=source, licence=licences)
@@ -114,18 +114,18 @@ def as_inputs(manifest: Manifest, source: str) -> list[ShardInput]:
 
 
 def check_rows(manifest: Manifest, counted: int) -> None:
-    """Raise unless the shards hold as many rows as the stages counted."""
+    """Raise an error if the shards and the stage counts disagree on the number of rows."""
     if manifest.rows != counted:
         raise VerificationError(f"the shards hold {manifest.rows} rows, but {counted} were counted: please report this")
 
 
 def write(directory: Path, manifest: Manifest, card: str = "") -> None:
-    """Commit a dataset: write its data card, where it has one, and last of all its manifest, with the digests of both."""
+    """Commit a dataset: write its data card, if any, and last its manifest, with the digests of both."""
     store(directory, to_json(manifest), card)
 
 
 def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
-    """Write a data card, and a manifest that is JSON already."""
+    """Write a data card, and a manifest that is already JSON."""
     if card:
         write_text(directory / CARD, card)
         contents = {**contents, "card": lists.bytes_entry(CARD, card.encode("utf-8"))}
@@ -134,7 +134,7 @@ def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
 
 
 def _own_digest(manifest: dict[str, Any]) -> str:
-    """Hash all that a manifest says, but for this digest; the order of its keys and its whitespace do not matter."""
+    """Hash a manifest without this digest. Key order and whitespace do not matter."""
     rest = {key: value for key, value in manifest.items() if key != _OWN}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -153,14 +153,14 @@ def read(directory: Path, kind: type[M]) -> M: ...
 def read(directory: Path, kind: type[Manifest] = Manifest) -> Manifest:
     """Read and check a dataset's manifest, of any kind or of one.
 
-    Raise NoInputError where there is none, UsageError for one of another kind or of a newer bertdata, VerificationError for one
-    that was changed since it was written, that names files elsewhere, or that has a field as no manifest has it.
+    Raise NoInputError if it is missing, UsageError for another kind or a newer bertdata, and VerificationError for a manifest
+    that was modified, names files outside the directory, or has an invalid field.
     """
     return parse(directory, read_json(directory), kind)
 
 
 def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
-    """Return what `read_json` has read as a manifest of a kind."""
+    """Convert the output of `read_json` to a manifest of a kind."""
     try:
         manifest = checked(contents)
     except WrongValue as error:
@@ -172,7 +172,7 @@ def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
 
 
 def read_json(directory: Path) -> dict[str, Any]:
-    """Read a manifest that is as it was written, with its lists whole; the values of its fields are not checked."""
+    """Read an unmodified manifest with complete lists. The values of its fields are not checked."""
     manifest = stored(directory)
     if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
         raise UsageError(f"{directory} was written by a newer bertdata: install that version")
@@ -182,20 +182,20 @@ def read_json(directory: Path) -> dict[str, Any]:
 
 
 def stored(directory: Path) -> dict[str, Any]:
-    """Read a manifest's file, which may name the files of long lists; raise an error where it is not as it was written."""
+    """Read a manifest's file, which may name list files. Raise an error if it was modified."""
     if not directory.is_dir():
         raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
     recover(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         _refuse(directory, manifest)
-    if not _is_as_written(manifest):  # of every form, also of newer ones: first of all
+    if not _is_as_written(manifest):  # first of all, for every format, including newer ones
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
     return manifest
 
 
 def _refuse(directory: Path, manifest: Any) -> NoReturn:
-    """Raise the error for a directory without a manifest; `manifest` is what is in its place."""
+    """Raise the error for a directory without a valid manifest. `manifest` is the content found instead."""
     if job := holder(directory / STATE):
         raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
     if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
@@ -213,14 +213,14 @@ def read_again(directory: Path, sha256: str) -> Manifest: ...
 @overload
 def read_again(directory: Path, sha256: str, kind: type[M]) -> M: ...
 def read_again(directory: Path, sha256: str, kind: type[Manifest] = Manifest) -> Manifest:
-    """Read the manifest that had this digest when the run was begun; raise VerificationError where it is another one by now."""
+    """Read the manifest that had this digest when the run began. Raise VerificationError if it has changed."""
     if digest(directory / NAME) != sha256:
         raise VerificationError(f"{directory / NAME} has changed since this run was begun: start again with `overwrite`")
     return read(directory, kind)
 
 
 def _parse(path: Path) -> Any:
-    """Read a manifest's file; None where there is none."""
+    """Read a manifest's file, or return None if it is missing."""
     with storage_errors(f"cannot read {path}"):
         if not path.is_file():
             return None
@@ -234,15 +234,15 @@ def _parse(path: Path) -> Any:
 
 
 def listed(manifest: Manifest) -> Iterator[File]:
-    """Yield the entries of all files but the manifest and the card."""
+    """Yield the entries of all files except the manifest and the card."""
     for key in LISTS:
         yield from getattr(manifest, key, ())
 
 
 def check_files(directory: Path, files: Iterable[File]) -> None:
-    """Raise VerificationError for a file of a dataset that is missing, leads out of it, or has another size than it should.
+    """Raise VerificationError if a dataset's file is missing, is outside the directory, or has the wrong size.
 
-    An object store is asked for a list of its files, as a question for each would take long.
+    In an object store, this lists all files, because one request per file would be slow.
     """
     objects: Any = None if is_local(directory) else directory
     known = objects is not None and objects.protocol in OBJECT_STORES
@@ -256,7 +256,7 @@ def check_files(directory: Path, files: Iterable[File]) -> None:
 
 
 def check_inside(directory: Path, name: str) -> None:
-    """Raise VerificationError where a symbolic link leads out of a dataset."""
+    """Raise VerificationError if a symbolic link points outside the dataset."""
     if is_local(directory):
         real, root = os.path.realpath(directory / name), os.path.realpath(directory)
         if os.path.commonpath([real, root]) != root:

@@ -1,7 +1,6 @@
-"""The records inside a manifest: entries of files and inputs, and what is counted of sources, formulas, words and rows.
+"""Define the records inside a manifest: entries of files and inputs, and counts of sources, formulas, words and rows.
 
-The fields are in the order in which they are written.  A field that may be None is missing from the manifests that have no use
-for it.
+The fields are in written order. A field that may be None is omitted from manifests that do not need it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ __all__ = [
 
 
 class File(Protocol):
-    """What every entry of a file has."""
+    """Fields of every file entry."""
 
     @property
     def name(self) -> str: ...
@@ -51,14 +50,14 @@ class File(Protocol):
 
 
 class RowFile(File, Protocol):
-    """What every entry of a file with rows has."""
+    """Fields of every entry of a file with rows."""
 
     @property
     def rows(self) -> int: ...
 
 
 class Input(Protocol):
-    """What every entry of an input has."""
+    """Fields of every input entry."""
 
     @property
     def name(self) -> str: ...
@@ -69,7 +68,7 @@ class Input(Protocol):
 
 
 class InputFile(Input, Protocol):
-    """What every entry of an input with a digest has."""
+    """Fields of every input entry with a digest."""
 
     @property
     def sha256(self) -> str: ...
@@ -141,7 +140,7 @@ class ShardInput(Record, frozen=True, kw_only=True):
 
 
 class InputName(Record, frozen=True, kw_only=True):
-    """What the manifest of rows keeps of an input of their corpus."""
+    """The input of a corpus, as the manifest of its rows names it."""
 
     name: str
     source: str
@@ -157,7 +156,7 @@ class Amounts(Record, frozen=True, kw_only=True):
 
 
 class Apparatus(Record, frozen=True, kw_only=True):
-    """Characters of books without whitespace: read, kept, and dropped by what they are."""
+    """Characters of books without whitespace: read, kept, and dropped by kind."""
 
     characters: Count
     kept: Count
@@ -165,7 +164,7 @@ class Apparatus(Record, frozen=True, kw_only=True):
 
 
 class SourceEntry(Record, frozen=True, kw_only=True):
-    """What a source has given, and what was removed from its documents."""
+    """The documents and text of a source, and the removed text."""
 
     documents: Count
     text_bytes: Count
@@ -181,7 +180,7 @@ class SourceEntry(Record, frozen=True, kw_only=True):
 
 
 class DroppedTemplates(Record, frozen=True, kw_only=True):
-    """Templates that are in no table: calls, the most frequent names, and lines with examples."""
+    """Templates that are in no table: number of calls, the most frequent names, and example lines."""
 
     calls: Count
     most_frequent: Sequence[tuple[str, Count]]
@@ -208,7 +207,7 @@ class Sample(Record, frozen=True, kw_only=True):
 
 
 class Coverage(Record, frozen=True, kw_only=True):
-    """How a vocabulary covers the words of one language."""
+    """Coverage of the words of one language by a vocabulary."""
 
     words: Count
     unknown_share: Number
@@ -218,7 +217,7 @@ class Coverage(Record, frozen=True, kw_only=True):
 
 
 class CorpusInfo(Record, frozen=True, kw_only=True):
-    """What the manifest of rows says about their corpus."""
+    """The corpus of a manifest of rows."""
 
     rows: Count
     counts: Sequence[StageCounts]
@@ -228,14 +227,14 @@ class CorpusInfo(Record, frozen=True, kw_only=True):
 
 
 class DifferentIds(Record, frozen=True, kw_only=True):
-    """Tasks that `tokenizers` encoded because a faster library gave other ids, and an example text."""
+    """Tasks that `tokenizers` encoded because a faster library returned different ids, and an example text."""
 
     tasks: Count
     text: str
 
 
 class Pairing(Record, frozen=True, kw_only=True):
-    """Pairs with one fact about A: all, those that are NotNext, and those whose B has another value."""
+    """Pairs with one fact about A: all, NotNext pairs, and NotNext pairs whose B has a different value."""
 
     pairs: Count
     not_next: Count
@@ -243,7 +242,7 @@ class Pairing(Record, frozen=True, kw_only=True):
 
 
 class Statistics(Record, frozen=True, kw_only=True):
-    """Counts of rows, in all or of a split, whose number of `shards` is given."""
+    """Counts of rows, total or of a split. For a split, they include the number of `shards`."""
 
     shards: Count | None = None
     rows: Count
@@ -264,10 +263,10 @@ class Statistics(Record, frozen=True, kw_only=True):
 
     @property
     def ones(self) -> int:
-        """Pairs with label 1, whatever the objective calls them."""
+        """Pairs with label 1, under any objective's name for it."""
         return self.not_next if self.not_next is not None else self.swapped or 0
 
     @property
     def ones_share(self) -> float:
-        """The share of pairs with label 1."""
+        """Share of pairs with label 1."""
         return self.not_next_share if self.not_next_share is not None else self.swapped_share or 0.0

@@ -1,6 +1,6 @@
-"""Check what the fields of a manifest say together: names of files, options, sums and splits.
+"""Check the consistency of a manifest's fields: file names, options, sums and splits.
 
-The types of the fields are checked when a manifest is decoded.  So whoever reads a manifest may take its values as they are.
+Decoding checks the types of the fields, so code that reads a manifest can use its values directly.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .manifest_types import KINDS, CorpusManifest, ExportManifest, Manifest, Pai
 
 __all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "checked"]
 
-FORMAT = 1  # raised when a reader of the old form would misread the new one
+FORMAT = 1  # increased when a reader of the old format would misread the new one
 CARD = "README.md"
-LISTS = ("shards", "rejects", "drops", "files")  # keys that hold the entries of files
-# The files of a vocabulary: of WordPiece as in BERT, and of any other kind.
+LISTS = ("shards", "rejects", "drops", "files")  # keys with file entries
+# The files of a vocabulary: of WordPiece as in BERT, and of all other models.
 VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("tokenizer.json", "tokenizer_config.json"))
 _FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
-# in one folder at most, none hidden but LDDL's list of files
-_MIN_BATCH_BYTES = 256  # an empty record batch takes 680
-_OPTIONS = {  # of the first manifests; one that came later may be missing, and then has its default
+# at most one folder deep, not hidden except LDDL's file list
+_MIN_BATCH_BYTES = 256  # an empty record batch needs 680
+_OPTIONS = {  # options of the first manifests; a later option may be missing and then has its default
     "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
     "pairs": ("objective", "max_seq_length", "dupe_factor", "provenance", "masking", "chinese_words", "format", "seed"),
@@ -37,7 +37,7 @@ _OPTIONS = {  # of the first manifests; one that came later may be missing, and 
 
 
 def checked(contents: dict[str, Any]) -> Manifest:
-    """Return a manifest's JSON as a record; raise WrongValue for the first field that is missing or has an impossible value."""
+    """Convert a manifest's JSON to a record. Raise WrongValue for the first missing or invalid field."""
     if contents["bertdata"] != FORMAT or type(contents["bertdata"]) is not int:
         raise WrongValue("bertdata", f"is not {FORMAT}")
     kind = contents.get("kind")
@@ -57,7 +57,7 @@ def _of_kind(manifest: Manifest) -> Iterator[str]:
 
 
 def _names(contents: dict[str, Any], manifest: Manifest) -> Iterator[str]:
-    """Check that names are of files in the directory, each named once."""
+    """Check that each name is of a file in the directory, and occurs once."""
     seen: Counter[str] = Counter()
     for key in LISTS:
         entries: Sequence[Any] = getattr(manifest, key, ())
@@ -82,7 +82,7 @@ def _names(contents: dict[str, Any], manifest: Manifest) -> Iterator[str]:
 
 
 def _config(manifest: Manifest) -> Iterator[str]:
-    """Check that a command may have been given these options."""
+    """Check that the options are valid for the command."""
     if "bertdata" not in manifest.versions:
         yield "versions.bertdata is missing"
     yield from _options(manifest.kind, manifest.config)
@@ -111,7 +111,7 @@ def _rows(manifest: Manifest) -> Iterator[str]:
 
 
 def _export(manifest: ExportManifest) -> Iterator[str]:
-    """Check that an export names the rows that it is made from, and the size of the vocabulary of ids."""
+    """Check that an export names the rows it is made from, and the size of their vocabulary."""
     if manifest.of not in ("documents", "pairs"):
         yield "of is neither documents nor pairs"
     of_rows = manifest.of == "pairs"
@@ -124,7 +124,7 @@ def _export(manifest: ExportManifest) -> Iterator[str]:
 
 
 def _pairs(manifest: PairsManifest) -> Iterator[str]:
-    """Check what pairs count, in all and by split, and that the shards are those of the splits."""
+    """Check the counts of pairs, total and by split, and that each shard belongs to a split."""
     config = PairsConfig.of(manifest.config)
     needed = ["parts"] if config.pack else []
     if name := LABEL_1.get(config.objective):

@@ -1,4 +1,4 @@
-"""The types of manifest.json: one record for each kind of dataset, with its fields in the order in which they are written."""
+"""Define the types of manifest.json: one record per kind of dataset, with its fields in written order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["KINDS", "CorpusManifest", "ExportManifest", "Manifest", "PairsManife
 
 
 class Manifest(Record, frozen=True, kw_only=True, dict=True):
-    """What the manifests of all kinds have. `config` has the options by name, as they were stored."""
+    """The fields common to all manifests. `config` has the stored options by name."""
 
     bertdata: Count
     kind: str
@@ -75,7 +75,7 @@ class VocabManifest(Manifest, frozen=True, kw_only=True):
     sample: Sample
     coverage: dict[str, Coverage]
     inputs: Sequence[ShardInput]
-    shards: Sequence[ExportedShard]  # none
+    shards: Sequence[ExportedShard]  # always empty
 
     @cached_property
     def settings(self) -> VocabConfig:
@@ -84,7 +84,7 @@ class VocabManifest(Manifest, frozen=True, kw_only=True):
 
     @property
     def pieces(self) -> int:
-        """The number of pieces of the vocabulary."""
+        """The number of tokens in the vocabulary."""
         return self.size
 
 
@@ -112,22 +112,22 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
 
     @property
     def pieces(self) -> int:
-        """The number of pieces of the vocabulary."""
+        """The number of tokens in the vocabulary."""
         return self.vocab_size
 
     @property
     def roles(self) -> dict[str, str]:
-        """The special tokens by role; those of a BERT have no names in a manifest."""
+        """The special tokens by role. For BERT's vocabulary, the manifest does not name them."""
         return OF_BERT if self.special_tokens is None else self.special_tokens
 
     @property
     def mark(self) -> str:
-        """What tells where words begin."""
+        """The marker of word starts or continuations."""
         return "##" if self.word_mark is None else self.word_mark
 
 
 class ExportManifest(Manifest, frozen=True, kw_only=True):
-    """The manifest of an export. `of_config` has the options of the rows that were exported."""
+    """The manifest of an export. `of_config` has the options of the exported dataset."""
 
     of: str
     of_config: dict[str, Any] | None = None
@@ -150,4 +150,4 @@ KINDS: dict[str, type[Manifest]] = {
     "pairs": PairsManifest,
     "export": ExportManifest,
 }
-RowManifest = CorpusManifest | PairsManifest  # of the datasets whose shards this package reads again
+RowManifest = CorpusManifest | PairsManifest  # datasets whose shards this package can read

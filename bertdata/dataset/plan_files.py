@@ -1,9 +1,9 @@
-"""Give workers the tasks and other values in files: what grows with the input is then no part of the job that is submitted.
+"""Pass tasks and other values to workers in files, so that the size of a submitted job does not grow with the input.
 
-    .bertdata/work/plan-tasks.jsonl      the tasks, a line each; a job names at most `_RANGES` ranges of it
-    .bertdata/work/plan-inputs.json      any other value, of JSON
+    .bertdata/work/plan-tasks.jsonl      the tasks, one per line; a job names at most `_RANGES` ranges of it
+    .bertdata/work/plan-inputs.json      any other JSON value
 
-Both are functions of the run's identity, but for the paths of this machine's files, so a run that continues writes them again.
+Except for local paths, both depend only on the run's identity, so a resumed run writes them again.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .staging import STATE
 
 __all__ = ["StoredValue", "TaskRange", "ranges", "write_tasks"]
 
-# Ranges of the file of tasks that a job names: with them it has some 10 kB more.  Dask makes as many partitions of all that
-# follows as there are ranges, at most, so a range has a task alone where there are few.
+# Ranges of the task file that a job names. They add about 10 kB to it. Dask makes at most one partition per range for all later
+# steps, so with few tasks each range has one task.
 _RANGES = 256
 
 
 class TaskRange(NamedTuple):
-    """A run of lines in the file of tasks: where it begins, its bytes, and their digest."""
+    """A run of lines in the task file: its offset, bytes and digest."""
 
     start: int
     length: int
     digest: int
 
     def tasks(self, root: str) -> Iterator[Task]:
-        """Read the tasks of a run that builds in `root`; raise VerificationError where they are not those of this job."""
+        """Read the tasks of a run that builds in `root`. Raise VerificationError if they do not belong to this job."""
         return (_task(line) for line in self._lines(root))
 
     def each(self, root: str) -> Iterator[tuple[int, TaskRange]]:
-        """Return the number of each task, and the range that it has alone."""
+        """Yield the number of each task, and a range with only this task."""
         start = self.start
         for line in self._lines(root):
             yield _task(line).number, TaskRange(start, len(line), range_digest(line))
@@ -54,7 +54,7 @@ def _task(line: bytes) -> Task:
 
 
 def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
-    """Return the ranges of the file that `write_tasks` writes: never more than `_RANGES`, however many tasks there are."""
+    """Return the ranges of the file that `write_tasks` writes: at most `_RANGES`, for any number of tasks."""
     blocks: list[TaskRange] = []
     for block in _blocks(tasks):
         start = blocks[-1].start + blocks[-1].length if blocks else 0
@@ -63,7 +63,7 @@ def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
 
 
 def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
-    """Write the file of tasks of a run that builds in `root`."""
+    """Write the task file of a run that builds in `root`."""
     with replacing(_path(root, "tasks.jsonl"), PRIVATE) as file:
         for block in _blocks(tasks):
             file.write(block)
@@ -85,7 +85,7 @@ def _path(root: Path, name: str) -> Path:
 
 
 class StoredValue(NamedTuple):
-    """A value of JSON that lies in a file of the run that builds in `root`; `name` is the file's, within those of the plan."""
+    """A JSON value in a plan file of the run that builds in `root`. `name` is part of the file name."""
 
     root: str
     name: str
@@ -94,13 +94,13 @@ class StoredValue(NamedTuple):
 
     @classmethod
     def of(cls, root: Path, name: str, value: Any) -> StoredValue:
-        """Refer to a value; `write` puts it where `read` looks for it."""
+        """Return a reference to a value. `write` stores the value where `read` expects it."""
         data = _value(value)
         return cls(str(root), name, len(data), range_digest(data))
 
     @classmethod
     def written(cls, root: Path, name: str, value: Any) -> StoredValue:
-        """Write a value, and refer to it."""
+        """Write a value and return a reference to it."""
         stored = cls.of(root, name, value)
         stored.write(value)
         return stored
@@ -111,7 +111,7 @@ class StoredValue(NamedTuple):
             file.write(_value(value))
 
     def read(self) -> Any:
-        """Read the value; raise VerificationError where it is not that of this job."""
+        """Read the value. Raise VerificationError if it does not belong to this job."""
         path = _path(to_path(self.root), f"{self.name}.json")
         return json.loads(read_range(path, 0, self.length, self.digest))
 

@@ -1,9 +1,9 @@
-"""Read what tasks have reported from their records, which are files: between steps only references to them cross.
+"""Read task reports from record files. Only references to them pass between steps.
 
-    .bertdata/tasks/extract/00012.json     {"task": …, "report": …}: what task 12 did, and what came of it
+    .bertdata/tasks/extract/00012.json     {"task": …, "report": …}: task 12 and its report
 
-A run here has in memory all that crosses between two steps, of all tasks at a time: so a report, of about a kB, is read where it
-is added up and not before.
+A local run keeps all elements between two steps in memory. So a report, of about 1 kB, is read only when it
+is added up.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ __all__ = ["read", "record_path", "reference"]
 
 
 def record_path(root: Path, step: str, number: int) -> Path:
-    """Return where the record of a task lies."""
+    """Return the path of a task's record."""
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
 def reference(number: int, steps: tuple[str, ...], reports: list[dict[str, Any]]) -> Report:
-    """Return a reference to what a task has reported, once for each root of its run, in the records of `steps`."""
+    """Return a reference to a task's reports, one for each root of its run, in the records of `steps`."""
     return Report(number, steps, _digest(reports))
 
 
 def read(roots: list[Path], references: Iterable[Report]) -> Iterator[list[dict[str, Any]]]:
-    """Read reports, one for each root, in the order given; of a store some are on their way at a time.
+    """Read reports, one per root, in order. In a store, several are read at the same time.
 
-    Raise VerificationError where one is not what its task reported.
+    Raise VerificationError if a record differs from the task's report.
     """
     if all(map(is_local, roots)):
         yield from (_read(roots, reference) for reference in references)

@@ -1,14 +1,14 @@
-"""Begin, continue or replace the run that writes an output directory, from its lock to its manifest, or refuse to.
+"""Start, resume or replace the run that writes an output directory, from its lock to its manifest.
 
     corpus/.bertdata/lock            held while a run writes here
-    corpus/.bertdata/job.json        the same for a job that an engine runs elsewhere, which continues without its command
-    corpus/.bertdata/run.json        what the dataset is: command, options, inputs, versions
-    corpus/.bertdata/build-1f0c…/    where another one is built: staging.py
-    corpus/manifest.json             last of all: the dataset is whole
+    corpus/.bertdata/job.json        the lock of a job that an engine runs remotely, which continues without its command
+    corpus/.bertdata/run.json        identity of the dataset: command, options, inputs, versions
+    corpus/.bertdata/build-1f0c…/    build directory of a new dataset (see staging.py)
+    corpus/manifest.json             written last: the dataset is complete
 
-Where a run builds, `.bertdata` holds its run.json, ``tasks/STEP/…``, a record for each finished task with its files and their
-digests, and ``work/``, files that go from step to step.  A store renames no directory: there a run builds in the directory
-itself, under final names, and one that replaces a dataset removes its manifest first, and then the rest of it.
+In the build directory, `.bertdata` contains run.json, ``tasks/STEP/…``, a record of each finished task with its files and their
+digests, and ``work/``, the files passed between steps.  A store cannot rename directories: there, a run builds in the output
+directory under final names. If it replaces a dataset, it first removes the manifest, then the other files.
 """
 
 from __future__ import annotations
@@ -47,34 +47,35 @@ __all__ = [
 
 _OURS = {*DATA, MANIFEST, STATE}
 
-_REPLACING = "replacing"  # in the state of a run with `overwrite`: inputs that have changed since are read again
+_REPLACING = "replacing"  # state of a run with `overwrite`: inputs that have changed since are read again
 _REPLACE = "replace it with `overwrite`, or choose another `output`"
 
 
 @contextlib.contextmanager
 def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
-    """Lock the directory and yield where to build, with the finished tasks of an earlier run; commit when the block ends well.
+    """Lock the directory and yield the build directory, with the finished tasks of an earlier run. Commit when the block
+    succeeds.
 
-    Where this dataset is whole already, and is not to be replaced, it is the directory itself.  Raise OutputExistsError for one
-    that holds something else, ResumeError naming the difference to an unfinished run, OutputLockedError for one that another run
+    If this dataset is already complete and is not to be replaced, yield the directory itself. Raise OutputExistsError if the
+    directory contains something else, ResumeError with the difference to an unfinished run, and OutputLockedError if another run
     is writing.
     """
     with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
         local = is_local(directory)
-        directory = Path(os.path.realpath(directory)) if local else directory  # workers may have other current directories
+        directory = Path(os.path.realpath(directory)) if local else directory  # workers may have another current directory
         _refuse_foreign(directory)
         state = own_state(directory) if local else directory / STATE
         stack.enter_context(lock(state / "lock"))
         recover(directory)
         if is_complete(directory) and not local:
-            clean_up(directory)  # killed between its manifest and this
+            clean_up(directory)  # a run may have been killed after it wrote the manifest
         refuse_reserved(state)
         remove_temporary(directory)
         if not overwrite and _is_done(directory, identity):
             yield directory
             return
         root = (_on_disk if local else _in_store)(directory, identity, overwrite)
-        del identity  # it may name 100,000 inputs
+        del identity  # frees memory: it may name 100,000 inputs
         if overwrite:
             write_text(root / STATE / _REPLACING, "")
         else:
@@ -82,7 +83,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         try:
             yield root
         except BaseException as error:
-            # An empty result is of no use to a run of other options, but for a larger share of rejects.
+            # An empty result does not help a run with other options, except for a larger share of rejects.
             empty = isinstance(error, EmptyResultError) and not isinstance(error, TooManyRejectsError)
             if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
                 discard(root)
@@ -91,7 +92,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
 
 
 def _refuse_foreign(directory: Path) -> None:
-    """Refuse a file in the directory's place, and a directory with files that are not bertdata's."""
+    """Raise an error if the output path is a file, or a directory with foreign files."""
     if directory.exists() and not directory.is_dir():
         raise OutputExistsError(f"{directory} is a file: choose another `output`")
     if not directory.is_dir():
@@ -107,21 +108,21 @@ def _refuse_foreign(directory: Path) -> None:
 
 
 def _refuse_links(directory: Path) -> None:
-    """Refuse a directory with a link to another, through which a run would write elsewhere; `own_state` checks the state."""
+    """Raise an error if the directory contains a link through which a run would write elsewhere. `own_state` checks the state."""
     for path in directory.iterdir() if is_local(directory) else ():
         if path.name != STATE and path.is_symlink() and path.is_dir():
             raise OutputExistsError(f"{path} is a link to another directory: remove it, or choose another `output`")
 
 
 def is_done(directory: Path, part: dict[str, Any]) -> bool:
-    """Return True if the directory holds a finished dataset whose identity has this part."""
+    """Return True if the directory contains a finished dataset whose identity includes `part`."""
     return finished(directory, {name: value for name, value in part.items() if name not in NO_BYTES}) is not None
 
 
 def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the record of the finished dataset in a directory, or None if the record does not have this part.
+    """Return the record of the finished dataset in a directory, or None if it does not include `part`.
 
-    Versions are not compared: what another version finished is complete.
+    Versions are not compared: a dataset finished by another version is complete.
     """
     known = read_json(directory / STATE / "run.json")
     if not isinstance(known, dict) or {**known, **in_terms_of(known, part)} != known:
@@ -130,9 +131,10 @@ def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield where unfinished runs of this identity build, and their records; of a store the run, if it is finished too.
+    """Yield the build directory and record of each unfinished run of this identity. In a store, also a finished run.
 
-    What the identity does not name is not compared; ``given``, which is no part of what is built, is where it names that.
+    Fields missing from the identity are not compared. ``given``, which does not affect the dataset, is compared if the identity
+    has it.
     """
     roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
     for root, known in roots.items():
@@ -144,7 +146,7 @@ def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dic
 
 
 def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
-    """Return how many tasks of each step an unfinished run of this identity has done, which the same command keeps."""
+    """Return the number of finished tasks per step of an unfinished run of this identity, which the same command reuses."""
     for root, _ in _runs(directory, identity):
         with contextlib.suppress(OSError):
             steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
@@ -153,7 +155,7 @@ def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
 
 
 def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
-    """Return True if the directory holds this dataset; raise OutputExistsError where it holds another one."""
+    """Return True if the directory contains this dataset. Raise OutputExistsError if it contains another one."""
     if not is_complete(directory):
         return False
     known = read_json(directory / STATE / "run.json")
@@ -167,12 +169,12 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
 
 
 def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
-    """Begin in a directory of its own, or continue there, alone."""
+    """Start or resume a build in a separate directory."""
     if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
         raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE}")
     for build, known in builds(directory).items():
         if known is None or (overwrite and differences(known, identity)):
-            discard(build)  # None: by a worker that came too late
+            discard(build)  # None: written by a worker that came too late
         else:
             _refuse_other(build, known, identity, f" ({size(build) / 1e6:,.1f} MB)")
     return begin(directory, identity)
@@ -187,14 +189,14 @@ def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str 
 
 
 def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
-    """Bring the directory to the state of an unfinished run of this identity."""
+    """Prepare the directory to build in place, keeping an unfinished run of this identity."""
     run = directory / STATE / "run.json"
     known = read_json(run)
     if known is not None and not overwrite:
         _refuse_other(directory, known, identity)
     if is_complete(directory) or (known is not None and differences(known, identity)):
-        remove(directory / TOKEN)  # first of all: what an engine may still do for the old run comes too late
-        remove(directory / MANIFEST)  # what is left is no dataset
+        remove(directory / TOKEN)  # first, so that late writes of an engine for the old run are ignored
+        remove(directory / MANIFEST)  # the remaining files are not a dataset
         for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
@@ -204,14 +206,14 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Pat
 
 
 def leftovers(directory: Path) -> dict[str, int]:
-    """Return what unfinished runs have left beside a finished dataset, with their bytes."""
+    """Return the files and sizes that unfinished runs have left next to a finished dataset."""
     return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
 
 
 def clean_up(directory: Path) -> None:
-    """Remove what only an unfinished run needs, where it is no directory of its own."""
+    """Remove the files that only an unfinished run needs, if it builds in place."""
     for name in ("tasks", "work", _REPLACING):
-        with contextlib.suppress(OSError):  # an engine may commit twice at a time
+        with contextlib.suppress(OSError):  # an engine may commit twice at the same time
             remove(directory / STATE / name)
     with contextlib.suppress(OSError):
         release(directory / STATE)
@@ -237,12 +239,12 @@ def perform(
     paths: Mapping[str, str] | None = None,
     context: TaskContext = NO_CONTEXT,
 ) -> dict[str, Any]:
-    """Do a task, or return what it reported when it was done before and its files are as it left them.
+    """Run a task, or return the report of an earlier run if its files are unchanged.
 
-    `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose ``inputs``, where there are any,
-    are ``{"name", "start", "end", "sha256"}``; `paths` tells where they are now, by name.
-    Raise ResumeError when an input has changed since the run was begun, unless with `overwrite`, StorageError where `root` is not
-    what the driver sees under this name.
+    `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose optional ``inputs`` are
+    ``{"name", "start", "end", "sha256"}``. `paths` maps these names to their current paths.
+    Raise ResumeError if an input has changed since the run began, unless `overwrite` is set. Raise StorageError if `root` is not
+    the driver's directory of this name.
     """
     path = record_path(root, step, index)
     record = read_json(path)
@@ -263,7 +265,7 @@ def perform(
 
 
 def _changed(inputs: list[dict[str, Any]], paths: Mapping[str, str]) -> str:
-    """Return the first input that is not what it was when it was read; nothing where all are."""
+    """Return the name of the first input that has changed since it was read, or an empty string."""
     for entry in inputs:
         path = str(paths.get(entry.get("name", ""), entry["path"]))
         with storage_errors(f"cannot read {path} again"):
@@ -273,7 +275,7 @@ def _changed(inputs: list[dict[str, Any]], paths: Mapping[str, str]) -> str:
 
 
 def check_begun(root: Path) -> None:
-    """Raise StorageError where `root` is not what the driver sees under this name."""
+    """Raise StorageError if `root` is not the driver's directory of this name."""
     if not is_begun(root):
         raise StorageError(
             f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "

@@ -1,7 +1,7 @@
-"""Keep work files of a run on this machine whose output is in a store on a local disk, where small reads cost little.
+"""Keep work files on a local disk, where small reads are cheap, for a local run whose output is in a store.
 
-They lie in a directory below that for temporary files (TMPDIR), which is named after the output and what it is to be.  A run
-that was stopped leaves them, and the same command uses them again; on another machine their tasks are done again.
+They are in a directory below the one for temporary files (TMPDIR), named after the output and the run's identity. A stopped run
+leaves them, and the same command reuses them. Another machine repeats their tasks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["spilling", "work_root"]
 
 
 def work_root(root: Path) -> Path:
-    """Return where work files of a run on this machine lie: in its output, or, if that is in a store, on a local disk."""
+    """Return the directory of a local run's work files: in its output, or on a local disk if the output is in a store."""
     if is_local(root):
         return root
     digest = hashlib.sha256(f"{root} {token(root)}".encode()).hexdigest()[:16]
@@ -31,9 +31,9 @@ def work_root(root: Path) -> Path:
 
 @contextlib.contextmanager
 def spilling(root: Path) -> Iterator[Path]:
-    """Yield `work_root`; one on a local disk is made, or used again, and removed when the block ends well.
+    """Yield `work_root`. A local directory is created or reused, and removed when the block succeeds.
 
-    Raise OutputExistsError if another user has made it, or may write there.
+    Raise OutputExistsError if another user has created it or may write to it.
     """
     path = work_root(root)
     if path == root:

@@ -1,15 +1,15 @@
-"""Build a dataset inside its own directory, and put it in place when it is whole.
+"""Build a dataset inside its output directory, and move it into place when it is complete.
 
-    corpus/.bertdata/build-1f0c…/    where a run builds, named after a digest of its settings, versions and inputs
-    corpus/.bertdata/old/            during a commit: the dataset that is replaced
-    corpus/.bertdata/new/            during a commit: build-1f0c… under another name; from now on, data in corpus/ is new
+    corpus/.bertdata/build-1f0c…/    build directory, named after a digest of the run's settings, versions and inputs
+    corpus/.bertdata/old/            during a commit: the replaced dataset
+    corpus/.bertdata/new/            during a commit: the renamed build-1f0c…; from now on, data in corpus/ is new
     corpus/.bertdata/commit          locked during a commit
 
-A build is whole when it has a manifest.  The commit then moves the old manifest away, the old data, renames build-… to new,
-moves the new data out of it and the manifest last; and removes what is old.  So a manifest never stands beside data of another
-dataset.  A commit that is interrupted is finished by the next one who reads or writes the directory.
+A build is complete when it has a manifest.  The commit then moves away the old manifest and data, renames build-… to new,
+moves out the new data and last the manifest, and removes the old dataset.  So a manifest is never next to data of another
+dataset.  The next process that reads or writes the directory finishes an interrupted commit.
 
-A build holds what a finished dataset will be made of: it is used only where no other user can have put anything in it.
+A build becomes a trusted dataset, so it is used only if no other user can have written to it.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ __all__ = [
 ]
 
 STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
-TIMINGS = "timings.json"  # in the state
-DATA = (  # beside the manifest
+TIMINGS = "timings.json"  # in the state directory
+DATA = (  # besides the manifest
     *("README.md", REPORT, "data", FOLDER, "rejects", "dropped"),
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
 )
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"
-_PATIENCE = 600  # tenths of a second that a reader waits for a commit, which is some renames
+_PATIENCE = 600  # in 0.1 s: how long a reader waits for a commit, which is a few renames
 
 
 def is_complete(directory: Path) -> bool:
-    """Return True if a directory's manifest is written."""
+    """Return True if the directory has a manifest."""
     return isinstance(read_json(directory / MANIFEST), dict)
 
 
 def is_begun(root: Path) -> bool:
-    """Return True if this is where a run builds: False on a host that does not see what the driver sees under this name."""
+    """Return True if this is a build directory: False on a host that does not see the driver's directory of this name."""
     return not (is_local(root) and root.is_symlink()) and (root / STATE / _RUN).exists()
 
 
 def begin(directory: Path, identity: dict[str, Any]) -> Path:
-    """Return where a run of this identity builds, which continues with what is there."""
+    """Return the build directory of a run of this identity, which continues with its contents."""
     build = build_path(directory, identity)
     if not os.path.lexists(build):
         temporary = _temporary(build.parent)
@@ -88,15 +88,15 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
 
 
 def build_path(directory: Path, identity: dict[str, Any]) -> Path:
-    """Return where a run of this identity builds on a disk."""
-    inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order does not matter, nor how they were given
+    """Return the path of a build directory on a disk."""
+    inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order and notation do not matter
     named = {name: value for name, value in identity.items() if name not in NO_BYTES}
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def builds(directory: Path) -> dict[Path, Any]:
-    """Return the builds of a directory, and the identity of each: None where it tells none."""
+    """Return the builds of a directory, and the identity of each, or None if it has none."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         paths = sorted(path for path in (directory / STATE).iterdir() if path.name.startswith(_BUILD))
         return {path: read_json(path / STATE / _RUN) for path in paths}
@@ -104,13 +104,13 @@ def builds(directory: Path) -> dict[Path, Any]:
 
 
 def size(directory: Path) -> int:
-    """Return how many bytes are below a directory; links are not followed."""
+    """Return the total bytes below a directory. Links are not followed."""
     files = (os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
     return sum(os.lstat(path).st_size for path in files)
 
 
 def own_state(directory: Path) -> Path:
-    """Return a directory's state, made where there is none; raise OutputExistsError for one that another user may have made."""
+    """Return a directory's state, created if missing. Raise OutputExistsError if another user may have created it."""
     state = directory / STATE
     if not os.path.lexists(state):
         directory.mkdir(parents=True, exist_ok=True)
@@ -121,9 +121,9 @@ def own_state(directory: Path) -> Path:
 
 
 def check_own(path: Path, *owners: int) -> None:
-    """Raise OutputExistsError unless this is a directory of the user's, or of these, in which nobody else may write.
+    """Raise OutputExistsError unless this is a directory of the user or of `owners`, in which nobody else may write.
 
-    A directory that is made beside it, for comparison, has the owner and the mode that a file server gives to new directories.
+    A new directory is created next to it for comparison, because a file server may choose the owner and mode of new directories.
     """
     about = os.lstat(path)
     if not stat.S_ISDIR(about.st_mode):
@@ -139,7 +139,7 @@ def check_own(path: Path, *owners: int) -> None:
 
 
 def _temporary(state: Path) -> Path:
-    """Make a directory that only the user can enter, so that nobody else can put anything below it."""
+    """Create a directory that only the user can enter, so that nobody else can write below it."""
     path = state / f"{TEMPORARY}{uuid.uuid4().hex}"
     path.mkdir(mode=0o700)
     return path
@@ -150,7 +150,7 @@ def _distrusted(path: Path, why: str) -> OutputExistsError:
 
 
 def _strange(directory: Path) -> Iterator[Path]:
-    """Yield what no run of ours puts into its build: links, and what is neither file nor directory."""
+    """Yield entries that bertdata never writes to a build: links and special files."""
     for parent, folders, names in os.walk(directory):
         for name in (*folders, *names):
             mode = os.lstat(path := Path(parent, name)).st_mode
@@ -159,7 +159,7 @@ def _strange(directory: Path) -> Iterator[Path]:
 
 
 def discard(path: Path, *owners: int) -> None:
-    """Remove a directory of the state: at once under its name, and then for good."""
+    """Remove a directory of the state: first rename it, then delete it."""
     if os.path.lexists(path):
         check_own(path, *owners)
         gone = _temporary(path.parent)
@@ -169,10 +169,10 @@ def discard(path: Path, *owners: int) -> None:
 
 @contextlib.contextmanager
 def commit(root: Path) -> Iterator[bool]:
-    """Lock the directory of a build for a block that writes its manifest if True is yielded, and put it in place after it.
+    """Lock the directory of a build for a block that writes its manifest if True is yielded, then move the build into place.
 
-    An engine may commit twice, even at a time: the second one waits for the first.  What is built under its final names, as in a
-    store, needs nothing of this.
+    An engine may commit twice, even at the same time: the second commit waits for the first. A build under final names, as in a
+    store, needs none of this.
     """
     directory = root.parent.parent
     if not is_local(root) or root.parent.name != STATE:
@@ -190,9 +190,9 @@ def commit(root: Path) -> Iterator[bool]:
 
 
 def recover(directory: Path, *, reading: bool = False) -> None:
-    """Finish a commit that was interrupted, or undo one whose new dataset is lost; wait for one that is at work.
+    """Finish an interrupted commit, or undo one whose new dataset is lost. Wait for a commit in progress.
 
-    With `reading` nothing is an error: what stands is read as it stands.
+    With `reading`, errors are ignored, and the directory is read as it is.
     """
     if not is_local(directory) or not _is_pending(directory):
         return
@@ -209,7 +209,7 @@ def _is_pending(directory: Path) -> bool:
 
 
 def _whole_build(directory: Path) -> Path | None:
-    """Return a build that is whole, and what its name says."""
+    """Return a complete build whose name matches its contents."""
     for path, identity in builds(directory).items():
         if isinstance(identity, dict) and build_path(directory, identity) == path and is_complete(path):
             return path
@@ -232,7 +232,7 @@ def _committing(directory: Path, patience: float = float("inf")) -> Iterator[Non
 
 
 def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> None:
-    """Finish a commit from whatever point it has reached, with this build, or with one that is whole."""
+    """Finish a commit from any point, with this build or a complete one."""
     state = directory / STATE
     old, new = state / _OLD, state / _NEW
     for path in (state, old, new, build := build or _whole_build(directory)):
@@ -249,7 +249,7 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
         _finish(directory, *owners)
     elif not os.path.lexists(directory / MANIFEST) and os.path.lexists(old):
         _move(old, state, (TIMINGS,))
-        _move(old, directory, (*DATA, MANIFEST))  # the new one is lost
+        _move(old, directory, (*DATA, MANIFEST))  # the new dataset is lost
     discard(old, *owners)
 
 
@@ -257,7 +257,7 @@ def _finish(directory: Path, *owners: int) -> None:
     """Move the new data to its final path, where an interrupted commit may have moved some of it already."""
     state = directory / STATE
     new = state / _NEW
-    remove_temporary(new)  # of workers that were killed, on an engine that continues without them
+    remove_temporary(new)  # left by killed workers, on an engine that continues without them
     _move(new, directory, DATA)
     _move(new / STATE, state, (_RUN,))
     _move(new, directory, (MANIFEST,))
@@ -267,7 +267,7 @@ def _finish(directory: Path, *owners: int) -> None:
 
 
 def _move(source: Path, target: Path, names: tuple[str, ...]) -> None:
-    """Move what there is of these names, for good."""
+    """Move the existing ones of these names, and sync them to disk."""
     for name in names:
         if os.path.lexists(source / name):
             os.rename(source / name, target / name)
@@ -277,7 +277,7 @@ def _move(source: Path, target: Path, names: tuple[str, ...]) -> None:
 
 @contextlib.contextmanager
 def steady(*directories: Path) -> Iterator[None]:
-    """Raise VerificationError where a dataset is replaced while the block opens its files: it would see some of each."""
+    """Raise VerificationError if a dataset is replaced while the block opens its files, which would mix old and new ones."""
 
     def look() -> list[Any]:
         stats = []

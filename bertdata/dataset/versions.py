@@ -1,7 +1,7 @@
-"""List the versions that decide the bytes of a dataset: bertdata's code, Unicode's tables, and the libraries it used.
+"""List the versions that affect the bytes of a dataset: bertdata's code, Unicode's tables, and the libraries it used.
 
-They are part of a run's identity, of its manifest, and of the check that each worker passes. A version that decides no byte, such
-as NumPy's or Beam's, is left out: an update of it must not stop a run from being resumed.
+They are part of a run's identity, its manifest, and each worker's check. A version that does not affect the bytes, such
+as NumPy's or Beam's, is omitted, so that an update does not prevent resuming a run.
 
 >>> made_elsewhere({**versions(), "bertdata": "0.0.1"}).partition(";")[0]
 'bertdata 0.0.1'
@@ -23,13 +23,13 @@ from ..io.files import digest
 
 __all__ = ["code_digest", "made_elsewhere", "versions"]
 
-CODE_DIGITS = 16  # of the SHA-256 of the code: 64 bits tell versions apart
-NOT_IN_A_RUN = frozenset(("cli", "sample", "training", "verification"))  # folders whose code writes no byte of a dataset
+CODE_DIGITS = 16  # digits of the SHA-256 of the code: 64 bits distinguish versions
+NOT_IN_A_RUN = frozenset(("cli", "sample", "training", "verification"))  # folders whose code does not affect a dataset's bytes
 _SUFFIXES = (".py", ".toml")  # code, and the tables it reads: templates, units
 
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
-    """Return the versions that decide a dataset's bytes; `packages` are the libraries and modules that its command uses."""
+    """Return the versions that affect a dataset's bytes. `packages` are the libraries and modules that its command uses."""
     installed = {name: _version(name) for name in packages}
     return {"bertdata": __version__, "code": code_digest(), "unicode": unicodedata.unidata_version, **installed}
 
@@ -46,12 +46,12 @@ def code_digest() -> str:
 
 
 def _sources() -> Iterator[tuple[str, str]]:
-    """Yield each file of code: its name below the package, and its path."""
+    """Yield each source file: its name in the package, and its path."""
     package, found = str(Path(__file__).parents[1]), importlib.util.find_spec("bertdata.pipelines")
     roots = {package: ""} | dict.fromkeys((found.submodule_search_locations if found else None) or (), "pipelines")
     for root, prefix in roots.items():
         for folder, folders, names in os.walk(root):
-            if folder == package:  # in a clone, `bertdata.pipelines` is a folder beside the package, in a wheel one inside it
+            if folder == package:  # in a clone, `bertdata.pipelines` is a folder next to the package; in a wheel, inside it
                 folders[:] = [name for name in folders if name not in NOT_IN_A_RUN | {"pipelines"}]
             for name in names:
                 if name.endswith(_SUFFIXES):
@@ -74,7 +74,7 @@ def made_elsewhere(recorded: dict[str, str]) -> str:
 
 
 def _version(name: str) -> str:
-    """Return the version of a package, or of the one that a module belongs to; of a module outside packages, its SHA-256."""
+    """Return the version of a package, or of a module's package. For a module outside packages, return its SHA-256."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -85,9 +85,9 @@ def _version(name: str) -> str:
 
 
 def _distribution(package: str) -> metadata.Distribution | None:
-    """Return what a top-level package or module was installed by; None for one that was not installed.
+    """Return the distribution of a top-level package or module, or None if it was not installed.
 
-    `packages_distributions` answers for all packages, and parses the lists of their files for that: a second and more.
+    `packages_distributions` parses the file lists of all packages for this, which takes over a second.
     """
     for each in metadata.distributions():
         declared = (each.read_text("top_level.txt") or "").split()

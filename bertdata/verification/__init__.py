@@ -1,17 +1,17 @@
-"""Read a dataset again, all of it, and tell what is not as it was written, or cannot be right.
+"""Check a dataset for corruption and inconsistent contents by reading all of it again.
 
-    check.py       the whole of it: the manifest, the files over processes, the sums
-    files.py       what lies there against what the manifest names: missing, strange, links, sizes, digests
-    batches.py     a shard's record batches: schema, end marks, validity, rows
-    documents.py   the laws of documents
-    rows.py        rows of tokens as the laws see them
-    pairs.py       the laws of rows: lengths, [CLS] and [SEP], segments, labels
-    masks.py       the laws of static masks
-    vocabulary.py  the laws of a vocabulary, and that its files agree
-    lists.py       what was rejected and dropped, line by line
-    sums.py        what the manifest counts against what was found
+    check.py       the complete check: the manifest, the files in parallel processes, the sums
+    files.py       files on disk against the manifest: missing, unknown, links, sizes, digests
+    batches.py     a shard's record batches: schema, end marks, validity, number of rows
+    documents.py   rules for documents
+    rows.py        rows of tokens, as the rules see them
+    pairs.py       rules for rows: lengths, [CLS] and [SEP], segments, labels
+    masks.py       rules for static masks
+    vocabulary.py  rules for a vocabulary, and agreement of its files
+    lists.py       rejects and drops, line by line
+    sums.py        the manifest's counts against the shards
 
-A digest finds damage since a file was written, and a law finds a file that was wrong when it was written. Exports have no laws:
+A digest finds damage since a file was written. A rule finds a file that was wrong when it was written. Exports have no rules:
 their files are checked by digest, size and count, and `make long` reads them with the readers of other trainers.
 """
 

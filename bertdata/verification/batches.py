@@ -1,6 +1,6 @@
-"""Read the record batches of a shard, each checked: the schema, the end mark, validity, no null, as many rows as were written.
+"""Read the record batches of a shard and check each: schema, end mark, validity, no nulls, number of rows.
 
-A file is mapped, so a shard of one great batch takes no memory of its own.
+A file is memory-mapped, so a shard with one large batch needs no extra memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from .files import CheckFailed
 
 __all__ = ["read"]
 
-_ROWS = 1 << 14  # of a Parquet file at a time
+_PARQUET_ROWS = 1 << 14  # rows read from a Parquet file at a time
 
 
 def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Iterator[pa.RecordBatch]:
-    """Yield a shard's record batches; of a Parquet file, parts of them.
+    """Yield a shard's record batches. For a Parquet file, yield parts of them.
 
-    Raise CheckFailed where it can't be read, has another schema, or holds other rows or batches than its manifest's entry says.
+    Raise CheckFailed if it cannot be read, has another schema, or has a different number of rows or batches than its manifest
+    entry.
     """
     rows = count = 0
     try:
@@ -37,22 +38,22 @@ def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Itera
             del batch
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # the disk fails; a file that is too short to be mapped is an invalid argument
+            raise  # the disk failed; a file that is too short to map gives EINVAL
         raise CheckFailed(f"can't be read as {format}: {' '.join(str(error).split())}") from error
     if rows != entry.rows:
         raise CheckFailed(f"holds {rows:,} rows, but {entry.rows:,} by the manifest")
-    if count != entry.batches and format != "parquet":  # a great batch is two row groups
+    if count != entry.batches and format != "parquet":  # Parquet splits a large batch into two row groups
         raise CheckFailed(f"holds {count:,} record batches, but {entry.batches:,} by the manifest")
 
 
 def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield record batches, and the number of each in the file."""
+    """Yield record batches, and each one's number in the file."""
     with pa.memory_map(str(path)) as source:
         if format == "parquet":
             with pq.ParquetFile(source) as file:
                 _check_schema(file.schema_arrow, schema)
                 for group in range(file.num_row_groups):
-                    for batch in file.iter_batches(_ROWS, row_groups=[group]):
+                    for batch in file.iter_batches(_PARQUET_ROWS, row_groups=[group]):
                         yield batch, group
         elif format == "arrow-file":
             reader = pa.ipc.open_file(source)
@@ -71,7 +72,7 @@ def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.Re
 
 
 def _check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
-    """Raise CheckFailed unless the columns, their types and what `datasets` is told of them are those that are written."""
+    """Raise CheckFailed unless the columns, their types and their `datasets` features are as written."""
     if schema.names != wanted.names:
         names = ", ".join(ascii(name)[1:-1] for name in schema.names)
         raise CheckFailed(f"has the columns {names}, not {', '.join(wanted.names)}")

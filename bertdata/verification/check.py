@@ -1,4 +1,4 @@
-"""Check a dataset: its manifest, its vocabulary, every file over some processes, and the sums of it all."""
+"""Check a dataset: its manifest, its vocabulary, every file in parallel processes, and all counts."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
 
-_EACH = 64 << 20  # bytes, read in about a second, that make one more process worth its start where nobody says how many
+_EACH = 64 << 20  # bytes per worker process by default: read in about a second, which is worth a process start
 
 
 class Problem(NamedTuple):
-    """A file that is not as it was written, or cannot be right, and what is wrong with it."""
+    """A damaged or impossible file, and the reason."""
 
     name: str
     what: str
 
 
 class Result(NamedTuple):
-    """What was read, what is wrong, and notes on what could not be told or does no harm."""
+    """The amount read, the problems, and notes on harmless or unverifiable facts."""
 
     kind: str
     files: int
@@ -46,7 +46,7 @@ class Result(NamedTuple):
 
 
 class _Task(NamedTuple):
-    group: str  # shards, rejects, drops
+    group: str  # shards, rejects or drops
     entry: RowFile
 
 
@@ -58,7 +58,7 @@ class _Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class _Job:
-    """What a process needs to check files; without a vocabulary the ids of pairs can't be checked."""
+    """The data that a process needs to check files. Without a vocabulary, the ids of rows cannot be checked."""
 
     directory: str
     config: CorpusConfig | PairsConfig | None
@@ -80,14 +80,14 @@ class _Job:
             return documents.check(path, entry, self.config)
         if isinstance(entry, ShardEntry) and isinstance(self.config, PairsConfig) and self.special is not None:
             return pairs.check(path, entry, self.config, self.special, self.groups)
-        return Counter()  # of an export, a broken vocabulary or an unknown option only the digest can be checked
+        return Counter()  # for an export, a broken vocabulary or an unknown option, only the digest can be checked
 
 
 def verify(directory: str | Path, *, workers: int | None = None, progress: Callable[[int, int], None] | None = None) -> Result:
-    """Read all of a dataset; `progress` is told how many bytes are done, and of how many.
+    """Read and check a complete dataset. `progress` gets the bytes done and the total.
 
-    `workers` processes read files: by default one per usable CPU, or fewer for little input.  Raise NoInputError or
-    UsageError where there is no dataset that this bertdata reads, StorageError where the disk or the store fails.
+    `workers` is the number of processes; by default one per usable CPU, or fewer for little input. Raise NoInputError or
+    UsageError if there is no dataset that this version can read, and StorageError if the disk or the store fails.
     """
     directory = to_path(str(directory))
     with steady(directory):
@@ -103,7 +103,7 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
 
 @dataclass
 class _Whole:
-    """A dataset under check: `problems` by file, the first that is found of each; `stored` is the manifest's file."""
+    """A dataset under check. `problems` has the first problem of each file. `stored` is the manifest's file."""
 
     directory: Path
     stored: dict[str, Any]
@@ -142,14 +142,14 @@ class _Whole:
         return Result(contents.kind, 1 + len(checked_files) + len(others), contents.rows, size, problems, self.notes)
 
     def _check_text(self) -> None:
-        """Check the bytes of the manifest and of the card."""
+        """Check the bytes of the manifest and the data card."""
         if (self.directory / manifest.NAME).read_bytes() != json_text(self.stored).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "says what it said when it was written, but in other bytes")
         if self.manifest.card:
             self._digest(self.manifest.card)
 
     def _digest(self, entry: File) -> bool:
-        """Check the digest of a file that has the right size; tell whether it is right."""
+        """Check the digest of a file that has the right size. Return True if it matches."""
         if entry.name not in self.problems:
             try:
                 with fetched(str(self.directory), entry):
@@ -159,7 +159,7 @@ class _Whole:
         return False
 
     def _check_options(self) -> bool:
-        """Return True if all options are known: those that are not may ask for other rows than are known here."""
+        """Return True if all options are known. An unknown option may describe rows that these rules do not cover."""
         known = {field.name for field in dataclasses.fields(CONFIGS[self.manifest.kind])}
         if strange := sorted(self.manifest.config.keys() - known):
             self.problems[manifest.NAME] = (
@@ -168,13 +168,13 @@ class _Whole:
         return not strange
 
     def _vocabulary(self, contents: VocabManifest | PairsManifest, whole: set[str]) -> rows.SpecialPieces | None:
-        """Check the vocabulary in the files whose digests are right; return what rows need of it, if it can be read."""
+        """Check the vocabulary files whose digests match. Return the facts that rows need, if it can be read."""
         special, problems = vocabulary.check(self.directory, whole, contents)
         self.problems |= problems
         return special
 
     def _check_sums(self, checked_files: list[_Checked]) -> None:
-        """Check what the manifest counts; a manifest of right digest may still not be one that a command writes."""
+        """Check the manifest's counts. A manifest with a valid digest may still be one that no command writes."""
         for problem in self._sums(checked_files):
             self.problems.setdefault(manifest.NAME, problem)
 
@@ -196,14 +196,14 @@ class _Whole:
 
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:
-    """Return how many processes read; one where the data is in the memory of this one."""
+    """Return the number of worker processes, or 1 if the data is in this process' memory."""
     if is_private(directory):
         return 1
     return worker_count(max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted)), tasks)
 
 
 def _over_processes(job: _Job, tasks: list[_Task], workers: int, warn: Callable[[str], object]) -> Iterator[_Checked]:
-    """Yield what is found of each file, as it is found."""
+    """Yield the result of each file as soon as it is checked."""
     if workers == 1:
         yield from map(job, tasks)
         return

@@ -1,4 +1,4 @@
-"""Check the laws of documents: a name, a source, a language, sentences of which none is empty, paragraphs in order."""
+"""Check the rules for documents: id, source, language, non-empty sentences, paragraphs in order."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .files import CheckFailed, require
 __all__ = ["SOURCES", "check"]
 
 SOURCES = tuple(INPUTS)
-_CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # of a language, with script, region and variant
+_CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # language code with optional script, region, variant
 Array = npt.NDArray[Any]
 
 
 def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
-    """Check a shard of documents; return its documents and text, in all and by source."""
+    """Check a shard of documents. Return its documents and text, total and by source."""
     counts: Counter[str] = Counter()
     for batch in batches.read(path, config.format, DOCUMENT, entry):
         if batch.num_rows:
@@ -63,7 +63,7 @@ def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
 
 
 def _sentences(column: pa.Array, first: int) -> Array:
-    """Check that each document has a sentence, and that none is empty; return the documents' bytes of text [N]."""
+    """Check that each document has sentences and none is empty. Return each document's text bytes [N]."""
     ends = _ends(column)
     require(np.diff(ends) > 0, first, "has no sentence")
     text = _ends(column.values)
@@ -75,14 +75,14 @@ def _sentences(column: pa.Array, first: int) -> Array:
 
 
 def _paragraphs(column: pa.Array, sentences: Array, first: int) -> None:
-    """Check that paragraphs begin at sentence 0, and then each after the one before it, at a sentence that is there."""
+    """Check that paragraph starts begin at sentence 0, increase, and are valid sentence indices."""
     ends = _ends(column)
     require(np.diff(ends) > 0, first, "has no paragraph")
     starts = column.values.to_numpy()[ends[0] : ends[-1]].astype(np.int64)
     ends = ends - ends[0]
     require(starts[ends[:-1]] == 0, first, "has a first paragraph that does not begin with its first sentence")
     rising = np.diff(starts) > 0
-    rising[ends[1:-1] - 1] = True  # from a document to the next
+    rising[ends[1:-1] - 1] = True  # the first paragraph of the next document
     if not rising.all():
         row = int(np.searchsorted(ends, int(np.argmin(rising)), "right")) - 1
         raise CheckFailed(f"row {first + row} has paragraphs that are not in order")
@@ -90,7 +90,7 @@ def _paragraphs(column: pa.Array, sentences: Array, first: int) -> None:
 
 
 def _ends(column: pa.Array) -> Array:
-    """Return where the values of lists or strings begin, and the last one's end [N + 1]."""
+    """Return the offsets of lists or strings [N + 1]."""
     if pa.types.is_list(column.type):
         return np.asarray(column.offsets.to_numpy(), np.int64)
     offsets = column.buffers()[1]

@@ -1,4 +1,4 @@
-"""Compare the files of a dataset's directory with those that its manifest names: missing, strange, links, sizes, digests."""
+"""Compare a dataset's directory with its manifest: missing and unknown files, links, sizes, digests."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from ..io.storage import storage_errors
 
 __all__ = ["CheckFailed", "compare", "fetched", "require"]
 
-_BLOCK = 1 << 20  # bytes read at a time
-# Of the state: what stays when a run has ended, and the folders that go then.
+_BUFFER_BYTES = 1 << 20  # read buffer
+# In the state directory: files that stay after a run, and folders removed then.
 _KEPT = frozenset(("run.json", "run.sha256", "lock", "commit", "job.json", "timings.json"))
 _UNFINISHED = re.compile(r"tasks|work|progress|old|new|build-[0-9a-f]{16}")
-_FOLDER, _OTHER = -1, -2  # instead of a size: what is no file
+_FOLDER, _OTHER = -1, -2  # in place of a size: not a regular file
 
 
 class CheckFailed(Exception):
-    """What is wrong with a file; the caller knows which file it is."""
+    """A problem with a file. The caller knows which file."""
 
 
 def require(holds: npt.NDArray[Any], first: int, what: str) -> None:
-    """Raise CheckFailed for the first row of which a law does not hold; `first` is the number of the first of these rows."""
+    """Raise CheckFailed for the first row that breaks a rule. `first` is the number of the first row."""
     if not holds.all():
         raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")
 
 
 def compare(directory: Path, manifest: Manifest, lists: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Compare names and sizes: what is wrong, by file, and notes on what does no harm. `lists` are files beside the manifest."""
+    """Compare names and sizes. Return problems by file, and notes on harmless files. `lists` are the manifest's list files."""
     with storage_errors(f"cannot read {directory}"):
         sizes = dict(_walk(directory)) if is_local(directory) else _list(directory)
     entries = [*listed(manifest), *([manifest.card] if manifest.card else [])]
@@ -83,7 +83,7 @@ def _misplaced(directory: Path, entry: File, sizes: dict[str, int]) -> str:
 
 
 def _walk(directory: Path) -> Iterator[tuple[str, int]]:
-    """Yield the name and size of everything below a directory; a link counts as what it leads to, and is not gone into."""
+    """Yield the name and size of everything below a directory. A link has the size of its target and is not followed."""
     pending = [""]
     while pending:
         folder = pending.pop()
@@ -92,7 +92,7 @@ def _walk(directory: Path) -> Iterator[tuple[str, int]]:
                 name = f"{folder}{entry.name}"
                 try:
                     about = entry.stat()
-                except FileNotFoundError:  # a link that leads nowhere, or a file that is being removed
+                except FileNotFoundError:  # a broken link, or a file that is being removed
                     yield name, _OTHER
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -103,7 +103,7 @@ def _walk(directory: Path) -> Iterator[tuple[str, int]]:
 
 
 def _list(directory: Any) -> dict[str, int]:
-    """List what a store has under a name, in as few requests as it takes."""
+    """List the files of a store below a name, in as few requests as possible."""
     root = directory.path.rstrip("/") + "/"
     listing = directory.fs.find(directory.path, detail=True)
     return {path.removeprefix(root): int(about["size"]) for path, about in listing.items() if not path.endswith("/")}
@@ -111,9 +111,9 @@ def _list(directory: Any) -> dict[str, int]:
 
 @contextlib.contextmanager
 def fetched(directory: str, entry: File) -> Iterator[Path]:
-    """Yield a file of a dataset, whose bytes are those that were written; one in a store is copied to this machine first.
+    """Yield the path of a file with verified bytes. A file in a store is copied to this machine first.
 
-    Raise CheckFailed where they are not, StorageError where the disk or the store fails.
+    Raise CheckFailed if its bytes are wrong, and StorageError if the disk or the store fails.
     """
     path = to_path(directory) / entry.name
     with contextlib.ExitStack() as stack:
@@ -123,7 +123,7 @@ def fetched(directory: str, entry: File) -> Iterator[Path]:
             here = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bertdata-")), path.name)
             copy = stack.enter_context(open(here, "wb"))
         with open_file(path) as file:
-            while block := file.read(_BLOCK):
+            while block := file.read(_BUFFER_BYTES):
                 hashed.update(block)
                 if copy is not None:
                     copy.write(block)

@@ -1,10 +1,10 @@
-"""Check that neither language nor script tells the label of a pair: of one language are all pairs, and half of them NotNext.
+"""Check that language and script do not predict a pair's label: A and B share a language, and half of its pairs are NotNext.
 
-What the manifest counts by language and script of the documents is compared with the labels in the shards. The scripts of A and B
-are also read from the rows themselves, by a rule of their own: the first word of a letter's Unicode name, and for Chinese the
+The manifest's counts by language and script of the documents are compared with the labels in the shards. The scripts of A and B
+are also detected from the rows, by an independent rule: the first word of a letter's Unicode name, and for Chinese the
 character sets GB 2312 and Big5.
 
-A classifier that sees only one of these facts must be right as often as chance is, within three standard errors. Its AUC is 0.5
+A classifier that sees only one of these facts must do no better than chance, within three standard errors. Its AUC is 0.5
 plus half the difference between the shares of NotNext and of IsNext pairs for which the fact is true.
 """
 
@@ -27,13 +27,13 @@ __all__ = ["DIFFERS", "groups", "partners", "scripts"]
 
 DIFFERS = ("IsNext pairs of two scripts", "NotNext pairs of two scripts")  # by label
 _ERRORS = 3.0
-_PASSAGES = 0.01  # of the AUC: a page on Greek words has Greek in A and in B, which is content
-_OFF = 3  # labels 1 minus labels 0 of a language in a shard, at the most: of odd numbers, and to even out others
+_PASSAGES = 0.01  # allowed AUC distance: a page on Greek words has Greek in A and in B because of its content
+_OFF = 3  # maximum of labels 1 minus labels 0 of a language in a shard: odd counts, and balancing of other languages
 Array = npt.NDArray[Any]
 
 
 def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
-    """Return for each pair [N] whether A and B are of two scripts; a side without letters is of any."""
+    """Return, for each pair [N], whether A and B have different scripts. A side without letters matches any script."""
     bounds = np.stack([rows.starts, first_of_b], 1).ravel()
     side = np.repeat(np.arange(len(bounds)), np.diff(np.append(bounds, rows.ends[-1])))
     script, variant = of_pieces[rows.ids].T
@@ -41,9 +41,9 @@ def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
     counts = np.bincount(side * width + script, minlength=len(bounds) * width).reshape(-1, width)
     counts[:, 0] = 0
     japanese = counts[:, KANA] > 0
-    counts[:, HAN] += counts[:, KANA]  # Japanese is of both
+    counts[:, HAN] += counts[:, KANA]  # Japanese uses both
     counts[:, KANA] = 0
-    main = counts.argmax(1)  # 0 where there is no letter
+    main = counts.argmax(1)  # 0 if there is no letter
     sign = np.sign(np.bincount(side, variant, minlength=len(bounds)))
     sign[(main != HAN) | japanese] = 0
     (a, b), (sign_a, sign_b) = main.reshape(-1, 2).T, sign.reshape(-1, 2).T
@@ -51,7 +51,7 @@ def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
 
 
 def groups(manifest: PairsManifest) -> int:
-    """Return how many groups of documents may exchange text, at the most."""
+    """Return the maximum number of document groups that may exchange text."""
     config, found = manifest.config, manifest.pairings or {}
     by_source = len(found.get("source", {})) if config.get("pair_within") == "source" else 1
     across = config.get("pair_across_languages", True)  # the first versions did not match languages
@@ -60,9 +60,9 @@ def groups(manifest: PairsManifest) -> int:
 
 
 def partners(manifest: PairsManifest, counted: Counter[str], shards: int) -> Iterator[str]:
-    """Check what a manifest counts of pairs by language, script and source, `counted` being what the shards hold."""
+    """Check the manifest's pair counts by language, script and source against `counted`, the counts of the shards."""
     config = manifest.settings
-    if config.objective != "nsp" or "pair_across_languages" not in manifest.config:  # of a time that did not match languages
+    if config.objective != "nsp" or "pair_across_languages" not in manifest.config:  # written before languages were matched
         return
     found = manifest.pairings or {}
     if sorted(found) != ["language", "script", "source"]:
@@ -86,7 +86,7 @@ def partners(manifest: PairsManifest, counted: Counter[str], shards: int) -> Ite
 
 
 def _tells(fact: str, values: dict[str, Pairing], counted: Counter[str], shards: int) -> Iterator[str]:
-    """Check that a fact of A's and B's documents does not tell the label: B is of A's language, and half of each is NotNext."""
+    """Check that a fact of A's and B's documents does not predict the label: B has A's language, and half of each is NotNext."""
     ones, zeros = counted["ones"], counted["labels"] - counted["ones"]
     if problem := _problem(sum(entry.other for entry in values.values()), 0, ones, zeros):
         yield f"{problem}: B is of another {fact} than A"
@@ -97,7 +97,10 @@ def _tells(fact: str, values: dict[str, Pairing], counted: Counter[str], shards:
 
 
 def _problem(of_ones: int, of_zeros: int, ones: int, zeros: int, allowed: float = 0.0) -> str:
-    """Say how well a fact tells the label that is true for so many pairs of either; nothing where chance does as well."""
+    """Return how well a binary fact predicts the label, or an empty string if no better than chance.
+
+    `of_ones` of `ones` pairs with label 1, and `of_zeros` of `zeros` pairs with label 0, have the fact.
+    """
     if not ones or not zeros:
         return ""
     area = 0.5 + (of_ones / ones - of_zeros / zeros) / 2

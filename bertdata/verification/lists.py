@@ -1,4 +1,4 @@
-"""Check the lists of rejects and drops line by line: each is an object of JSON with an id, a reason, and a place or a detail."""
+"""Check the lists of rejects and drops: each line is a JSON object with an id, a reason, and a place or a detail."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .files import CheckFailed
 
 __all__ = ["check"]
 
-_LONGEST = 64 << 20  # bytes of a line: an id and a name of a file are far shorter
+_MAX_LINE_BYTES = 64 << 20  # maximum bytes of a line; an id and a file name are much shorter
 
 
 def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
-    """Check a list, `kind` being ``rejects`` or ``drops``; return how many records it counts, by reason."""
+    """Check a list. `kind` is ``rejects`` or ``drops``. Return the number of records by reason."""
     counts: Counter[str] = Counter()
     rows = 0
     with open(path, "rb") as file:
-        while line := file.readline(_LONGEST):
+        while line := file.readline(_MAX_LINE_BYTES):
             record = _json_line(line, rows + 1)
             for key in ("id", "reason", "where" if kind == "rejects" else "detail"):
                 if not isinstance(record.get(key), str):
                     raise CheckFailed(f"line {rows + 1} has no {key}")
-            count = record.get("pages", 1)  # one line counts all the pages that a dump lacks
+            count = record.get("pages", 1)  # one line stands for all pages that a dump lacks
             if type(count) is not int or count < 1:
                 raise CheckFailed(f"line {rows + 1} tells of {ascii(count)} pages")
             counts[record["reason"]] += count
@@ -36,7 +36,7 @@ def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
 
 
 def _json_line(line: bytes, number: int) -> dict[str, Any]:
-    """Return the object on a line of JSON; raise CheckFailed where there is none."""
+    """Parse a line as a JSON object. Raise CheckFailed if it is not one."""
     if not line.endswith(b"\n"):
         raise CheckFailed(f"line {number} has no end")
     try:

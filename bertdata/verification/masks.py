@@ -1,4 +1,4 @@
-"""Check the laws of static masks: positions in order, not on special tokens, as many as a row is to have; and what is there now.
+"""Check the rules for static masks: positions in order, not on special tokens, the right number per row, and valid masked ids.
 
 input_ids             [CLS] the [MASK] is high [SEP] it will turn [MASK] noon [SEP]
 masked_lm_positions   2 9
@@ -26,9 +26,9 @@ Array = npt.NDArray[Any]
 def restore(
     rows: Rows, positions: tuple[Array, Array], labels: tuple[Array, Array], config: PairsConfig, vocabulary: SpecialPieces
 ) -> tuple[Array, tuple[Array, Array]]:
-    """Put the original ids back; return all ids [T], where they were masked [M], and where each row ends in that [N + 1].
+    """Restore the original ids. Return all ids [T], the masked positions in them [M], and row ends in these [N + 1].
 
-    `positions` and `labels` are values [M] and where rows end in them [N + 1].
+    `positions` and `labels` are (values [M], row ends in them [N + 1]).
     """
     (within, ends), (original, other) = positions, labels
     counts = np.diff(ends)
@@ -46,9 +46,9 @@ def restore(
 def check(
     rows: Rows, shown: Array, masked: tuple[Array, Array], config: PairsConfig, vocabulary: SpecialPieces, joined: Array | None
 ) -> Counter[str]:
-    """Check masks against the rows without them; `shown` [T] is what stands there now, `joined` [T] what continues a word.
+    """Check masks against the unmasked rows. `shown` [T] are the masked ids, `joined` [T] marks tokens that continue a word.
 
-    Return how many tokens could be masked, and how many are.
+    Return the number of maskable and of masked tokens.
     """
     where, ends = masked
     counts = np.diff(ends)
@@ -61,7 +61,7 @@ def check(
     maskable = ~vocabulary.never[rows.ids]
     wanted = np.add.reduceat(maskable, rows.starts, dtype=np.int64)
     share = np.clip(np.rint(wanted * (config.masked_lm_prob or 0.0)), 1, max_predictions_of(config))
-    if config.unit != "piece":  # words are whole, and spans are of whole words
+    if config.unit != "piece":  # words are masked completely, and spans consist of complete words
         selected = np.zeros(len(shown), bool)
         selected[where] = True
         continues_word = vocabulary.continues[rows.ids] if joined is None else joined
@@ -75,7 +75,7 @@ def check(
 
 
 def _each(rows: Rows, holds: Array, ends: Array, what: str) -> None:
-    """Raise CheckFailed, with the number of its row, for the first masked position [M] for which a law does not hold."""
+    """Raise CheckFailed with the row number for the first masked position [M] that breaks a rule."""
     if not holds.all():
         row = int(np.searchsorted(ends, int(np.argmin(holds)), "right")) - 1
         raise CheckFailed(f"row {rows.first + row} {what}")

@@ -1,12 +1,12 @@
-"""Check the laws of rows: how long they are, where [CLS] and [SEP] stand, which segment a token is of, how many labels are 1.
+"""Check the rules for rows: length, positions of [CLS] and [SEP], segment ids, and the share of label 1.
 
     nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
-    documents         [CLS] … [SEP], segment ids 0, no other special token; begins with a word, but for the rest of a long one
+    documents         [CLS] … [SEP], segment ids 0, no other special token; starts with a word or the rest of a long one
     full-sentences    [CLS] … [SEP], segment ids 0
-    causal            no [CLS], segment ids 0, all rows full but one in each copy
-    packed            each part is a row by the laws above; a part of causal has no [SEP] but at its end; no two rows fit in one
+    causal            no [CLS], segment ids 0, all rows full except one per copy
+    packed            each segment follows the rules above; causal: [SEP] only at a segment's end; no two rows fit in one
 
-Rows are looked at some at a time, all of them at once by NumPy.
+NumPy checks rows in batches.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from .rows import Rows, SpecialPieces
 
 __all__ = ["check", "is_half", "not_half"]
 
-_FEW = 16  # chunks of a copy, in the mean: with more, no copy has so few (4) that one of them can't exchange
-_TOKENS = 1 << 20  # looked at, at a time
+_FEW_CHUNKS = 16  # mean chunks per copy: with more, no copy has so few (4) that one of them cannot exchange text
+_TOKENS = 1 << 20  # tokens checked at a time
 _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
 def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, groups: int) -> Counter[str]:
-    """Check a shard of rows; return how many rows, tokens, labels 1, maskable and masked tokens it has.
+    """Check a shard of rows. Return its number of rows, tokens, labels 1, maskable and masked tokens.
 
-    `groups`: of documents that may exchange text, at the most.
+    `groups` is the maximum number of document groups that may exchange text.
     """
     columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
     columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
@@ -49,7 +49,7 @@ def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: Specia
     schema = pair_schema(len(vocabulary.never), columns)
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
-    documents: set[str] = set()  # some more than two of each group at most
+    documents: set[str] = set()  # at most a few more than two per group
     for batch in batches.read(path, config.format, schema, entry):
         for part in _parts(batch):
             counts.update(_part(part, counts["rows"], config, vocabulary))
@@ -72,24 +72,24 @@ def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: Specia
 
 
 def not_half(counts: Counter[str]) -> str:
-    """Say how many labels are 1, which is not half of them."""
+    """Describe a label 1 count that is not half."""
     return f"{counts['ones']:,} labels 1 in {counts['labels']:,}, which is not half"
 
 
 def is_half(counts: Counter[str], documents: int, config: PairsConfig, groups: int = 1) -> bool:
-    """Return True if half of the labels of one shard are 1, or one more or less of an odd number, by how many documents it is of.
+    """Return True if half of a shard's labels are 1, within one for odd counts and a tolerance for few documents.
 
-    Chunks of two documents exchange two by two, so one more than half may exchange, where each of some `groups` has no third one.
-    Of a few chunks a copy, one more or less.
+    Chunks of two documents exchange text in pairs, so one more than half may exchange if each of some `groups` has no third
+    document. With few chunks per copy, the count may differ by one.
     """
     surplus = 2 * counts["ones"] - counts["labels"]
-    if config.objective == "nsp" and counts["labels"] <= _FEW * config.dupe_factor:
+    if config.objective == "nsp" and counts["labels"] <= _FEW_CHUNKS * config.dupe_factor:
         return abs(surplus) <= 2
     return -1 <= surplus <= (2 if config.objective == "nsp" and documents <= 2 * groups else 1)
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a record batch into parts of about a million tokens."""
+    """Split a record batch into slices of about a million tokens."""
     ends = np.asarray(batch.column("input_ids").offsets.to_numpy(), np.int64)
     row = 0
     while row < batch.num_rows:
@@ -145,7 +145,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
 
 
 def _parts_of(rows: Rows, batch: pa.RecordBatch) -> Rows:
-    """Return the parts of packed rows, whose starts must be positions in their row, in order, the first one 0."""
+    """Return the segments of packed rows. Their starts must begin with 0, increase, and be inside the row."""
     starts, ends = flat(batch.column("document_starts"))
     counts = np.diff(ends)
     rows.require(counts >= 1, "has no part")
@@ -158,7 +158,7 @@ def _parts_of(rows: Rows, batch: pa.RecordBatch) -> Rows:
 
 
 def _of_parts(whole: Rows, rows: Rows, batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return a column that has a value for each row, or for each part of packed ones."""
+    """Return a column with a value per row, or per segment of packed rows."""
     column = batch.column(name)
     if rows.rows is None:
         return column
@@ -168,14 +168,14 @@ def _of_parts(whole: Rows, rows: Rows, batch: pa.RecordBatch, name: str) -> pa.A
 
 
 def flat(column: pa.Array) -> tuple[Array, Array]:
-    """Return a column's values, those of its rows alone, and where rows end in them [N + 1]."""
+    """Return the values of a list column's rows, and row ends in them [N + 1]."""
     ends = np.asarray(column.offsets.to_numpy(), np.int64)
     values = column.values.slice(ends[0], ends[-1] - ends[0])
     return np.asarray(values.to_numpy(zero_copy_only=False)), ends - ends[0]
 
 
 def _names(column: pa.Array) -> list[str]:
-    """Return the names in a column of names, or of lists of them, each once."""
+    """Return the distinct names in a column of names or of lists of names."""
     values = column.flatten() if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) else column
     return pc.unique(values).to_pylist()  # type: ignore[no-any-return]
 
@@ -187,7 +187,7 @@ def _in_range(rows: Rows, vocabulary: SpecialPieces) -> None:
 
 
 def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) -> int:
-    """Check where special tokens stand, and the segments that they part; return how many tokens are text."""
+    """Check the positions of special tokens and the segment ids they separate. Return the number of text tokens."""
     ids, ends, starts = rows.ids, rows.ends, rows.starts
     never = vocabulary.never[ids]
     if config.objective == "causal":
@@ -210,9 +210,9 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
 
 
 def _cut_words(rows: Rows, continues_word: Array, most: int) -> Counter[str]:
-    """Count the rows that begin inside a word, and those that a word, or a part of one, fills: a cut inside a word leaves one.
+    """Count rows that begin inside a word, and rows that one word or a part of it fills. A cut inside a word leaves such a row.
 
-    `continues_word`: of each token, whether it continues a word.
+    `continues_word`: a mask of tokens that continue a word.
     """
     inside = np.add.reduceat(continues_word, rows.starts, dtype=np.int64)
     first = continues_word[rows.starts + 1]
@@ -220,7 +220,7 @@ def _cut_words(rows: Rows, continues_word: Array, most: int) -> Counter[str]:
 
 
 def _first_of_b(rows: Rows) -> Array:
-    """Return where B begins in each row [N]: segment ids are 0, and from there on 1."""
+    """Return the start of B in each row [N]: segment ids are 0 before it, and 1 from there on."""
     segments = rows.segments
     rows.require_tokens(segments <= 1, "has a segment id other than 0 and 1")
     b = rows.ends[1:] - np.add.reduceat(segments, rows.starts, dtype=np.int64)
@@ -236,7 +236,7 @@ def _first_of_b(rows: Rows) -> Array:
 
 
 def _documents_in(whole: Rows, rows: Rows, batch: pa.RecordBatch, config: PairsConfig, vocabulary: SpecialPieces) -> None:
-    """Check the ids of documents in rows that are not pairs: one for each part, or for each text before a [SEP] and the last."""
+    """Check the document ids of rows that are not pairs: one per segment, or per text before a [SEP] and after the last."""
     ids, ends = flat(batch.column("documents"))
     if rows.rows is not None:
         expected = np.diff(rows.rows)
@@ -251,7 +251,7 @@ def _documents_in(whole: Rows, rows: Rows, batch: pa.RecordBatch, config: PairsC
 
 
 def _documents(rows: Rows, names: list[pa.Array], label: Array, config: PairsConfig) -> None:
-    """Check where A and B came from, their documents' `names`: NotNext from two documents, everything else from one."""
+    """Check the source documents of A and B, `names`: two documents for NotNext, else one."""
     for name in names:
         rows.require(np.asarray(pc.binary_length(name).to_numpy(zero_copy_only=False)) > 0, "does not say where it came from")
     same = np.asarray(pc.equal(*names).to_numpy(zero_copy_only=False))

@@ -1,4 +1,4 @@
-"""Tell the script of each piece of a vocabulary, by a rule of its own: the first word of a letter's Unicode name."""
+"""Detect the script of each token of a vocabulary by an independent rule: the first word of a letter's Unicode name."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 __all__ = ["HAN", "KANA", "piece_scripts"]
 
-HAN, KANA = 1, 2  # the numbers of two scripts; 0 is none
+HAN, KANA = 1, 2  # the numbers of two scripts; 0 is no script
 _NAMES = {"": 0, "CJK": HAN, "HIRAGANA": KANA, "KATAKANA": KANA, "KATAKANA-HIRAGANA": KANA}
 
 
 def piece_scripts(texts: Sequence[str]) -> npt.NDArray[Any]:
-    """Return of each piece the number of its script, 0 for none, and traditional minus simplified characters [V, 2]."""
+    """Return, per token, its script number (0: no script) and its traditional minus simplified characters [V, 2]."""
     numbers = dict(_NAMES)
     found = np.zeros((len(texts), 2), np.int64)
     for index, text in enumerate(texts):
-        if not (len(text) > 2 and text[0] + text[-1] in ("[]", "<>")):  # such as [UNK]
+        if not (len(text) > 2 and text[0] + text[-1] in ("[]", "<>")):  # special tokens such as [UNK]
             name = next((script for script in map(_script, text) if script), "")
             found[index] = numbers.setdefault(name, len(numbers)), sum(map(_variant, text))
     return found
@@ -36,7 +36,7 @@ def _script(character: str) -> str:
 
 @cache
 def _variant(character: str) -> int:
-    """Return 1 for a character of Big5 that GB 2312 lacks, and -1 for the reverse."""
+    """Return 1 for a character that is in Big5 but not in GB 2312, and -1 for the reverse."""
     if character < "\u4e00" or character > "\u9fff":
         return 0
     known = []

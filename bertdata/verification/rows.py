@@ -1,4 +1,4 @@
-"""Check rows of tokens, some of a shard end to end, against a law: the error for one that it does not hold for names the row."""
+"""Check consecutive rows of a shard against rules. An error names the first row that breaks one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = npt.NDArray[Any]
 
 
 class SpecialPieces(NamedTuple):
-    """What the laws need of a vocabulary of V pieces: three ids, which pieces never stand in a text, and which continue a word.
+    """The facts of a vocabulary of V tokens that the rules need: three ids, tokens never found in text, and continuation tokens.
 
-    `never` [V] has [PAD], [CLS], [SEP], [MASK] and ``[unusedN]``.  `scripts` [V, 2] are those of `piece_scripts`.
+    `never` [V] marks [PAD], [CLS], [SEP], [MASK] and ``[unusedN]``. `scripts` [V, 2] is the result of `piece_scripts`.
     """
 
     cls_id: int
@@ -28,14 +28,14 @@ class SpecialPieces(NamedTuple):
     never: npt.NDArray[np.bool_]
     continues: npt.NDArray[np.bool_]
     scripts: npt.NDArray[Any]
-    tells: bool = True  # whether `continues` is right for every token: with Ġ and ▁ it is not known of a text's first one
+    tells: bool = True  # whether `continues` is right for every token; with Ġ and ▁ it is unknown for the first token of a text
 
 
 def special_pieces(pieces: list[str]) -> SpecialPieces:
-    """Find the ids in a vocabulary of BERT."""
+    """Find the ids in a BERT vocabulary."""
     named = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
     never = np.array([piece in named or (piece.startswith("[unused") and piece.endswith("]")) for piece in pieces])
-    # By a rule of its own, and not by `pieces.continues_word`: a check that shares a fault with what it checks finds nothing.
+    # An independent rule instead of `pieces.continues_word`: a check that shares a bug with the checked code finds nothing.
     continues = np.array([piece.startswith("##") and len(piece) > 2 for piece in pieces])
     scripts = piece_scripts([piece[2:] if joined else piece for piece, joined in zip(pieces, continues, strict=True)])
     return SpecialPieces(pieces.index("[CLS]"), pieces.index("[SEP]"), pieces.index("[MASK]"), never, continues, scripts)
@@ -43,9 +43,9 @@ def special_pieces(pieces: list[str]) -> SpecialPieces:
 
 @dataclass
 class Rows:
-    """Some rows of a shard: `ids` and `segments` of their tokens [T], where each row ends [N + 1], the number of the first.
+    """Consecutive rows of a shard: `ids` and `segments` of their tokens [T], row ends [N + 1], and the number of the first row.
 
-    The parts of packed rows are checked as rows are; `rows` [N + 1] then says where the rows that hold them end in the parts.
+    Segments of packed rows are checked like rows. `rows` [N + 1] then has the end of each packed row, counted in segments.
     """
 
     ids: Array
@@ -56,21 +56,21 @@ class Rows:
 
     @property
     def starts(self) -> Array:
-        """Where each row begins [N]."""
+        """Start of each row [N]."""
         return self.ends[:-1]
 
     @property
     def lengths(self) -> Array:
-        """The rows' tokens [N]."""
+        """Number of tokens of each row [N]."""
         return np.diff(self.ends)
 
     def require(self, holds: Array, what: str) -> None:
-        """Raise CheckFailed, with the number of the first row [N] for which a law does not hold."""
+        """Raise CheckFailed with the number of the first row [N] that breaks a rule."""
         if not holds.all():
             raise CheckFailed(f"row {self._number(int(np.argmin(holds)))} {what}")
 
     def require_tokens(self, holds: Array, what: str) -> None:
-        """The same of tokens [T]."""
+        """Raise CheckFailed for the first token [T] that breaks a rule."""
         if not holds.all():
             at = int(np.argmin(holds))
             row = int(np.searchsorted(self.ends, at, "right")) - 1
@@ -78,5 +78,5 @@ class Rows:
             raise CheckFailed(f"row {self._number(row)} {what} (token {at - int(begin)})")
 
     def _number(self, at: int) -> int:
-        """Return the number of the row that is, or holds, the one at this index."""
+        """Return the number of the row at an index, or of the row that contains this segment."""
         return self.first + (at if self.rows is None else int(np.searchsorted(self.rows, at, "right")) - 1)

@@ -1,4 +1,4 @@
-"""Compare what a manifest counts with what was found: rows, tokens, labels, masks, bytes; and that its counts add up."""
+"""Compare the manifest's counts with the shards: rows, tokens, labels, masks, bytes. Check that its counts add up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHARD = re.compile(r"data/train-(\d{5})-of-(\d{5})\.(arrow|parquet)")
 
 
 def stages(manifest: Manifest) -> Iterator[str]:
-    """Check what all datasets count: each stage by itself."""
+    """Check the counts of each stage, which all datasets have."""
     for tally in map(Tally.of, manifest.counts):
         try:
             tally.check()
@@ -58,7 +58,7 @@ def documents(manifest: CorpusManifest, counted: Counter[str], rejects: Counter[
     for reason in sorted(rejected | rejects):
         yield from _same(f"counts, rejected as {reason}", rejected[reason], rejects[reason])
     dropped: Counter[str] = sum((tally.dropped for tally in tallies), Counter())
-    for reason in sorted(drops):  # others are counted only
+    for reason in sorted(drops):  # other reasons are counted but not listed
         yield from _same(f"counts, dropped as {reason}", dropped[reason], drops[reason])
 
 
@@ -77,9 +77,9 @@ def _source(source: str, entry: SourceEntry, counted: Counter[str]) -> Iterator[
 
 
 def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator[str]:
-    """Check pairs, `counted` being what the shards of each split hold, and how many `shards` they are.
+    """Check rows. `counted` are the counts of each split's shards, including the number of `shards`.
 
-    Statistics, splits, what came out of each stage, and that half of the labels of a split of one shard are 1.
+    Checks statistics, splits, the output of each stage, and that half of the labels of a split with one shard are 1.
     """
     config, tallies = manifest.settings, {stage.stage: Tally.of(stage) for stage in manifest.counts}
     wanted = [f"{_stage(split)}{what}" for split in manifest.splits for what in ("documents", "chunks", "tokens")]
@@ -117,12 +117,12 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
 
 
 def export(manifest: ExportManifest) -> Iterator[str]:
-    """Check that as many rows or documents came out as the shards hold."""
+    """Check that the output count equals the number of rows or documents in the shards."""
     yield from _same("counts, rows that came out", sum(stage.left for stage in manifest.counts), manifest.rows)
 
 
 def _chunks(config: PairsConfig) -> str:
-    """Name what a chunk becomes: a row, or a part of one."""
+    """Name the result of a chunk: a row or a segment."""
     return "parts" if config.pack else "rows"
 
 

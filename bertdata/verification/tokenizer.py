@@ -1,6 +1,6 @@
-"""Check the laws of a vocabulary that is not BERT's: its two files agree with each other and with the manifest.
+"""Check the rules for a vocabulary other than BERT's: its two files agree with each other and with the manifest.
 
-The rules stand here a second time, in another way than in `pieces`: a check that shares a fault with what it checks finds
+The rules are implemented here a second time, differently from `pieces`: a check that shares a bug with the checked code finds
 nothing.
 """
 
@@ -24,10 +24,10 @@ from .rows import SpecialPieces
 
 __all__ = ["check"]
 
-_MOST = 1 << 28
+_MAX_FILE_BYTES = 1 << 28
 _ROLES = ("cls", "sep", "mask", "pad", "unk")
-_HIDDEN = [*range(33), *range(127, 161), 173]  # bytes that byte-level pieces write as characters from U+0100 on
-# UTF-8 that begins with whitespace, or with a character of Thai, Lao, Tibetan, Burmese, Khmer, Chinese or Japanese.
+_HIDDEN = [*range(33), *range(127, 161), 173]  # bytes that byte-level vocabularies write as characters from U+0100 on
+# UTF-8 that starts with whitespace, or with a character of Thai, Lao, Tibetan, Burmese, Khmer, Chinese or Japanese.
 _ALONE = re.compile(
     rb"[\t-\r ]|\xe0[\xb8-\xbf]|\xe1[\x80\x81\x9e\x9f]|\xe1\x82[\x80-\x9f]|\xe2[\xba-\xbf]|[\xe3-\xe9]"
     rb"|\xef[\xa4-\xab\xbc-\xbe]|\xef\xbf[\x80-\xaf]|\xf0[\xa0-\xbf]"
@@ -36,11 +36,11 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 def check(directory: Path, contents: VocabManifest | PairsManifest, names: tuple[str, str]) -> SpecialPieces:
-    """Return what rows need of a vocabulary; raise CheckFailed, with the file's name first, where a law does not hold."""
+    """Return the facts that rows need of a vocabulary. Raise CheckFailed, starting with the file's name, if it breaks a rule."""
     form_name, settings_name = names
     try:
-        settings = json.loads(read_small(directory / settings_name, _MOST).decode("utf-8"))
-        text = read_small(directory / form_name, _MOST).decode("utf-8")
+        settings = json.loads(read_small(directory / settings_name, _MAX_FILE_BYTES).decode("utf-8"))
+        text = read_small(directory / form_name, _MAX_FILE_BYTES).decode("utf-8")
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # `tokenizers` has no narrower class
         raise CheckFailed(f"is no tokenizer: {' '.join(str(error).split())}") from error
@@ -69,7 +69,7 @@ def check(directory: Path, contents: VocabManifest | PairsManifest, names: tuple
 
 
 def _check_trained(pieces: dict[int, str], roles: dict[str, Any], config: VocabConfig) -> None:
-    """Raise CheckFailed unless the special tokens come first, and there are as many pieces as were asked for at most."""
+    """Raise CheckFailed unless special tokens come first, and the vocabulary has at most the requested size."""
     wanted = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
     if any(roles.get(role) != i for role, i in wanted.items()):
         raise CheckFailed("has not its special tokens as its first five")

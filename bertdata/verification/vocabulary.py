@@ -1,4 +1,4 @@
-"""Check the laws of a vocabulary: its special pieces are there, none comes twice, and its three files say the same."""
+"""Check the rules for a vocabulary: special tokens exist, no token is repeated, and its three files agree."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from .rows import SpecialPieces, special_pieces
 __all__ = ["check"]
 
 PIECES, TOKENIZER, SETTINGS = VOCABULARIES[0]
-_MOST = 1 << 28  # bytes of a tokenizer.json: that of a million pieces has less
+_MAX_FILE_BYTES = 1 << 28  # bytes of a tokenizer.json; one with a million tokens is smaller
 
 
 def check(
     directory: Path, whole: set[str], contents: VocabManifest | PairsManifest
 ) -> tuple[SpecialPieces | None, dict[str, str]]:
-    """Check the files of a vocabulary, those that are `whole`; return what rows need of it, if it can be read, and what is wrong,
-    by file.
+    """Check the vocabulary files in `whole`, whose digests match.
+
+    Return the facts that rows need, if it can be read, and problems by file.
     """
     if not any(file.name == PIECES for file in contents.files):
         try:
@@ -39,7 +40,7 @@ def check(
 def _check_bert(
     directory: Path, whole: set[str], contents: VocabManifest | PairsManifest
 ) -> tuple[Vocabulary | None, dict[str, str]]:
-    """Check the three files of a BERT's vocabulary."""
+    """Check the three files of a BERT vocabulary."""
     config = contents.settings if isinstance(contents, VocabManifest) else None
     known, name = None, SETTINGS
     try:
@@ -60,7 +61,7 @@ def _check_bert(
 
 
 def _read_pieces(directory: Path, count: int) -> Vocabulary:
-    """Read vocab.txt, which must be as it is written: UTF-8, a piece a line, `count` of them; raise CheckFailed for another."""
+    """Read vocab.txt, which must be UTF-8 with one token per line, `count` in total. Raise CheckFailed otherwise."""
     path = directory / PIECES
     try:
         vocabulary = read(path)
@@ -75,7 +76,7 @@ def _read_pieces(directory: Path, count: int) -> Vocabulary:
 
 
 def _check_layout(vocabulary: Vocabulary, layout: str, most: int) -> None:
-    """Raise CheckFailed unless special pieces have the ids of the layout that was asked for, and pieces are not too many."""
+    """Raise CheckFailed unless special tokens have the ids of the layout, and the vocabulary is not too large."""
     wanted = special_tokens(layout)
     if vocabulary.pieces[: len(wanted)] != wanted:
         first = next(i for i, piece in enumerate(wanted) if vocabulary.pieces[i : i + 1] != [piece])
@@ -85,7 +86,7 @@ def _check_layout(vocabulary: Vocabulary, layout: str, most: int) -> None:
 
 
 def _check_settings(path: Path, lowercase: bool | None, strip_accents: bool | None) -> None:
-    """Raise CheckFailed unless tokenizer_config.json says what was asked for; None is not compared."""
+    """Raise CheckFailed unless tokenizer_config.json has these settings. None is not compared."""
     settings = _json(path)
     for name, value in (("do_lower_case", lowercase), ("strip_accents", strip_accents)):
         if type(settings.get(name)) is not bool or settings[name] != (settings[name] if value is None else value):
@@ -96,7 +97,7 @@ def _check_settings(path: Path, lowercase: bool | None, strip_accents: bool | No
 
 
 def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
-    """Raise CheckFailed unless tokenizer.json has the pieces and ids of vocab.txt, and cuts text as BERT does."""
+    """Raise CheckFailed unless tokenizer.json has the tokens and ids of vocab.txt, and tokenizes like BERT."""
     read = _json(path)
     ours: dict[str, Any] = json.loads(vocabulary.tokenizer().to_str())
     model = read.get("model")
@@ -111,7 +112,7 @@ def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
 
 
 def _agree(theirs: Any, ours: dict[str, Any]) -> bool:
-    """Return True if a part has the same values, apart from what only one release of `tokenizers` writes."""
+    """Return True if two parts have the same values, ignoring fields that only one release of `tokenizers` writes."""
     return (
         isinstance(theirs, dict)
         and theirs.get("type") == ours["type"]
@@ -128,7 +129,7 @@ def _added(entries: Any) -> dict[Any, Any] | None:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(read_small(path, _MOST).decode("utf-8"))
+        value = json.loads(read_small(path, _MAX_FILE_BYTES).decode("utf-8"))
     except (UsageError, ValueError, RecursionError) as error:
         raise CheckFailed(f"is no JSON: {' '.join(str(error).split())}") from error
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Write and read shards: Arrow schemas (`schema`), files of record batches (`write`), rows gathered from them (`mapped`)."""
+"""Write and read shards: Arrow schemas (`schema`), files of record batches (`write`), and rows gathered from them (`mapped`)."""
 
 from .mapped import Shards, padded
 from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, pair_batch, pair_schema

@@ -52,7 +52,7 @@ class RemoteShard(NamedTuple):
 
 
 class Cache:
-    """A directory of fetched shards by number; `directory` is the one that another process made, if there is one."""
+    """A directory of fetched shards by number. `directory` is the cache of another process, if it made one."""
 
     def __init__(self, remotes: dict[int, RemoteShard], limit: int, directory: str = "") -> None:
         self.remotes, self.directory = remotes, Path(directory)
@@ -91,7 +91,7 @@ class Cache:
                 _each(lambda number: self._fetch(number, wait=False), wanted, _AHEAD)
 
         if wanted:
-            with contextlib.suppress(RuntimeError):  # no thread can be started: `fetch` will do it
+            with contextlib.suppress(RuntimeError):  # no thread can start; `fetch` will fetch them
                 threading.Thread(target=work, daemon=True).start()
 
     def retain(self, numbers: Iterable[int]) -> None:

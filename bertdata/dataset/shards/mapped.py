@@ -1,11 +1,11 @@
-"""Read rows of pairs: shards mapped into memory, checked against their manifest, gathered into arrays.
+"""Read training rows: memory-map shards, check them against their manifest, and gather rows into arrays.
 
     shards = bertdata.Shards("pairs-128")
     shards[0]["input_ids"]                                       # [tokens]
     shards.gather(np.array([7, 0]), width=128)["input_ids"]      # [2, 128]
 
-Opening reads manifests and the shards' headers, no rows; a mapped shard keeps no file open.  Shards of a store, and of Parquet,
-are fetched into a cache when they are needed.
+Opening reads manifests and shard headers but no rows. A mapped shard keeps no file open.  Shards in a store, and Parquet shards,
+are fetched into a cache when needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Array = npt.NDArray[Any]
 
 
 def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Array:
-    """Take rows [B] out of ragged ones, row i being ``values[ends[i]:ends[i + 1]]``: [B, width], filled up with `fill`.
+    """Gather ragged rows [B] into [B, width], padded with `fill`. Row i is ``values[ends[i]:ends[i + 1]]``.
 
     >>> padded(np.array([5, 6, 7]), np.array([0, 1, 3]), np.array([1, 0]), 3, 0).tolist()
     [[6, 7, 0], [5, 0, 0]]
@@ -50,7 +50,7 @@ def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Ar
 
 
 class _Data(NamedTuple):
-    """A directory of pairs: its manifest, the shards of one split, and its vocabulary."""
+    """A directory of rows: its manifest, the shards of one split, and its vocabulary."""
 
     path: Path
     manifest: PairsManifest
@@ -60,23 +60,25 @@ class _Data(NamedTuple):
 
 
 class Shards:
-    """The rows of one split of one or several directories that make-pairs wrote, numbered through: a sequence of dicts.
+    """The rows of one split of one or several `make_pairs` outputs, numbered consecutively: a sequence of dicts.
 
-    ``shards[i]`` has the columns that are stored, lists of numbers as arrays; a slice is a list of rows.
+    ``shards[i]`` has the stored columns, with lists of numbers as arrays. A slice is a list of rows.
 
     Args:
         paths: Directories, or addresses in a store.
         split: ``train`` or ``validation``.
-        weights: How many times an epoch serves the rows of each directory, 1 if not given; of 0.25, it serves a quarter of them,
-            each epoch another one.
-        verify: Hash every shard, which reads them all; those of a store, and of Parquet, are hashed whenever they are fetched.
-        cache_bytes: Bytes of this machine's disk, in TMPDIR, for shards of a store, and of Parquet as they are read; as many as
-            they have if not given.  Of data that have more, wherever they lie, an epoch goes through windows of a third of it.
+        weights: How many times an epoch serves the rows of each directory. Default 1. With 0.25, each epoch serves a different
+            quarter of them.
+        verify: Hash every shard, which reads them all. Fetched shards (in a store, or Parquet) are always hashed.
+        cache_bytes: Local disk space in TMPDIR for fetched shards. Default: the size of the data. If the data are larger, in any
+            location, an epoch goes through windows of a third of this size.
 
-    Pickled, it is its paths and options.
+    A pickled object contains only its paths and options.
 
-    Raise VerificationError, which names the file, where one is not what its manifest says or where directories do not belong
-    together, and UsageError for what can't be read this way.
+    Raises:
+        VerificationError: A file differs from its manifest, or the directories do not belong together. The message names the
+            file.
+        UsageError: The data cannot be read this way.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class Shards:
             self._mapped.verify()
 
     def _take_common(self, data: list[_Data]) -> None:
-        """Take from the manifests what all rows have in common; raise VerificationError where they differ."""
+        """Take the settings common to all rows from the manifests. Raise VerificationError if they differ."""
         _agree(data, "vocabulary", [one.pieces for one in data])
         _agree(data, "special tokens", [one.special for one in data])
         self.special, self._files = data[0].special, tuple(file.name for file in data[0].manifest.files)
@@ -152,17 +154,18 @@ class Shards:
 
     @property
     def vocab_size(self) -> int:
-        """The number of pieces of the vocabulary."""
+        """The number of tokens in the vocabulary."""
         return len(self.pieces)
 
     @property
     def vocabulary_files(self) -> tuple[str, ...]:
-        """The names of the vocabulary's files, which each directory has."""
+        """The names of the vocabulary's files, which each directory contains."""
         return self._files
 
     @cached_property
     def lengths(self) -> Array:
-        """The number of tokens of each row [N]; raise VerificationError where it can't be.  Of a store, this reads all rows."""
+        """The number of tokens of each row [N]. Raise VerificationError for an impossible one. In a store, this reads all
+        rows."""
         if len(self.windows) == 1:
             return self.window(0).lengths
         lengths = np.zeros(len(self), np.uint16 if self.max_seq_length < 1 << 16 else np.uint32)
@@ -173,12 +176,12 @@ class Shards:
 
     @cached_property
     def most_parts(self) -> int:
-        """The most parts that a packed row has; 1 of rows that are not packed."""
+        """The maximum number of segments in a packed row, or 1 without packing."""
         return max(self.window(number).most_parts for number in range(len(self.windows))) if self.packed else 1
 
     @cached_property
     def identity(self) -> str:
-        """A digest of the rows, of how often each is served and in which windows: the same wherever they lie."""
+        """A digest of the rows, their weights and their windows. It does not depend on the location of the data."""
         files = self._mapped.files
         digests = [[file.entry.sha256 for file in files if file.directory == index] for index in range(len(self.paths))]
         parts = [self.split, self.weights, digests, self.pieces, *([self.windows] if len(self.windows) > 1 else [])]
@@ -190,13 +193,15 @@ class Shards:
         return [sum(file.entry.rows for file in of_window if file.directory == index) for index in range(len(self.paths))]
 
     def gather(self, rows: Array, width: int) -> dict[str, Array]:
-        """Return rows [B], numbered through, as arrays of the types they are stored in.
+        """Return rows [B] by number, as arrays of their stored types.
 
-        ``input_ids``, ``token_type_ids``, ``attention_mask`` and, where words are stored, ``continues_word`` [B, width];
-        ``next_sentence_label`` [B] of pairs; of static masks ``masked_lm_positions`` and ``masked_lm_labels``
-        [B, `max_predictions`], -100 being the label of a position that is not used.  Of packed rows ``document_starts`` [B, D],
-        0 after the last, D being the most parts of a row of the window, and a label for each part, -100 after the last.  Raise
-        ValueError for a row longer than `width`.
+        ``input_ids``, ``token_type_ids``, ``attention_mask`` and, if stored, ``continues_word`` [B, width]. Pairs have
+        ``next_sentence_label`` [B]. Static masks have ``masked_lm_positions`` and ``masked_lm_labels`` [B, `max_predictions`],
+        where an unused position has label -100. Packed rows have ``document_starts`` [B, D], padded with 0, where D is the
+        maximum number of segments of a row in the window, and a label per segment, padded with -100.
+
+        Raises:
+            ValueError: A row is longer than `width`.
         """
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
@@ -236,9 +241,9 @@ class Shards:
         fill: int,
         kind: np.dtype[Any] | None = None,
     ) -> Array:
-        """Gather a column of lists, addresses being (record batch, row in it): [B, width], filled up with `fill`."""
+        """Gather a list column into [B, width], padded with `fill`. `addresses` are (record batch, row in it)."""
         gathered = np.full((len(addresses), width), fill, kind or window.batches[0][name].values.dtype)
-        bits = name == "continues_word"  # Arrow has eight flags in a byte
+        bits = name == "continues_word"  # Arrow stores eight flags per byte
         for row, (batch, number) in zip(gathered, addresses, strict=True):
             values, ends = window.batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
@@ -258,7 +263,7 @@ def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: in
 
 
 def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
-    """Return the shards of a directory, the index-th."""
+    """Return the shards of the directory number `index`."""
     config, statistics = data.manifest.settings, data.manifest.splits[split]
     here = is_local(data.path) and config.format != "parquet"
     if not any(shard.batches for shard in data.shards):
@@ -281,7 +286,7 @@ def _read(path: Path, split: str) -> _Data:
 
 
 def _agree(data: list[_Data], what: str, values: list[Any]) -> None:
-    """Raise VerificationError unless all directories have one value."""
+    """Raise VerificationError unless all directories have the same value."""
     for one, value in zip(data, values, strict=True):
         if value != values[0]:
             raise VerificationError(f"{one.path} and {data[0].path} {DIFFER.format(what)}")

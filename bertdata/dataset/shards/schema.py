@@ -1,4 +1,4 @@
-"""The Arrow schemas of documents and of rows, and how values become record batches of them.
+"""Define the Arrow schemas of documents and rows, and build record batches of them.
 
 A schema carries the ``huggingface`` features key, so `datasets` shows the right column types.
 """
@@ -17,7 +17,7 @@ from ...records import Document
 
 __all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "pair_batch", "pair_schema"]
 
-BATCH_BYTES = 2 << 20  # text in one record batch of documents; it is in memory until the batch is written
+BATCH_BYTES = 2 << 20  # text per record batch of documents, which is in memory until it is written
 
 
 def _with_features(schema: pa.Schema) -> pa.Schema:
@@ -48,13 +48,12 @@ DOCUMENT = _with_features(
 
 
 def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
-    """Return the schema of rows that have these columns; ids take two bytes up to 65,536 words.
+    """Return the schema of rows with these columns. Ids take two bytes for vocabularies of up to 65,536 tokens.
 
-    ``continues_word`` tells of each token whether it continues the word before it.  ``masked_lm_positions`` and
-    ``masked_lm_labels`` are the masked positions of a row, whose ``input_ids`` then are the masked ones, and what stood there.
-    ``a_document`` and ``b_document`` are the ids of the documents that A and B came from, ``documents`` those of the documents in
-    a row that is no pair, in order.  Packed rows have ``document_starts``, the positions at which their parts begin, and for each
-    part a label and ids of documents.
+    ``continues_word`` is True for a token that continues the word before it. ``masked_lm_positions`` and ``masked_lm_labels`` are
+    the masked positions of a row and their original ids; ``input_ids`` are then masked. ``a_document`` and ``b_document`` are the
+    document ids of A and B; ``documents`` are those of a row that is not a pair, in order. Packed rows have ``document_starts``,
+    the start positions of their segments, and labels and document ids for each segment.
     """
     ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
 
@@ -77,25 +76,25 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
 
 
 class DocumentBatch:
-    """Gather documents into one record batch, holding their text once, as UTF-8."""
+    """Collect documents into one record batch. Their text is stored once, as UTF-8."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, str, str, str]] = []
-        self._starts = array("i", [0])  # document -> first sentence
-        self._ends = array("i", [0])  # sentence -> end of its text
+        self._starts = array("i", [0])  # first sentence of each document
+        self._ends = array("i", [0])  # end of each sentence's text
         self._text = bytearray()
-        self._names = 0  # characters of what documents have beside their text
+        self._names = 0  # characters of the documents' other fields
         self._paragraphs = array("I")
         self._paragraph_ends = array("i", [0])
 
     @property
     def bytes(self) -> int:
-        """The text gathered so far, in bytes."""
+        """Bytes of text collected so far."""
         return len(self._text)
 
     @property
     def is_full(self) -> bool:
-        """Whether text, or ids, titles and addresses, are enough for a batch."""
+        """True if the text, or the ids, titles and addresses, fill a batch."""
         return max(len(self._text), self._names) >= BATCH_BYTES
 
     def add(self, document: Document) -> None:
@@ -123,11 +122,11 @@ class DocumentBatch:
 
 
 def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
-    """Make a record batch of flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
+    """Build a record batch from flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
 
-    `columns` holds these NumPy arrays, and the lists of strings that provenance adds.  Masked positions are flat too, [M]; where
-    those of a row end, ``masked_lm_ends`` [N + 1] tells; where the parts of a packed row end, ``part_ends`` [N + 1]; and where
-    the documents of a row end, ``document_ends`` [N + 1].
+    `columns` contains these NumPy arrays, and lists of strings for provenance. Masked positions are also flat, [M]. The ends of
+    each row are in ``masked_lm_ends`` [N + 1] for masks, ``part_ends`` [N + 1] for the segments of a packed row, and
+    ``document_ends`` [N + 1] for documents.
     """
     arrays = []
     ends_of = dict.fromkeys(("document_starts", "next_sentence_label", "a_document", "b_document"), "part_ends")

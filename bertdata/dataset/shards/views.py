@@ -1,4 +1,4 @@
-"""A shard as it lies on a disk of this machine: its record batches, mapped into memory, and columns of them without a copy."""
+"""Map a local shard into memory, as record batches with zero-copy views of their columns."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ Array = npt.NDArray[Any]
 
 
 class ColumnView(NamedTuple):
-    """A column of a record batch, as views of the mapped file: values, and of lists where their rows end [N + 1]."""
+    """A column of a record batch, as views of the mapped file: values and, for lists, row ends [N + 1]."""
 
     values: Array
     ends: Array
 
 
 class View(NamedTuple):
-    """A record batch of rows, and those of its columns that models read."""
+    """A record batch of rows, and the columns that models read."""
 
     batch: pa.RecordBatch
     columns: dict[str, ColumnView]
 
     def row(self, number: int) -> dict[str, Any]:
-        """Return a row: lists of numbers as arrays, other values as Python has them."""
+        """Return a row, with lists of numbers as arrays and other values as Python objects."""
         values = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
         return {name: _value(value) for name, value in values.items()}
 
@@ -53,9 +53,14 @@ def _value(value: pa.Scalar) -> Any:
 
 
 def map_rows(path: Path, shard: ShardEntry, config: PairsConfig, vocab_size: int, format: str) -> list[View]:
-    """Map a shard's record batches; raise VerificationError unless it is whole and holds the rows its manifest says.
+    """Map a shard's record batches. Raise VerificationError if it is incomplete or has other rows than its manifest.
 
-    shard: its entry in the manifest; config: the manifest's; format: that of the file.
+    Args:
+        path: The shard.
+        shard: Its entry in the manifest.
+        config: The manifest's configuration.
+        vocab_size: Number of tokens in the vocabulary.
+        format: File format.
     """
     try:
         with pa.memory_map(str(path)) as source:
@@ -79,7 +84,7 @@ def map_rows(path: Path, shard: ShardEntry, config: PairsConfig, vocab_size: int
 
 
 def columns_of(config: PairsConfig) -> tuple[str, ...]:
-    """Return the columns that models read of rows of a configuration."""
+    """Return the columns that models read, for a configuration of rows."""
     words = {"continues_word"} if config.chinese_words != "none" else set()
     return tuple(name for name in READ if name in _needed(config) | words)
 
@@ -92,7 +97,7 @@ def _needed(config: PairsConfig) -> set[str]:
 
 
 def _check_columns(path: Path, schema: pa.Schema, config: PairsConfig, vocab_size: int) -> None:
-    """Raise VerificationError unless the columns that are read have the types of rows, and none of those is missing."""
+    """Raise VerificationError if a column that models read is missing or has the wrong type."""
     needed, packed = _needed(config), config.pack
     for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
         types = [column.type for column in schema if column.name == field.name]
@@ -102,7 +107,7 @@ def _check_columns(path: Path, schema: pa.Schema, config: PairsConfig, vocab_siz
 
 
 def _column(column: pa.Array) -> ColumnView:
-    """View a column without a copy."""
+    """Return a zero-copy view of a column."""
     if not pa.types.is_list(column.type):
         return ColumnView(column.to_numpy(), np.zeros(0, np.int32))
     ends = column.offsets.to_numpy()

@@ -1,4 +1,4 @@
-"""Read the vocabulary that lies beside the shards of pairs, which must be the one that they were made with."""
+"""Read the vocabulary stored with the shards, and check that the rows were made with it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["read_vocabulary"]
 
 
 def read_vocabulary(path: Path, contents: PairsManifest) -> tuple[list[str], Special]:
-    """Return the pieces and special tokens of a directory whose manifest has these contents.
+    """Return the tokens and special tokens of a directory whose manifest has these contents.
 
-    Raise VerificationError unless they are those of the manifest, and rows can be read with them.
+    Raise VerificationError if they differ from the manifest, or rows cannot be read with them.
     """
     if any(file.name == VOCABULARIES[0][0] for file in contents.files):
         pieces = _read_pieces(path / VOCABULARIES[0][0], contents)
@@ -32,7 +32,7 @@ def read_vocabulary(path: Path, contents: PairsManifest) -> tuple[list[str], Spe
 
 
 def _checked_bytes(path: Path, contents: PairsManifest) -> bytes:
-    """Return the bytes of a file of the vocabulary; raise VerificationError unless they are those of the manifest."""
+    """Return the bytes of a vocabulary file. Raise VerificationError if they differ from the manifest."""
     with storage_errors(f"cannot read {path}"):
         data = path.read_bytes()
     digests = {file.name: file.sha256 for file in contents.files}
@@ -42,7 +42,7 @@ def _checked_bytes(path: Path, contents: PairsManifest) -> bytes:
 
 
 def _read_pieces(path: Path, contents: PairsManifest) -> list[str]:
-    """Read a vocabulary; raise VerificationError unless it is the manifest's, and one that rows can be read with."""
+    """Read a vocabulary. Raise VerificationError if it differs from the manifest, or rows cannot be read with it."""
     data = _checked_bytes(path, contents)
     try:
         pieces = data.decode("utf-8").removesuffix("\n").split("\n")

@@ -23,8 +23,8 @@ from .views import CHANGED, DIFFER, VERIFY, ColumnView, View, columns_of, map_ro
 __all__ = ["MappedShards", "ShardFile", "Window", "windows"]
 
 Array = npt.NDArray[Any]
-_PARTS = 3  # windows in the cache: the current one, the next one, and the last one, which a slower process may still read
-_TEXT = 64  # estimated bytes of a text in a row of Parquet, which is a document's id
+_PARTS = 3  # windows in the cache: current, next, and previous, which a slower process may still read
+_TEXT = 64  # estimated bytes of a string in a Parquet row: a document id
 
 
 class ShardFile(NamedTuple):
@@ -235,9 +235,9 @@ class MappedShards:
         return Window([(int(self.firsts[number]), self._mapped[number]) for number in shards], self._longest, where)
 
     def _load(self, shards: Sequence[int], then: Sequence[int] = ()) -> None:
-        """Fetch and map shards, and start to fetch the ones that follow.
+        """Fetch and map shards, and start to fetch the next ones.
 
-        A cache that cannot hold all shards keeps these and the ones mapped before, which another process may still read.
+        If the cache cannot hold all shards, it keeps these and the previous ones, which another process may still read.
         """
         far = [number for number in shards if not self.files[number].is_here]
         ahead = [number for number in then if number < len(self.files) and not self.files[number].is_here]

@@ -1,6 +1,6 @@
 """Write record batches to files and read them back, one batch at a time.
 
-The default is the Arrow IPC stream format, uncompressed, one record batch a shard: `datasets` and pyarrow map it without a
+The default is the uncompressed Arrow IPC stream format, which `datasets` and pyarrow map without a
 copy.
 """
 
@@ -21,22 +21,22 @@ from ...io.storage import storage_errors
 
 __all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
 
-_RANGE = 2 << 20  # bytes that a request to a store asks for
-_AHEAD = 1 << 16  # the same of a file that is read here and there
-_BODY_LENGTH = 4 + 2 * 3  # where a vtable of Message.fbs has the offset of that field, its fourth
+_RANGE = 2 << 20  # bytes per request to a store
+_AHEAD = 1 << 16  # bytes per request for a file that is read at scattered offsets
+_BODY_LENGTH = 4 + 2 * 3  # offset, in a vtable of Message.fbs, of its fourth field
 
 
 def name(split: str, index: int, count: int, format: str) -> str:
-    """Name a shard as `datasets` looks for it: ``data/train-00003-of-00016.arrow``."""
+    """Return a shard's name as `datasets` expects it: ``data/train-00003-of-00016.arrow``."""
     return f"data/{split}-{index:05d}-of-{count:05d}.{'parquet' if format == 'parquet' else 'arrow'}"
 
 
 def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], format: str) -> dict[str, Any]:
-    """Write a shard whole or not at all; return its name, rows, batches, bytes and SHA-256 for the manifest."""
+    """Write a shard completely or not at all. Return its name, rows, batches, bytes and SHA-256 for the manifest."""
     rows = count = 0
     with replacing(root / name) as file:
         if format == "parquet":
-            import pyarrow.parquet as pq  # only where it is asked for: it takes a moment of each start
+            import pyarrow.parquet as pq  # imported only if needed: it slows down every start
 
             writer = pq.ParquetWriter(file, schema, compression="zstd")
         else:
@@ -44,10 +44,10 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
         with writer:
             for batch in batches:
                 if format == "parquet" and not batch.num_rows:
-                    continue  # `datasets` fails on an empty row group, and reads a file that has none
+                    continue  # `datasets` fails on an empty row group, but reads a file without row groups
                 writer.write_batch(batch)
                 rows, count = rows + batch.num_rows, count + 1
-                del batch  # or it stays while the next one is made
+                del batch  # free its memory before the next one is made
         file.flush()
         path = Path(file.name)
         sha256, size = digest(path), path.stat().st_size
@@ -55,27 +55,27 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Make one record batch of several; over 2 GB, a column of text makes it more than one, lists of text raise ArrowInvalid."""
+    """Join record batches into one. Over 2 GB, a text column makes several, and lists of text raise ArrowInvalid."""
     return pa.Table.from_batches(batches).combine_chunks().to_batches() or [batches[0].slice(0, 0)]
 
 
 def check_end(path: Path) -> None:
-    """Raise OSError unless a stream ends with its end marker: cut where a batch ends, Arrow reads it as a shorter one."""
+    """Raise OSError if a stream has no end marker: Arrow reads a stream cut between two batches as a shorter one."""
     with open_file(path, ahead=8) as file:
         _check_end_of(file)
 
 
 def _check_end_of(file: Any) -> None:
-    """Raise OSError unless an open stream ends with its end marker."""
+    """Raise OSError if an open stream has no end marker."""
     file.seek(-8, os.SEEK_END)
     if file.read(8) != b"\xff\xff\xff\xff\x00\x00\x00\x00":
         raise OSError("its end is missing")
 
 
 def read_batches(path: Path, format: str, start: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Read the record batches ``[start, end)`` of a shard, one at a time: none is held while the next is read.
+    """Read the record batches ``[start, end)`` of a shard, with one in memory at a time.
 
-    Raise VerificationError for a file that is missing, cut or damaged, StorageError where a disk or a store fails.
+    Raise VerificationError for a missing, truncated or damaged file, and StorageError if the disk or the store fails.
     """
     try:
         with _source(path, _AHEAD if format == "arrow-file" or start else _RANGE) as source:
@@ -98,15 +98,15 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
 
 
 def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose offsets stay in it and whose text is UTF-8: damaged ones would end the process that reads them."""
+    """Return a batch after checking its offsets and UTF-8: damaged ones would crash the process that reads them."""
     batch.validate(full=True)
-    _ = batch.schema.names  # are text as well
+    _ = batch.schema.names  # validates the names, which are text too
     return batch
 
 
 def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoReturn:
-    """Raise VerificationError for a file that is missing or damaged, StorageError where it's the disk or the store that fails."""
-    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.EINVAL):  # which a file too short gives
+    """Raise VerificationError for a missing or damaged file, or StorageError if the disk or the store failed."""
+    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.EINVAL):  # a truncated file gives these
         with storage_errors(f"cannot read {path}"):
             raise error
     raise VerificationError(f"{path} is {problem} ({error}): {advice}") from error
@@ -114,12 +114,12 @@ def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoRetu
 
 def _source(path: Path, ahead: int) -> pa.NativeFile:
     if is_local(path):
-        return pa.OSFile(str(path))  # pages of a mapped file would stay with the process
+        return pa.OSFile(str(path))  # pages of a mapped file would count as memory of the process
     return pa.PythonFile(open_file(path, ahead), "r")
 
 
 def _stream(reader: pa.RecordBatchReader, source: pa.NativeFile, start: int, end: int | None) -> Iterator[pa.RecordBatch]:
-    """Read the record batches ``[start, end)`` of a stream; of one read to its end, the end mark is checked."""
+    """Read the record batches ``[start, end)`` of a stream. If it is read to its end, check the end marker."""
     index = 0
     while end is None or index < end:
         try:
@@ -134,7 +134,7 @@ def _stream(reader: pa.RecordBatchReader, source: pa.NativeFile, start: int, end
 
 
 def _within(source: pa.NativeFile, start: int, end: int) -> Iterator[pa.RecordBatch]:
-    """Read the record batches ``[start, end)`` of a stream; of those before them only their headers."""
+    """Read the record batches ``[start, end)`` of a stream. For batches before them, read only the headers."""
     schema = pa.ipc.read_schema(pa.ipc.read_message(source))
     for _ in range(start):
         length = _body_length(source)
@@ -144,9 +144,9 @@ def _within(source: pa.NativeFile, start: int, end: int) -> Iterator[pa.RecordBa
 
 
 def _body_length(source: pa.NativeFile) -> int:
-    """Read the header of a message, and return how many bytes follow it: Message.fbs of Arrow's format, a flatbuffer.
+    """Read the header of a message and return the length of its body (Message.fbs of Arrow's format, a flatbuffer).
 
-    Raise OSError where there is none.
+    Raise OSError if there is no message.
     """
     mark, size = struct.unpack("<Ii", source.read(8).ljust(8, b"\0"))
     header = source.read(size) if mark == 0xFFFFFFFF and size > 0 else b""
