@@ -167,7 +167,7 @@ def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
         raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE}") from error
     if not isinstance(manifest, kind):
         name = next(name for name, each in KINDS.items() if each is kind)
-        raise UsageError(f"{directory} holds {manifest.kind}, not {name}: give another directory")
+        raise UsageError(f"{directory} holds {manifest.kind}, not {name}: pass another directory")
     return manifest
 
 
@@ -184,7 +184,7 @@ def read_json(directory: Path) -> dict[str, Any]:
 def stored(directory: Path) -> dict[str, Any]:
     """Read a manifest's file, which may name list files. Raise an error if it was modified."""
     if not directory.is_dir():
-        raise NoInputError(f"{directory} is no directory: give one that bertdata has written")
+        raise NoInputError(f"{directory} is not a directory. Pass a directory that bertdata has written")
     recover(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
@@ -202,10 +202,10 @@ def _refuse(directory: Path, manifest: Any) -> NoReturn:
         raise NoInputError(f"{directory} is of a training run, no dataset: bertdata report shows a run")
     unfinished = (directory / STATE).is_dir()
     if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
-        raise VerificationError(f"{directory / NAME} is no manifest of bertdata any more: {_RESTORE}")
+        raise VerificationError(f"{directory / NAME} is not a valid bertdata manifest any more: {_RESTORE}")
     if unfinished:
         raise NoInputError(f"{directory} holds an unfinished run: finish it with the same command")
-    raise NoInputError(f"{directory} holds no dataset of bertdata (no manifest.json): give the `output` of a command")
+    raise NoInputError(f"{directory} holds no dataset of bertdata (no manifest.json): pass the `output` of a command")
 
 
 @overload

@@ -65,7 +65,7 @@ def _names(contents: dict[str, Any], manifest: Manifest) -> Iterator[str]:
             entries = decode({key: contents[key]}, dict[str, list[FileEntry]])[key]
         for entry in entries:
             if len(entry.name) > 255 or not _FILE_NAME.fullmatch(entry.name):
-                yield f"it names {ascii(entry.name[:100])}, which is no file of a dataset; trust nothing of this one"
+                yield f"it names {ascii(entry.name[:100])}, which is not a dataset file; trust nothing of this one"
             seen[entry.name] += 1
     if seen and seen.most_common(1)[0][1] > 1:
         yield "it names a file twice"

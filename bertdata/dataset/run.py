@@ -160,7 +160,7 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
         return False
     known = read_json(directory / STATE / "run.json")
     if known is None:
-        raise OutputExistsError(f"{directory} holds a finished dataset, and nothing that tells how it was made: {_REPLACE}")
+        raise OutputExistsError(f"{directory} holds a finished dataset without a record of how it was made: {_REPLACE}")
     if changes := differences(known, in_terms_of(known, identity)):
         raise OutputExistsError(
             f"{directory} holds a finished dataset of other settings or inputs; what differs: {first_few(changes)}: {_REPLACE}"
@@ -183,7 +183,7 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
 def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str = "") -> None:
     if changes := differences(known, identity):
         raise ResumeError(
-            f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {first_few(changes)}: give "
+            f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {first_few(changes)}: use "
             "the old ones, or start again with `overwrite`, which removes it"
         )
 

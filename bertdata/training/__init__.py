@@ -1,1 +1,1 @@
-"""Rows to batches to a trained model: the order of rows, the loader, and the trainer."""
+"""Train on rows: the order of rows, the data loader, and the trainer."""

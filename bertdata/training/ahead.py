@@ -1,4 +1,4 @@
-"""Make the arrays of several steps together, because NumPy's calls take longer than the arithmetic on a few rows."""
+"""Build the arrays of several steps together, because the overhead of NumPy calls exceeds the arithmetic on a few rows."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from .windows import WindowPlan
 
 __all__ = ["StepsAhead"]
 
-_TOKENS = 1 << 17  # that are made together: their arrays still fit in a processor's cache
+_TOKENS = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
 
 
 class StepsAhead:
-    """The arrays of each step, which `make` makes of a list of batches of one width.
+    """The arrays of each step. `make` builds them from a list of batches of one width.
 
-    Steps that are read in order, or every n-th step as a worker reads them, are made a few at a time and kept until they are
-    read.  A step has the same arrays either way.  `alone`: each step is made by itself, as its masks take the step's share.
+    Steps read in order, or every n-th step as a worker reads them, are built a few at a time and kept until they are read. The
+    arrays are the same as when built one by one. With `alone`, each step is built separately, because its masks depend on the
+    step's share.
     """
 
     def __init__(self, plan: BatchPlan | WindowPlan, make: Callable[[list[Batch]], list[Arrays]], *, alone: bool = False) -> None:
         self._plan, self._make = plan, make
-        self._alone = alone or not isinstance(plan, BatchPlan)  # of a store, the next step may be in another window
+        self._alone = alone or not isinstance(plan, BatchPlan)  # in a store, the next step may be in another window
         self._last, self._stride = -1, 0
         self._made: dict[int, Arrays] = {}
 
@@ -35,7 +36,7 @@ class StepsAhead:
         return self._made.pop(step)
 
     def _together(self, step: int, stride: int) -> list[Batch]:
-        """Return the batch of a step, and those that follow at a stride, if it is over 0, in the same epoch and width."""
+        """Return the batch of a step and, if the stride is over 0, of later steps at this stride in the same epoch and width."""
         first = self._plan[step]
         batches = [first]
         if stride > 0 and not self._alone:

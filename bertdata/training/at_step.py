@@ -1,4 +1,4 @@
-"""Mask a row as at a step of training, to show it: what a loader does with it, without PyTorch."""
+"""Mask a row as at a training step, in order to show it without PyTorch."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Array = npt.NDArray[Any]
 
 
 def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> MaskRule:
-    """Return how rows of `pairs` are masked at a step of `batches`; arguments as there.
+    """Return the mask rule for rows of `pairs` at a step of `batches`. The arguments are those of `batches`.
 
-    A row that the step does not have is masked as in any step of its epoch with this share of masks.
+    A row that is not in the step is masked as in a step of its epoch with the same share of masks.
     """
     return _rule(Shards(pairs), 0, step, step, batch_size, {"seed": seed, "masks": masks})
 
 
 def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
-    """Return how rows of `pairs` are masked at a step of a training run, of all its phases; the first step is 0.
+    """Return the mask rule for rows of `pairs` at a step of a training run, counted over all phases from 0.
 
-    Raise UsageError for a step that the run has not, or in which it reads other rows.
+    Raise UsageError if the run does not have this step, or reads other rows in it.
     """
     if not step < config.total_steps:
         raise UsageError(f"`step` {step:,}: the run has steps 0 to {config.total_steps - 1:,}", field="step", value=step)
@@ -48,7 +48,7 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
 
 
 def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
-    """Return the rule of a step, which is the `number`-th of its phase, for the rows of a directory, the `directory`-th."""
+    """Return the mask rule of step `step`, step `number` of its phase, for the rows of directory number `directory`."""
     has_masks = OBJECTIVES[shards.objective].masks
     if shards.masking == "static" or not has_masks:
         what = "have one mask, which they were stored with" if has_masks else "have no masks"
@@ -57,7 +57,9 @@ def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: in
     planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
     batch, masker = planned[number], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
     first, count = sum(shards.rows[:directory]), shards.rows[directory]
-    served = dict(sorted(zip((batch.rows - first).tolist(), batch.copies.tolist(), strict=True), reverse=True))  # the first copy
+    served = dict(
+        sorted(zip((batch.rows - first).tolist(), batch.copies.tolist(), strict=True), reverse=True)
+    )  # the first copy of each row
 
     def when(row: int) -> str:
         if row >= count:

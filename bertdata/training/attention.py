@@ -1,11 +1,11 @@
-"""Make attention masks that keep the documents of packed rows apart, for this project's model and for those of `transformers`.
+"""Build attention masks that separate the documents of packed rows, for this project's model and for `transformers` models.
 
     for batch in loader.batches(shards, 8, for_model=model):  # on the CPU
         loss = model(**batch).loss
     for batch in loader.batches(shards, 8, for_model="custom", dense_labels=True):  # on the model's device, which makes the masks
         loss = model(**attention.for_transformers({name: values.to(device) for name, values in batch.items()}, model)).loss
 
-With SDPA or eager attention, the models of `transformers` let the documents of a row see each other, even if `position_ids` start
+With SDPA or eager attention, `transformers` models let the documents of a row attend to each other, even if `position_ids` start
 again at 0.  They need a mask with a value for each pair of positions: B L² values for B rows of L positions, or 67 million for a
 row of 8,192.  For rows of that length use `flex`, or unpadded batches and flash attention.
 """
@@ -37,43 +37,43 @@ __all__ = [
     "turned",
 ]
 
-_BASE = 10000.0  # of rotary positions: RoFormer's
-_HALF = (torch.float16, torch.bfloat16)  # what flash attention computes in
+_BASE = 10000.0  # base of the rotary positions, as in RoFormer
+_HALF = (torch.float16, torch.bfloat16)  # dtypes that flash attention supports
 _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and later
 
 
 class Parts(NamedTuple):
-    """Where the parts of an unpadded batch begin, and its end, [K + 1] in int32; no part is longer than `longest`."""
+    """Segment starts of an unpadded batch, and its end, [K + 1] in int32. `longest` is the maximum length of a segment."""
 
     starts: Tensor
     longest: int
 
 
 class Turn(NamedTuple):
-    """Sine and cosine, [B, 1, L, S / 2], of the angles by which each pair of a head's S values is turned at each position."""
+    """Sine and cosine [B, 1, L, S / 2] of the rotation angle of each value pair of a head of size S at each position."""
 
     sine: Tensor
     cosine: Tensor
 
 
 def turn_of(ids: Tensor, positions: Tensor | None, size: int) -> Turn:
-    """Return how heads of `size` are turned at `positions` [B, L], or where these are None at those of `ids` from 0 on."""
+    """Return the rotations for heads of `size` at `positions` [B, L], or at 0, 1, … along `ids` if None."""
     positions = torch.arange(ids.shape[1], device=ids.device)[None] if positions is None else positions
     angles = positions[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=positions.device) / -size)
     return Turn(angles.sin(), angles.cos())
 
 
 def turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
-    """Turn each pair of neighbours among the values [B, H, L, S], in float32 (RoFormer: Su et al. 2021)."""
+    """Rotate each pair of adjacent values [B, H, L, S], in float32 (RoFormer: Su et al. 2021)."""
     one, other = values.float()[..., ::2], values.float()[..., 1::2]
     return torch.stack([one * cosine - other * sine, other * cosine + one * sine], -1).flatten(-2).to(values.dtype)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
-    """Return what each position takes from those it may see; all but `allowed` are [B, H, L, D / H].
+    """Return the attention output. All tensors except `allowed` are [B, H, L, D / H].
 
-    `allowed` is a mask of Booleans for SDPA; or a BlockMask, with which there can be no dropout, and which a GPU compiles; or
-    the `Parts` of an unpadded batch, each of which sees itself.
+    `allowed` is a boolean mask for SDPA, a BlockMask (no dropout; compiled on a GPU), or the `Parts` of an unpadded batch, where
+    each segment attends only to itself.
     """
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
@@ -95,9 +95,9 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
 
 
-@_disable_dynamo  # or it would be compiled for each number of parts; torch.compiler.disable imports the compiler, a second
+@_disable_dynamo  # otherwise recompiled for each number of segments; importing torch.compiler.disable takes a second
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, starts: Tensor, dropout: float) -> Tensor:
-    """Attention of each part by itself; there is no mask, so it takes no more than the parts alone would."""
+    """Compute attention one segment at a time. There is no mask, so memory depends only on the segments."""
     sizes = starts.diff().tolist()
     each = zip(*(torch.split(values, sizes, 2) for values in (query, key, value)), strict=True)
     return torch.cat([functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout) for q, k, v in each], 2)
@@ -111,13 +111,14 @@ def _flex_attention(compiled: bool) -> Any:
 
 
 def block_mask(document_ids: Tensor, *, reach: int | None = None, causal: bool = False) -> Tensor:
-    """Return a mask [B, 1, L, L] that is True where a position (dimension 2) sees another one (dimension 3).
+    """Return a mask [B, 1, L, L] that is True where a position (dimension 2) attends to another one (dimension 3).
 
     Args:
-        document_ids: The number of each token's document in its row [B, L].  Padding has the number 0 and sees only padding,
+        document_ids: The number of each token's document in its row [B, L].  Padding has the number 0 and attends only to
+            padding,
             so that no row of the mask is empty.
-        reach: How many tokens away a position sees at most.
-        causal: A position sees no later one, as in GPT.
+        reach: Maximum distance in tokens, or None for no limit.
+        causal: A position attends only to itself and earlier ones, as in GPT.
     """
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     positions = torch.arange(document_ids.shape[1], device=document_ids.device)
@@ -142,18 +143,18 @@ def flex(document_ids: Tensor, *, causal: bool = False) -> Any:
 
 
 def documents_of(cu_seqlens: Tensor) -> Tensor:
-    """Return the number of the part, from 1 on, that each token of an unpadded batch is of, [1, T]."""
+    """Return the segment number, from 1 on, of each token of an unpadded batch [1, T]."""
     sizes = cu_seqlens.diff().long()
     return torch.repeat_interleave(torch.arange(1, len(sizes) + 1, device=cu_seqlens.device), sizes)[None]
 
 
 def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool = False) -> dict[str, Any]:
-    """Return the arguments of `trainer.model.BertForPreTraining`, in which no part sees another.
+    """Return the arguments of `trainer.model.BertForPreTraining`, with separate attention for each segment.
 
     Args:
-        batch: Of the loader, padded, with ``masked_lm_positions``, packed or not.
-        unpadded: Leave padding out: what is [B, L] is [1, T], and the logits are [1, B P, V] and, of pairs, [1, B D, 2].
-        dropout: Whether attention has dropout, with which packed rows get a mask of each pair of positions on a GPU, too.
+        batch: A padded batch of the loader with ``masked_lm_positions``, packed or not.
+        unpadded: Remove padding: [B, L] becomes [1, T], and the logits are [1, B P, V] and, for pairs, [1, B D, 2].
+        dropout: Whether attention has dropout. On a GPU, packed rows then also need a mask for each pair of positions.
     """
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
     arguments: dict[str, Any] = {argument: batch[name] for argument, name in names.items()}
@@ -166,9 +167,9 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
 
 
 def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
-    """Put what `for_bert` has found of padded rows end to end; `seen` [B, L] is True where a token is."""
+    """Concatenate the arguments that `for_bert` found for padded rows. `seen` [B, L] is True for tokens."""
     sizes, tokens = seen.sum(1), seen.flatten().nonzero()[:, 0]
-    begins = (sizes.cumsum(0) - sizes)[:, None]  # of rows among the tokens
+    begins = (sizes.cumsum(0) - sizes)[:, None]  # first token of each row
     starts = padded.get("document_starts", torch.zeros_like(begins))
     used = starts > 0
     used[:, 0] = True
@@ -183,17 +184,17 @@ def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
 
 
 def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
-    """Return the arguments of a model of `transformers`, in which no document of a packed row sees another.
+    """Return the arguments of a `transformers` model, with separate attention for each document of a packed row.
 
     Args:
-        batch: Of the loader, on the device of the model, with ``labels``; packed or not, padded or not.
-        model: The model, of a class in `bertdata.training.models.MODELS`, before DistributedDataParallel or torch.compile.
+        batch: A batch of the loader with ``labels``, on the model's device. It can be packed and unpadded.
+        model: A model of a class in `bertdata.training.models.MODELS`, before DistributedDataParallel or torch.compile.
 
     Returns:
-        ``input_ids``, ``labels`` and the other arguments that the class takes.  For packed rows ``attention_mask`` is
-        [B, 1, L, L], of Booleans for SDPA and of numbers to add to the scores for eager attention; for a model with two kinds
-        of layers, such as ModernBERT, it is a dict with a mask for each kind.  For flash attention and an unpadded batch the
-        places where documents begin replace it.
+        ``input_ids``, ``labels`` and the other arguments of the class. For packed rows, ``attention_mask`` is [B, 1, L, L]:
+        booleans for SDPA, and values to add to the scores for eager attention. For a model with two kinds of layers, such as
+        ModernBERT, it is a dict with a mask for each kind. For flash attention with an unpadded batch, the start positions of
+        documents replace the mask.
 
     Raises:
         UsageError: The class is not supported, or the batch is not for it.
@@ -201,7 +202,7 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
     target = target_of(model)
     target.check_batch(batch)
     takes, flat = target.takes, "cu_seqlens" in batch
-    names = {"input_ids": "input_ids", "labels": "labels"}  # of the model's argument -> of the batch's tensor
+    names = {"input_ids": "input_ids", "labels": "labels"}  # model argument -> tensor of the batch
     if takes.segments:
         names["token_type_ids"] = "token_type_ids"
     if takes.pair_label:
@@ -223,7 +224,7 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
 
 
 def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:
-    """Return positions as the model counts them: RoBERTa's begin after the position of padding, which is its `pad_token_id`."""
+    """Return positions in the model's numbering: RoBERTa's start at `pad_token_id + 1`."""
     if not target.takes.after_padding:
         return positions
     return torch.where(documents > 0, positions + target.padding + 1, target.padding)

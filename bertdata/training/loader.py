@@ -1,11 +1,11 @@
-"""Load batches to train on: a plain DataLoader of masked and padded tensors, which starts at any step at once.
+"""Load training batches: a plain DataLoader of masked and padded tensors that can start at any step immediately.
 
     shards = bertdata.Shards("pairs-128")
     for batch in loader.batches(shards, 256, start_step=1000, workers=2, for_model=model):  # a model of transformers
         loss = model(**batch).loss
 
-The rows of a step and their masks are a function of the seed and the step: they are the same with any number of workers, and
-the ranks of any world share one global batch among them.  Shards of a store are fetched by the workers, ahead of the rows.
+The rows of a step and their masks depend only on the seed and the step: they are the same with any number of workers, and
+all ranks share one global batch.  Workers prefetch shards from a store.
 """
 
 from __future__ import annotations
@@ -63,44 +63,46 @@ def batches(
     workers: int = 0,
     pin_memory: bool = False,
 ) -> Loader:
-    """Return a loader of the batches from `start_step` on: each pass over it is an epoch, or `steps` steps.
+    """Return a loader of the batches from `start_step` on. Each pass over it is an epoch, or `steps` steps.
 
     Args:
         shards: The rows.
-        batch_size: Of the global batch, of which `rank` gets its share.
-        seed: Of the order and of the masks.
-        rank: Which process this is, from 0 on.
-        world_size: Of how many.
-        start_step: The first step.  A step is a global batch; steps are counted over all epochs.
-        steps: Number of steps, which may run over many epochs; after them the loader is used up, and another pass raises
-            UsageError.  None: a pass ends with its epoch, and the next pass continues with the next epoch.
-        whole: Rows that do not fill a batch form a last, short one, of each window of `shards`, so that an epoch has every row:
-            for evaluation.  Every pass has the same rows with the same masks, those of epoch 0.
-        widths: What batches are padded to; if not given, four equal steps up to the longest row, and of packed rows the longest.
-        masks: How rows are masked; as in BERT if not given.  Static masks are served as they are.
-        dense_labels: See below.
-        for_model: A model of `transformers`, or the name of its class, such as ``"BertForPreTraining"``.  Batches have the
-            arguments of the model (`training.attention.for_transformers`), and other rows are refused.  Packed
-            rows need the model itself, or ``"custom"``: then your code keeps their documents apart.
-        unpadded: The parts of rows, or rows that are not packed, lie end to end.
-        workers: Processes that read; 0: this one does.
-        pin_memory: As of a DataLoader.
+        batch_size: Rows of the global batch. Each rank gets an equal share.
+        seed: Seed of the order and of the masks.
+        rank: Number of this process, from 0 on.
+        world_size: Number of processes.
+        start_step: The first step. A step is a global batch; steps are counted over all epochs.
+        steps: Number of steps, which may span epochs. After them, another pass raises UsageError. With None, a pass ends with its
+            epoch, and the next pass continues with the next epoch.
+        whole: For evaluation: the remaining rows form a last, short batch of each window of `shards`, so an epoch has every row.
+            Every pass has the same rows with the masks of epoch 0.
+        widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
+            rows.
+        masks: Masking options. Default: as in BERT. Static masks are used unchanged.
+        dense_labels: Return ``labels`` for all positions (see below).
+        for_model: A `transformers` model, or the name of its class, such as ``"BertForPreTraining"``. Batches have the arguments
+            of the model (`training.attention.for_transformers`), and unsuitable rows raise an error. Packed rows need the model
+            itself, or ``"custom"`` if your code separates their documents.
+        unpadded: Concatenate rows, or the segments of packed rows, without padding.
+        workers: Number of reader processes, or 0 to read in this process.
+        pin_memory: As in a DataLoader.
 
-    A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids``, ``attention_mask`` [B, L], of pairs
-    ``next_sentence_label`` [B], and ``masked_lm_positions``, ``masked_lm_labels`` [B, P] (not used: 0, `IGNORED`), or instead of
-    these, with `dense_labels`, ``labels`` [B, L] (`IGNORED`, -100, where nothing is predicted).  Of the objective causal,
-    ``input_ids``, ``attention_mask`` and ``labels``.  P is the same for all batches of one width.
+    A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids`` and ``attention_mask`` [B, L]; for pairs
+    ``next_sentence_label`` [B]; and ``masked_lm_positions`` and ``masked_lm_labels`` [B, P], padded with 0 and `IGNORED` (-100).
+    With `dense_labels`, ``labels`` [B, L] replaces these two, with `IGNORED` where nothing is predicted. For the causal
+    objective: ``input_ids``, ``attention_mask`` and ``labels``. P is the same for all batches of one width.
 
-    Packed rows also have ``position_ids`` [B, L], from 0 in each part, and ``document_ids`` [B, L], the number of the part from 1
-    on, 0 being padding, of which `training.attention` makes masks; ``document_starts`` [B, D], 0 after the last; their labels of
-    pairs are [B, D], -100 after the last.  D is the same for all batches of a window.
+    Packed rows also have ``position_ids`` [B, L], counted from 0 in each segment, and ``document_ids`` [B, L], the segment number
+    from 1 on (0: padding), from which `training.attention` builds masks. They have ``document_starts`` [B, D], padded with 0, and
+    their labels of pairs are [B, D], padded with -100. D is the same for all batches of a window.
 
-    An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and
-    ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32, where the K parts begin, and T; the number ``max_seqlen``, of tokens of the
-    longest; of pairs ``next_sentence_label`` [K].
+    An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32,
+    the starts of the K segments followed by T; ``max_seqlen``, the number of tokens of the longest segment; and for pairs
+    ``next_sentence_label`` [K].
 
-    ``loader.dataset.plan`` tells epoch and rows of a step, and how many rows an epoch leaves over.  ``loader.state_dict()`` and
-    ``load_state_dict`` store and restore the position, ``set_epoch`` moves it, ``len(loader)`` is the number of steps of a pass.
+    ``loader.dataset.plan`` has the epoch and rows of a step, and the number of rows an epoch does not use.
+    ``loader.state_dict()`` and ``load_state_dict`` store and restore the position, ``set_epoch`` moves it, and ``len(loader)`` is
+    the number of steps of a pass.
     """
     if not isinstance(shards, Shards):
         raise UsageError(
@@ -115,12 +117,12 @@ def batches(
         num_workers=workers,
         pin_memory=pin_memory,
         worker_init_fn=obey_parent if workers else None,
-        generator=torch.Generator(),  # or each pass would draw from the global one, and a resumed run differ in its dropout
+        generator=torch.Generator(),  # else passes draw from the global one, and a resumed run has other dropout
     )
 
 
 class Batches(Dataset[Tensors]):
-    """The batches of all epochs by step, or one rank's share of them; arguments as in `batches`."""
+    """The batches of all epochs by step, or one rank's share of them. The arguments are those of `batches`."""
 
     def __init__(
         self,
@@ -156,17 +158,18 @@ class Batches(Dataset[Tensors]):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The rows, and the options that decide which of them a step has; not the ranks, which share a step's rows."""
+        """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
+        rows."""
         plan = self.plan
         rows, widths = self._shards.identity, list(plan.widths)
         return {"rows": rows, "batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self._whole}
 
     def __len__(self) -> int:
-        """The number of rows in an epoch, as trainers report it; the dataset's items are batches, one for each step."""
+        """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""
         return len(self._shards) if self._whole else self.plan.batches * self.plan.batch_size
 
     def __getitems__(self, steps: Sequence[int]) -> list[Tensors]:
-        """Return the batch of the step that `Steps` asks for, in a tuple; another sampler asks with a list."""
+        """Return the batch of the step that `Steps` requests, in a tuple. Another sampler requests a list."""
         if not isinstance(steps, tuple):
             raise UsageError(
                 f"the dataset of a loader has whole batches, and cannot be batched again ({len(steps)} of them). Return the "
@@ -175,12 +178,12 @@ class Batches(Dataset[Tensors]):
         return [self[step] for step in steps]
 
     def __getitem__(self, step: int) -> Tensors:
-        """Return a step's batch; from a worker, narrow arrays go to the main process and become tensors there."""
+        """Return a step's batch. A worker sends narrow arrays, which become tensors in the main process."""
         batch = self._ahead[step], self._form, self._target
         return _PickledBatch(*batch) if get_worker_info() else _tensors(*batch)  # type: ignore[return-value]
 
     def _make(self, batches: list[Batch]) -> list[Arrays]:
-        """Return the arrays of this rank's share of some batches of one epoch and width."""
+        """Return the arrays of this rank's share of batches of one epoch and width."""
         mine = [batch.share(self._rank, self._world_size) for batch in batches]
         first, counts = mine[0], [len(batch.rows) for batch in mine]
         rows = np.concatenate([batch.rows for batch in mine])
@@ -205,7 +208,7 @@ class Batches(Dataset[Tensors]):
 class _PickledBatch:
     """A batch that a worker sends to the main process: arrays, which unpickle as tensors.
 
-    PyTorch sends each tensor as an open file of shared memory, which takes longer, and open files may run out.
+    PyTorch would send each tensor as an open shared memory file, which is slower and can exhaust the open file limit.
     """
 
     def __init__(self, *batch: Any) -> None:
@@ -216,13 +219,13 @@ class _PickledBatch:
 
 
 def _tensors(arrays: Arrays, form: str, target: Target | None) -> Tensors:
-    """Turn arrays into a batch, and this into the arguments of a model, if it is for one."""
+    """Convert arrays to a batch, and to the arguments of a model if there is one."""
     tensors = _batch(arrays, form)
     return tensors if target is None else for_transformers(tensors, target)
 
 
 def _flat_batch(arrays: Arrays) -> Tensors:
-    """Turn the arrays of an unpadded batch into tensors, and add positions."""
+    """Convert the arrays of an unpadded batch to tensors, and add positions."""
     starts = arrays["cu_seqlens"].astype(np.int64)
     sizes = np.diff(starts)
     positions = np.arange(int(starts[-1]))
@@ -236,7 +239,7 @@ def _flat_batch(arrays: Arrays) -> Tensors:
 
 
 def _batch(arrays: Arrays, form: str) -> Tensors:
-    """Turn arrays into tensors of int64, add positions, and turn masked positions into dense labels where they are wanted."""
+    """Convert arrays to int64 tensors, add positions, and convert masked positions to dense labels if requested."""
     if form == "unpadded":
         return _flat_batch(arrays)
     tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
@@ -251,7 +254,7 @@ def _batch(arrays: Arrays, form: str) -> Tensors:
     if "masked_lm_labels" not in tensors:
         tensors["labels"] = tensors["input_ids"].masked_fill(tensors["attention_mask"] == 0, IGNORED)
         if "document_starts" in tensors:
-            tensors["labels"][row, starts] = IGNORED  # the last token of another part tells nothing of it
+            tensors["labels"][row, starts] = IGNORED  # the last token of a segment must not predict the next segment
     elif form == "dense":
         positions, labels = tensors.pop("masked_lm_positions"), tensors.pop("masked_lm_labels")
         tensors["labels"] = torch.full_like(tensors["input_ids"], IGNORED).scatter_(1, positions, labels)

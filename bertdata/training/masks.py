@@ -1,4 +1,4 @@
-"""Mask rows when they are read."""
+"""Mask rows at load time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MaskConfig", "Masker", "Schedule"]
 
 
 class Schedule(NamedTuple):
-    """A share that goes from `first`, at step 0, in a line to `last`, at step `steps`, and stays there.
+    """A share that changes linearly from `first`, at step 0, to `last`, at step `steps`, and then stays constant.
 
     >>> round(Schedule(0.3, 0.15, 1000).at(500), 3)  # GPT-BERT's (Charpentier and Samuel 2024): from 0.30 to 0.15 over the run
     0.225
@@ -34,12 +34,14 @@ class Schedule(NamedTuple):
 
 @dataclass(frozen=True)
 class MaskConfig(Config):
-    """How rows are masked when they are read; the defaults are BERT's.
+    """Masking options at load time. The defaults are BERT's.
 
-    masked_lm_prob: the share of a row's tokens that is predicted, of a `Schedule` by step.  max_predictions: the most of
-    them; 0 for no limit but the share.  unit: ``piece``, ``word`` (whole words) or ``span`` (runs of words).  per_piece: draw
-    [MASK], random or kept for each piece, and not once for a word or span.  mask_shares: of [MASK], random and kept pieces.
-    `bertdata.rows.masking.mask` says more.
+    masked_lm_prob: share of a row's tokens to predict, or a `Schedule` over steps.
+    max_predictions: maximum number of predicted tokens per row, or 0 for no limit other than the share.
+    unit: ``piece``, ``word`` (whole words) or ``span`` (runs of words).
+    per_piece: choose [MASK], random or kept for each token, instead of once per word or span.
+    mask_shares: shares of [MASK], random and kept tokens.
+    `bertdata.rows.masking.mask` has the details.
     """
 
     masked_lm_prob: float | Schedule = option(0.15, "Share of a row's tokens that is predicted.")
@@ -70,7 +72,7 @@ class MaskConfig(Config):
         return prob if isinstance(prob, Schedule) else Schedule(prob, prob, 1)
 
     def check(self, shards: Shards) -> None:
-        """Raise UsageError where rows have masks of their own, or none, and so these do nothing."""
+        """Raise UsageError if the rows have static masks or the objective has none, so that these options have no effect."""
         has_masks = OBJECTIVES[shards.objective].masks
         if self != MaskConfig() and (shards.masking == "static" or not has_masks):
             reason = "is masked already" if has_masks else "has no masks"
@@ -79,9 +81,9 @@ class MaskConfig(Config):
 
 
 class Masker:
-    """Mask rows of `shards` as training does, which pads to `widest` tokens at the most: a function of seed, step and row.
+    """Mask rows of `shards` as in training, where rows have at most `widest` tokens. Masks depend on the seed, step and row.
 
-    What is masked of a row depends on no other row, and not on the width.
+    A row's masks do not depend on other rows or on the width.
     """
 
     def __init__(self, shards: Shards, masks: MaskConfig, *, seed: int, widest: int) -> None:
@@ -91,7 +93,7 @@ class Masker:
     def __call__(
         self, ids: npt.NDArray[Any], rows: npt.NDArray[Any], continues: npt.NDArray[Any] | None, *, step: int, epoch: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """Mask ids [B, L] at a step of an epoch; `rows` [B] are numbers, a row's copies having some of their own."""
+        """Mask ids [B, L] at a step of an epoch. `rows` [B] are row numbers; each copy of a row has a different number."""
         return masking.mask(
             ids,
             self._vocabulary,
@@ -107,9 +109,11 @@ class Masker:
         )
 
     def predictions(self, width: int) -> int:
-        """Return P of the batches of a width."""
+        """Return P for batches of a width."""
         masks = self.masks
-        if masks.unit != "piece":  # how far a word may reach over a row's share must not depend on the width
+        if masks.unit != "piece":  # the overshoot of a word over a row's share must not depend on the width
             width = self._widest
-        most = masking.predictions_per_row(width, max(masks.schedule[:2]), masks.unit)  # of all steps, so shapes stay
+        most = masking.predictions_per_row(
+            width, max(masks.schedule[:2]), masks.unit
+        )  # maximum over all steps, so shapes are constant
         return min(most, masks.max_predictions) if masks.max_predictions else most

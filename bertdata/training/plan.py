@@ -1,12 +1,13 @@
 """Plan which rows a step serves: pure arithmetic, so a step number is the whole state of the data.
 
-Rows go into buckets by length, and each global batch comes from one bucket, padded to its width.  What a bucket has left over
-when its batches are full goes on to the next wider one, so less than one batch is left over of an epoch.
+Rows are divided into length buckets, and each global batch comes from one bucket, padded to its width.  The remaining rows of a
+bucket
+move to the next wider one, so an epoch leaves less than one batch of rows unused.
 
     >>> plan = BatchPlan(np.array([5, 30, 7, 6, 29, 31, 8]), 2, widths=(8, 32), seed=1)
     >>> plan.batches, plan.left
     (3, 1)
-    >>> sorted(plan[step].width for step in range(3))  # of widths 8 and 32, all rows have come but one
+    >>> sorted(plan[step].width for step in range(3))  # widths 8 and 32; one row is left
     [8, 8, 32]
 
 Nothing is shuffled in memory: the row at a position of the order is computed from that position alone, by a keyed permutation
@@ -28,14 +29,14 @@ from ..errors import EmptyResultError, UsageError
 
 __all__ = ["Batch", "BatchPlan", "shuffled", "widths"]
 
-_ROUNDS = 8  # of the Feistel network, four of each half
-_AHEAD = 4096  # rows that are planned together: for a few of them NumPy's calls take longer than the arithmetic
-_CHUNK = 1 << 20  # rows that are put into buckets at a time
+_ROUNDS = 8  # rounds of the Feistel network, four per half
+_AHEAD = 4096  # rows planned together: for a few rows, the overhead of NumPy calls exceeds the arithmetic
+_CHUNK = 1 << 20  # rows assigned to buckets at a time
 Ints = npt.NDArray[np.int64]
 
 
 def widths(longest: int, count: int = 4) -> tuple[int, ...]:
-    """Return equal steps up to the longest length, in multiples of 8, which tensor cores like.
+    """Return equal steps up to the longest length, in multiples of 8, which suit tensor cores.
 
     >>> widths(128), widths(500), widths(16)
     ((32, 64, 96, 128), (128, 256, 376, 500), (8, 16))
@@ -44,7 +45,7 @@ def widths(longest: int, count: int = 4) -> tuple[int, ...]:
 
 
 def shuffled(positions: Ints, size: int, key: int) -> Ints:
-    """Return what a random permutation of 0 to `size` - 1, chosen by `key`, makes of each of the positions.
+    """Apply a random permutation of 0 to `size` - 1, chosen by `key`, to each of the positions.
 
     >>> sorted(shuffled(np.arange(7), 7, 1).tolist())
     [0, 1, 2, 3, 4, 5, 6]
@@ -53,11 +54,11 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
     b = -(-size // a)
     rounds = keys.stream(key, _ROUNDS)
     values = np.array(positions, np.int64)
-    outside = np.arange(len(values))  # those that are not in range yet
+    outside = np.arange(len(values))  # values that are not in range yet
     while len(outside):
         left = values[outside] // b
         right = values[outside] - left * b
-        for number in range(0, _ROUNDS, 2):  # a sum of two numbers below a: less a where it is no longer so, faster than %
+        for number in range(0, _ROUNDS, 2):  # x mod a for a sum x < 2a: subtract a if needed, which is faster than %
             left += keys.below(keys.at(rounds[number], right), a)
             left -= a * (left >= a)
             right += keys.below(keys.at(rounds[number + 1], left), b)
@@ -68,9 +69,9 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
 
 
 class Batch(NamedTuple):
-    """A global batch: its step, epoch and width, row numbers [B], and which copy of each row this is in the epoch [B].
+    """A global batch: its step, epoch, width, row numbers [B], and the copy number of each row in the epoch [B].
 
-    Copies are 0 but where a weight serves rows more than once.
+    Copy numbers are 0 unless a weight serves rows more than once.
     """
 
     step: int
@@ -80,18 +81,18 @@ class Batch(NamedTuple):
     copies: Ints
 
     def share(self, rank: int, ranks: int) -> Batch:
-        """Return the rows of one of several ranks."""
+        """Return the rows of one rank."""
         mine = slice(rank * len(self.rows) // ranks, (rank + 1) * len(self.rows) // ranks)
         return self._replace(rows=self.rows[mine], copies=self.copies[mine])
 
     @property
     def tokens(self) -> int:
-        """The number of tokens, and at least 1, that its rows have if all are padded."""
+        """The number of tokens, at least 1, of its padded rows."""
         return max(1, len(self.rows) * self.width)
 
 
 class _Part(NamedTuple):
-    """Rows of one bucket and one directory: `size` entries of the table from `start`, of which an epoch serves `taken`."""
+    """Rows of one bucket and one directory: `size` entries of the table from `start`. An epoch serves `taken` of them."""
 
     start: int
     size: int
@@ -100,12 +101,19 @@ class _Part(NamedTuple):
 
 
 class BatchPlan:
-    """The batches of every epoch, for rows of these lengths [N]; equal on every rank and in every worker.
+    """The batches of every epoch, for rows of these lengths [N]. They are equal on every rank and in every worker.
 
-    widths: what batches are padded to, from narrow to wide; the last one is no less than the longest row.  parts: (rows, weight)
-    of each directory, in order.  whole: the rows left over form a last, short batch.
+    Args:
+        lengths: Number of tokens of each row [N].
+        batch_size: Rows of a global batch.
+        widths: Widths that batches are padded to, increasing. The last one must be at least the longest row.
+        seed: Seed of the order.
+        parts: (rows, weight) of each directory, in order.
+        whole: Whether the remaining rows form a last, short batch.
 
-    batches: the number of global batches of an epoch.  left: how many rows an epoch leaves over.
+    Attributes:
+        batches: The number of global batches of an epoch.
+        left: The number of rows that an epoch does not use.
     """
 
     def __init__(
@@ -125,7 +133,7 @@ class BatchPlan:
             raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
         self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)])
         self._rows_of = [sum(part.taken for part in bucket) for bucket in self._parts]
-        self._totals, carried = [], 0  # rows of each bucket, those carried to it among them
+        self._totals, carried = [], 0  # rows of each bucket, including rows moved to it
         for of_bucket in self._rows_of:
             self._totals.append(of_bucket + carried)
             carried = (of_bucket + carried) % batch_size
@@ -135,7 +143,7 @@ class BatchPlan:
         if not self.batches:
             raise EmptyResultError(f"{carried} rows do not fill one batch of {batch_size}: use a smaller batch size")
         self._kept = 0, self._carry(0)
-        self._block = max(1, _AHEAD // batch_size)  # batches
+        self._block = max(1, _AHEAD // batch_size)  # batches planned together
         self._planned: tuple[tuple[int, int], list[Batch]] = (-1, 0), []
 
     def __getitem__(self, step: int) -> Batch:
@@ -149,7 +157,7 @@ class BatchPlan:
         return self._planned[1][nth]
 
     def _plan(self, epoch: int, first: int) -> list[Batch]:
-        """Return the batches of a block of an epoch, the first of which is its `first`-th."""
+        """Return a block of batches of an epoch, starting with batch number `first`."""
         count = int(self._ends[-1])
         numbers = np.arange(first, min(first + self._block, count))
         order = shuffled(numbers, count, keys.key(self.seed, "batches", epoch))
@@ -171,7 +179,7 @@ class BatchPlan:
         return self._kept[1]
 
     def _carry(self, epoch: int) -> list[tuple[Ints, Ints]]:
-        """Return the rows, and their copies, that are carried to each bucket, and last those that are left over."""
+        """Return the rows, and their copy numbers, that move to each bucket, and last the unused ones."""
         carried = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for bucket, total in enumerate(self._totals):
             positions = np.arange(total - total % self.batch_size, total)
@@ -179,14 +187,16 @@ class BatchPlan:
         return carried
 
     def _rows(self, epoch: int, bucket: int, positions: Ints, carried: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-        """Return the rows, and their copies, that this epoch has at these positions of a bucket."""
+        """Return the rows, and their copy numbers, at these positions of a bucket in this epoch."""
         positions = shuffled(positions, self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
         rows, copies = np.empty_like(positions), np.empty_like(positions)
         first = 0
         for number, part in enumerate(self._parts[bucket]):
             inside = (first <= positions) & (positions < first + part.taken)
             nth = positions[inside] - first
-            if part.taken < part.size:  # a share: each epoch begins where the last one ended, until all rows have been served
+            if (
+                part.taken < part.size
+            ):  # with a fractional share, each epoch continues where the last one ended, until all rows have been served
                 nth = shuffled((epoch * part.taken + nth) % part.size, part.size, keys.key(self.seed, "share", bucket, number))
             rows[inside], copies[inside] = self._table[part.start + nth], part.copy
             first += part.taken
@@ -218,9 +228,9 @@ def _buckets(
 
 
 def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) -> list[_Part]:
-    """Return what an epoch serves of a bucket: of weight 2.5, all rows twice and half of them once more.
+    """Return the rows that an epoch serves of a bucket: for weight 2.5, all rows twice and half of them once more.
 
-    Shares are rounded over the buckets together, so that a directory's are right in sum.
+    Shares are rounded over all buckets together, so that a directory's total is right.
     """
     parts = []
     for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):

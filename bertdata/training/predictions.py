@@ -1,4 +1,4 @@
-"""Write what a model in training predicts of a few rows: the masked words with its best guesses and the truth, and labels.
+"""Write a model's predictions for a few rows: the masked words with its best guesses and the truth, and pair labels.
 
 {"step": 900, "held_out": true, "mark": "##", "special": ["[CLS]", …], "rows": [{"pieces": ["[CLS]", "tea", …], "tokens": 128,
   "words": [{"at": 1, "truth": "tea", "shown": "[MASK]", "guesses": [["tea", 0.61], ["water", 0.12], ["wine", 0.05]]}, …],
@@ -25,19 +25,25 @@ from .recipe import PhaseRows
 
 __all__ = ["write_predictions"]
 
-Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and more
-_ROWS, _WORDS, _PIECES, _PAIRS, _BEST = 4, 16, 256, 8, 3  # that are written: rows; of each words, pieces, pairs; guesses
+Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and further sums
+_MAX_ROWS, _MAX_WORDS, _MAX_PIECES, _MAX_PAIRS, _GUESSES = (
+    4,
+    16,
+    256,
+    8,
+    3,
+)  # maximum rows written; per row words, tokens and pairs; and guesses per word
 
 
 def write_predictions(
     output: Path, step: int, model: torch.nn.Module, score: Score, part: PhaseRows, batch: dict[str, Tensor]
 ) -> None:
-    """Write predictions.json: of the first rows of the validation split, or of the batch that was learnt from last."""
+    """Write predictions.json for the first rows of the validation split, or of the last training batch."""
     held_out = part.validation is not None
     if part.validation is not None:
-        batch = Batches(part.validation, _ROWS, whole=True, **part.options)[0]
+        batch = Batches(part.validation, _MAX_ROWS, whole=True, **part.options)[0]
     tokens = part.shards.special
-    rows = _predicted(model, score, {name: values[:_ROWS] for name, values in batch.items()}, part.shards)
+    rows = _predicted(model, score, {name: values[:_MAX_ROWS] for name, values in batch.items()}, part.shards)
     special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
     predictions = {"step": step, "held_out": held_out, "mark": tokens.mark, "special": special, "rows": rows}
     write_json(output / PREDICTIONS, predictions)
@@ -48,8 +54,8 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
     whole = batch["input_ids"].clone()
     whole[row, batch["masked_lm_positions"][row, column]] = batch["masked_lm_labels"][row, column]
-    for name in ("masked_lm_positions", "masked_lm_labels"):  # each word has a logit for each piece of the vocabulary
-        batch[name] = batch[name][:, :_WORDS]
+    for name in ("masked_lm_positions", "masked_lm_labels"):  # each masked word has a logit for every token of the vocabulary
+        batch[name] = batch[name][:, :_MAX_WORDS]
     device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
 
     def forward(**arguments: Any) -> tuple[Tensor, Tensor]:
@@ -61,7 +67,7 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     model.train()
     count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
     words, relations = (logits.float().cpu() for logits in outputs[0])
-    shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_BEST, shards.vocab_size))
+    shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_GUESSES, shards.vocab_size))
     pairs = relations.view(count, -1, 2).softmax(2)
     rows = []
     for number in range(count):
@@ -75,7 +81,7 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
             )
             row_entry["pairs"] = [
                 {"truth": names[label], "guess": names[max((0, 1), key=each.__getitem__)], "share": round(max(each), 4)}
-                for label, each in zip(labels[:_PAIRS], pairs[number].tolist(), strict=False)
+                for label, each in zip(labels[:_MAX_PAIRS], pairs[number].tolist(), strict=False)
                 if label != IGNORED
             ]
         rows.append(row_entry)
@@ -83,11 +89,11 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
 
 
 def _row(values: dict[str, Any], pieces: list[str], guesses: list[list[int]], shares: list[list[float]]) -> dict[str, Any]:
-    """Return a row as it was before it was masked, its masked words and what is guessed of each."""
+    """Return a row before masking, its masked words, and the guesses for each."""
     tokens, ids = sum(values["attention_mask"]), values["input_ids"]
     words = []
     for at, label, best, share in zip(values["masked_lm_positions"], values["masked_lm_labels"], guesses, shares, strict=True):
-        if label != IGNORED and at < _PIECES:
+        if label != IGNORED and at < _MAX_PIECES:
             guessed = [[pieces[i], round(each, 4)] for i, each in zip(best, share, strict=True) if i < len(pieces)]
             words.append({"at": at, "truth": pieces[label], "shown": pieces[ids[at]], "guesses": guessed})
-    return {"pieces": [pieces[i] for i in values["whole"][: min(tokens, _PIECES)]], "tokens": tokens, "words": words}
+    return {"pieces": [pieces[i] for i in values["whole"][: min(tokens, _MAX_PIECES)]], "tokens": tokens, "words": words}

@@ -1,4 +1,4 @@
-"""Prepare a training run: open its data, and check them against its configuration."""
+"""Prepare a training run: open its data, and check the data against its configuration."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MASKS = ("masked_lm_prob", "masked_lm_prob_end", "max_predictions", "unit", "ma
 
 
 class PhaseRows(NamedTuple):
-    """A phase with its rows; of its steps, counted over the whole run, the first; validation is None where there is none."""
+    """A phase with its rows. `first` is its first step, counted over the run. `validation` is None without a validation split."""
 
     phase: Phase
     first: int
     shards: Shards
     validation: Shards | None
     options: dict[str, Any]
-    words_per_token: float = 0.0  # where models are to be saved by words
+    words_per_token: float = 0.0  # set if checkpoints are saved by words
 
     @property
     def end(self) -> int:
@@ -39,7 +39,7 @@ class PhaseRows(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What a run is made of.  identity: all that its weights depend on, but the number of processes."""
+    """The parts of a run. `identity` contains everything that its weights depend on, except the number of processes."""
 
     config: TrainConfig
     model: ModelConfig
@@ -48,7 +48,7 @@ class Recipe(NamedTuple):
     identity: dict[str, Any]
 
     def write_tokenizer(self, directory: Path) -> None:
-        """Write the tokenizer of the rows to a checkpoint, with the length of the model, to which it then truncates texts."""
+        """Write the rows' tokenizer to a checkpoint, with the model's length, to which it truncates texts."""
         rows = self.parts[0].shards
         for name in rows.vocabulary_files:
             (directory / name).write_bytes((rows.paths[0] / name).read_bytes())
@@ -57,7 +57,7 @@ class Recipe(NamedTuple):
 
 
 def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
-    """Open the shards of all phases; raise UsageError for what does not go together, or with the model."""
+    """Open the shards of all phases. Raise UsageError for data that do not fit together, or do not fit the model."""
     if config.unit not in UNITS:
         raise UsageError(f"unit {config.unit!r}: use one of {', '.join(UNITS)}")
     parts: list[PhaseRows] = []
@@ -86,7 +86,7 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
 
 
 def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
-    """Return how a phase is masked whose first step is `first`, counted over the whole run."""
+    """Return the masking of a phase whose first step is `first`, counted over the run."""
     prob: float | Schedule = config.masked_lm_prob
     if config.masked_lm_prob_end:
         whole = Schedule(config.masked_lm_prob, config.masked_lm_prob_end, config.total_steps)

@@ -1,4 +1,4 @@
-"""Look at what an earlier call has left in the directory of a training run, and whether it was the same run."""
+"""Examine the files of an earlier call in the directory of a training run, and whether it was the same run."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def checkpoints(output: Path) -> list[Path]:
 
 
 def steps_of(checkpoint: Path) -> int:
-    """Return how many steps a checkpoint has."""
+    """Return the number of steps of a checkpoint."""
     return int(checkpoint.name.rpartition("-")[2])
 
 
 def changes(output: Path, identity: dict[str, Any]) -> list[str] | None:
-    """Name what differs between a run and the one whose files are there; None where nothing tells what that was.
+    """List the differences to the run whose files are in `output`, or return None if there is no record of it.
 
-    Its last checkpoint does, which may have come from another machine; before the first, what `begin` wrote.  More steps in the
-    last phase of a finished run are no difference: the run continues with them.
+    The last checkpoint has the record, even if it was copied from another machine. Before the first checkpoint, it is in the file
+    that `begin` wrote. A finished run with more steps in its last phase counts as the same run and continues.
     """
     last = checkpoints(output)[-1:]
     states = [*(path / "state.json" for path in last), output / STATE / "run.json"]
@@ -49,7 +49,7 @@ def _steps(identity: dict[str, Any]) -> int:
 
 
 def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Return the identity of a finished run with the steps of its last phase raised to those asked for now."""
+    """Return the identity of a finished run with the steps of its last phase raised to the number requested now."""
     last = max(finished["phases"], key=int)
     phase = finished["phases"][last]
     steps = max(phase["steps"], now["phases"].get(last, phase)["steps"])
@@ -57,25 +57,25 @@ def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 
 def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:
-    """Write down what a run is; refuse a directory that another one has `used`.
+    """Record the identity of a run. Raise an error if another run has `used` the directory.
 
-    Raise ResumeError with what differs, OutputExistsError where nothing tells what was there.
+    Raise ResumeError with the differences, or OutputExistsError if there is no record of the earlier run.
     """
     changed = changes(output, identity) if used else []
     if changed is None:
-        raise OutputExistsError(f"{output} holds files of a training run, and nothing that tells how it was made: {_REPLACE}")
+        raise OutputExistsError(f"{output} holds files of a training run without a record of how it was made: {_REPLACE}")
     if changed:
         raise ResumeError(
-            f"{output} holds a training run of other settings; what differs: {first_few(changed)}: give the old ones, {_REPLACE}"
+            f"{output} holds a training run of other settings; what differs: {first_few(changed)}: use the old ones, {_REPLACE}"
         )
     write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE)
 
 
 @contextlib.contextmanager
 def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) -> Iterator[bool]:
-    """Lock a directory to which a run adds files, as training does; `ours` tells whether a name may be in it.
+    """Lock a directory to which a run adds files, such as a training run. `ours` returns True for the names that may be in it.
 
-    Yield whether an earlier run has left files there, which are removed with `overwrite`.  Raise OutputExistsError for others.
+    Yield True if an earlier run left files there. With `overwrite`, they are removed. Raise OutputExistsError for foreign files.
     """
     with storage_errors(f"cannot use {directory}"):
         names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []

@@ -1,4 +1,4 @@
-"""Choose the steps of each pass over a loader, and keep count of the batches that have been used.
+"""Choose the steps of each pass over a loader, and count the used batches.
 
 A step number is the whole state of the data, so the state of a loader is one number.  A pass ends with its epoch, and the next
 pass continues with the next epoch:
@@ -32,7 +32,7 @@ _Batch = TypeVar("_Batch")
 class Steps(Sampler["tuple[int]"]):
     """The batch sampler of a loader: it yields ``(step,)``, because a batch of the loader is one item of its dataset.
 
-    The position lives here and not in the loader, because Accelerate and transformers make DataLoaders of their own from the
+    The position is stored here and not in the loader, because Accelerate and transformers create other DataLoaders from the
     dataset and the batch sampler of a loader.
 
     Args:
@@ -43,14 +43,14 @@ class Steps(Sampler["tuple[int]"]):
         world_size: Number of ranks that share each global batch.
     """
 
-    drop_last = True  # Accelerate reads it: where processes take turns, all get the same number of steps
+    drop_last = True  # Accelerate reads it: if processes take turns, all get the same number of steps
 
     def __init__(self, batches: int, start: int, count: int | None = None, *, repeat: bool = False, world_size: int = 1) -> None:
         if start < 0 or (count is not None and count < 0):
             raise UsageError(f"`start_step` {start}, `steps` {count}: both must be 0 or more", field="start_step", value=start)
         self.batches, self.start, self.repeat, self._world_size = batches, start, repeat, world_size
         self.end = None if count is None else start + count
-        self.position = self._resumed = start  # the step that comes next, and the first that may come
+        self.position = self._resumed = start  # the next step, and the first step of the resumed run
 
     @property
     def sampler(self) -> Steps:
@@ -61,8 +61,8 @@ class Steps(Sampler["tuple[int]"]):
     def batch_size(self) -> int:
         """Steps in an item: 1.
 
-        Only a wrapper that distributes steps over processes reads this, and such a wrapper must not get a loader whose ranks
-        share each batch already: every process would get its share of other batches, and the other shares would be lost.
+        Only a wrapper that distributes steps over processes reads this. It must not get a loader whose ranks already share each
+        batch: every process would get its share of different batches, and the other shares would be lost.
         """
         if self._world_size > 1:
             raise UsageError(
@@ -72,7 +72,7 @@ class Steps(Sampler["tuple[int]"]):
         return 1
 
     def next_pass(self) -> range:
-        """Return the steps of the pass that begins now; raise UsageError after the last of a fixed number of steps."""
+        """Return the steps of the pass that starts now. Raise UsageError after the last of a fixed number of steps."""
         if self.end is None:
             return range(self.position, self._epoch_end(self.position))
         if self.position == self.end > self._resumed:
@@ -83,9 +83,9 @@ class Steps(Sampler["tuple[int]"]):
         return range(self.position, self.end)
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin the next pass at the first step of an epoch, or in the epoch of `start_step`, or of a loaded state, at that step.
+        """Start the next pass at the first step of an epoch. In the epoch of `start_step` or a loaded state, start at that step.
 
-        It does nothing to a loader with a fixed number of `steps`, or for evaluation.  Raise UsageError for an earlier epoch.
+        This does nothing for a loader with a fixed number of `steps`, or for evaluation. Raise UsageError for an earlier epoch.
         """
         if self.repeat or self.end is not None:
             return
@@ -97,7 +97,7 @@ class Steps(Sampler["tuple[int]"]):
         self.position = max(epoch * self.batches, self._resumed)
 
     def resume(self, step: int) -> None:
-        """Continue at a step; its pass counts as begun, so the length of a pass stays."""
+        """Continue at a step. Its pass counts as started, so the length of a pass does not change."""
         if step < 0 or (self.end is not None and step > self.end):
             raise UsageError(f"load_state_dict: step {step} is outside of the loader's steps, {self.start} to {self.end}")
         self.position = self._resumed = step
@@ -136,8 +136,8 @@ def _only(batches: list[_Batch]) -> _Batch:
 class Loader(DataLoader["Tensors"]):
     """A DataLoader of batches that counts the batches it has yielded.
 
-    Iterate over it again for the next epoch.  A pass that was left early continues where it stopped; `set_epoch` begins an
-    epoch anew.  `state_dict` and `load_state_dict` are those of torchdata's StatefulDataLoader.
+    Iterate over it again for the next epoch.  A pass that was interrupted continues where it stopped; `set_epoch` restarts an
+    epoch.  `state_dict` and `load_state_dict` follow torchdata's StatefulDataLoader.
     """
 
     dataset: Batches
@@ -150,7 +150,7 @@ class Loader(DataLoader["Tensors"]):
         steps = self.steps.next_pass()
         if self.num_workers or self.pin_memory:
             return self._count(steps, super().__iter__())
-        return self._count(steps, map(self.dataset.__getitem__, steps))  # in this process a DataLoader adds only its overhead
+        return self._count(steps, map(self.dataset.__getitem__, steps))  # in this process, a DataLoader would only add overhead
 
     def _count(self, steps: range, batches: Iterator[_Batch]) -> Iterator[_Batch]:
         for batch, step in zip(batches, steps, strict=False):  # workers read ahead, so the sampler's count is too high
@@ -161,15 +161,15 @@ class Loader(DataLoader["Tensors"]):
         raise UsageError(f"a loader is not a dataset. Return it from `get_train_dataloader` of the Trainer: {HOW_TO}")
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin the next pass with an epoch: see `Steps.set_epoch`."""
+        """Start the next pass with an epoch (see `Steps.set_epoch`)."""
         self.steps.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the next step, and the rows and options that decide what a step is; it is the same on every rank."""
+        """Return the next step, and the rows and options that determine the steps. It is the same on every rank."""
         return {"step": self.steps.position, **self.dataset.identity}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue where another loader stopped, with any number of ranks and workers; raise UsageError if its rows differ."""
+        """Continue where another loader stopped, with any number of ranks and workers. Raise UsageError if its rows differ."""
         identity = self.dataset.identity
         if "step" not in state or (different := [name for name in identity if state.get(name) != identity[name]]):
             what = ", ".join(different) if "step" in state else "no step"

@@ -20,9 +20,9 @@ __all__ = ["Trial"]
 
 _WARM_UP = 2  # steps that are not timed
 _STEPS = 5  # that are timed
-_ENOUGH_S = 10.0  # of timed steps: where a step takes longer than this, one is enough
-_SAMPLE = 16  # steps of each phase whose mean width stands for all
-_FORWARD = 1 / 3  # share of a training step that an evaluation takes: the backward pass costs twice the forward pass
+_ENOUGH_S = 10.0  # seconds of timed steps: if a step takes longer, one is enough
+_SAMPLE = 16  # steps of each phase sampled for the mean width
+_FORWARD = 1 / 3  # time of an evaluation as a share of a training step: a backward pass costs two forward passes
 
 
 class Trial:
@@ -38,9 +38,9 @@ class Trial:
         self._steps, self._seconds, self._positions, self._last = 0, 0.0, 0, math.inf
 
     def add(self, step: int, positions: int) -> dict[str, Any] | None:
-        """Count a step that has just ended, the `step`-th of the run, of `positions` [rows x width] on this process.
+        """Count a completed step, number `step` of the run, with `positions` [rows x width] on this process.
 
-        Return the record of the estimate, once, after the step that completes it.
+        Return the record of the estimate once, after the step that completes it.
         """
         now = time.perf_counter()
         self._steps += 1
@@ -51,17 +51,17 @@ class Trial:
         timed = self._steps - _WARM_UP
         if not 1 <= timed <= _STEPS or (timed < _STEPS and self._seconds < _ENOUGH_S):
             return None
-        self._steps = _WARM_UP + _STEPS  # no second estimate
+        self._steps = _WARM_UP + _STEPS  # prevents a second estimate
         left = sum(map(self._positions_after, itertools.repeat(step), self._recipe.parts))
         seconds = self._seconds / self._positions * left / self._ranks
         return {"kind": "trial", "step": step, "of": self._recipe.config.total_steps, "timed": timed, "seconds_left": seconds}
 
     def pause(self, seconds: float) -> None:
-        """Leave out the seconds after a step in which nothing was trained, such as those of an evaluation or a checkpoint."""
+        """Exclude the seconds after a step that were not training, such as an evaluation or a checkpoint."""
         self._last += seconds
 
     def _positions_after(self, step: int, part: PhaseRows) -> float:
-        """Return the positions that a phase still computes after a step, those of evaluations by what they cost."""
+        """Return the positions that a phase still computes after a step. Evaluations are weighted by their cost."""
         config, begin = self._recipe.config, max(step, part.first)
         if part.end <= begin:
             return 0.0
@@ -70,6 +70,6 @@ class Trial:
         batches = float(part.end - begin)
         if part.validation is not None:
             evaluations = part.end // config.evaluate_every - begin // config.evaluate_every
-            evaluations += part.end % config.evaluate_every != 0  # a phase ends with one
+            evaluations += part.end % config.evaluate_every != 0  # a phase ends with an evaluation
             batches += evaluations * min(config.evaluate_batches, len(part.validation) / config.batch_size) * _FORWARD
         return batches * batch

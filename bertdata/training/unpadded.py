@@ -1,4 +1,4 @@
-"""Put the rows of several batches end to end, without padding, as flash attention reads them."""
+"""Concatenate the rows of several batches without padding, as flash attention requires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 def unpad(arrays: Arrays, counts: Sequence[int]) -> list[Arrays]:
-    """Return a batch for each of `counts` rows: the tokens of its rows end to end, with labels beside them.
+    """Return one batch per entry of `counts`: the concatenated tokens of its rows, with labels.
 
     Args:
         arrays: Rows as `Shards.gather` returns them, [B, L] and [B, D], with their masks.
@@ -63,5 +63,5 @@ def segments(arrays: Arrays, rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[A
 
 
 def _end_to_end(tokens: npt.NDArray[Any], lengths: list[int]) -> npt.NDArray[Any]:
-    """Return the tokens [B, L] of rows of these lengths without padding: faster than selecting them by the attention mask."""
+    """Return the tokens [B, L] of rows of these lengths, concatenated. This is faster than selecting by the attention mask."""
     return np.concatenate([tokens[:0].ravel(), *(row[:length] for row, length in zip(tokens, lengths, strict=True))])

@@ -1,7 +1,8 @@
-"""Plan which rows a step serves of data that go through a bounded cache: an epoch takes windows of shards in turn.
+"""Plan the rows of each step for data larger than the cache: an epoch goes through windows of shards.
 
-Each window has a plan of its own, and each epoch an order of its own of the windows.  How many batches a window has follows from
-its number of rows alone, so a step is found without a look at the windows before it.
+Each window has a separate plan, and each epoch has a different order of windows.  The number of batches of a window depends only
+on
+its number of rows, so finding a step does not need the earlier windows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["WindowPlan", "plan_of"]
 
 
 class _Position(NamedTuple):
-    """Where a step is: epoch, window, number of its batch in the window, and the window that comes then."""
+    """The position of a step: epoch, window, index of its batch in the window, and the next window."""
 
     epoch: int
     window: int
@@ -30,9 +31,9 @@ class _Position(NamedTuple):
 
 
 class WindowPlan:
-    """The batches of every epoch, window by window; attributes and arguments as of `BatchPlan`.
+    """The batches of every epoch, window by window. The attributes and arguments are those of `BatchPlan`.
 
-    left: the rows that an epoch leaves over, less than a batch of each window.
+    left: the rows that an epoch does not use, less than a batch of each window.
     """
 
     def __init__(self, shards: Shards, batch_size: int, *, widths: Sequence[int], seed: int, whole: bool = False) -> None:
@@ -52,7 +53,7 @@ class WindowPlan:
         self._open: tuple[int, BatchPlan] | None = None
 
     def __getitem__(self, step: int) -> Batch:
-        """Return the batch of a step, counted over all epochs; its window is mapped, and the next one is begun to be fetched."""
+        """Return the batch of a step, counted over all epochs. Its window is mapped, and fetching of the next one starts."""
         position = self._position(step)
         window = self._shards.window(position.window, position.then)
         if self._open is None or self._open[0] != position.window:
@@ -64,7 +65,7 @@ class WindowPlan:
         return batch._replace(step=step, rows=window.numbers(batch.rows))
 
     def _served(self, window: int) -> int:
-        """Return how many rows an epoch serves of a window."""
+        """Return how many rows of a window an epoch serves."""
         shares = zip(self._shards.rows_of(window), self._shards.weights, strict=True)
         return sum(rows * int(weight) + round(rows * (weight - int(weight))) for rows, weight in shares)
 
@@ -83,7 +84,7 @@ class WindowPlan:
 def plan_of(
     shards: Shards, batch_size: int, *, seed: int, widths: Sequence[int] | None = None, whole: bool = False
 ) -> BatchPlan | WindowPlan:
-    """Return the batches of shards: of all rows together, or of their windows; widths are the loader's where none are given."""
+    """Return the batches of shards, over all rows or over their windows. `widths` default to the loader's."""
     widths_used = widths or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
     if len(shards.windows) > 1:
         return WindowPlan(shards, batch_size, widths=widths_used, seed=seed, whole=whole)

@@ -1,9 +1,9 @@
-"""Count the words that a training run has seen, as `str.split` counts them, by its tokens.
+"""Estimate the number of words (as `str.split` counts them) that a training run has seen, from its tokens.
 
-A row does not have its words: its tokens part them in other places than whitespace does.  But the manifest of pairs has the
-corpus' words, how many of its tokens came to the rows, and the rows' tokens, special ones among them; from these follows
-how many words a token stands for.  Of a whole epoch of one dataset the count is exact, where its rows hold all tokens and no
-validation split takes some; within an epoch rows come in random order, and of N tokens it is off by about 1/√N of itself.
+A row does not store words, and token boundaries differ from whitespace.  But the manifest of rows has the
+corpus' words, the number of its tokens that are in rows, and the rows' tokens, including special ones. They give the
+mean number of words per token.  For a complete epoch of one dataset, the count is exact if its rows contain all tokens and no
+validation split takes some. Within an epoch rows are in random order, and for N tokens the relative error is about 1/√N.
 
 >>> rate([{"words": 90, "tokens": 120, "weight": 1.0}, {"words": 10, "tokens": 80, "weight": 0.0}])
 0.75
@@ -23,7 +23,7 @@ __all__ = ["Words", "rate", "words_per_token"]
 
 
 class Words:
-    """Count the words of a run by the `tokens` of each phase, and find which `milestones`, numbers by name, a step reaches.
+    """Count the words of a run by the `tokens` of each phase, and find the `milestones` (numbers by name) that a step reaches.
 
     >>> words = Words({"a": 5, "b": 9}, [0.5, 1.0])
     >>> words.add(0, 8), words.add(0, 2), words.add(1, 5), words.tokens
@@ -35,7 +35,7 @@ class Words:
         self.tokens = tokens or [0] * len(rates)
 
     def add(self, phase: int, tokens: int) -> list[str]:
-        """Count a step's tokens; return the names of the milestones that it has reached."""
+        """Count a step's tokens. Return the names of the milestones it reached."""
         before = self._words()
         self.tokens[phase] += tokens
         return [name for name, words in self._milestones.items() if before < words <= self._words()]
@@ -45,9 +45,9 @@ class Words:
 
 
 def words_per_token(directories: Iterable[str | Path], weights: Sequence[float]) -> float:
-    """Return how many words of the corpus a token of the rows stands for, special tokens counted, in directories of pairs.
+    """Return the number of corpus words per token of the rows, including special tokens, for directories of rows.
 
-    Raise UsageError where a manifest has no count of words.
+    Raise UsageError if a manifest has no count of words.
     """
     return rate(
         [{**_words_and_tokens(to_path(path)), "weight": weight} for path, weight in zip(directories, weights, strict=True)]
@@ -55,13 +55,13 @@ def words_per_token(directories: Iterable[str | Path], weights: Sequence[float])
 
 
 def rate(parts: Iterable[dict[str, float]]) -> float:
-    """Divide words by tokens, each part with its weight."""
+    """Divide words by tokens, weighting each part."""
     parts = list(parts)
     return sum(part["weight"] * part["words"] for part in parts) / sum(part["weight"] * part["tokens"] for part in parts)
 
 
 def _words_and_tokens(directory: Path) -> dict[str, float]:
-    """Return the words that the rows of a directory hold, and their tokens."""
+    """Return the number of words in the rows of a directory, and of their tokens."""
     contents = manifest.read(directory, PairsManifest)
     words = sum(source.words or 0 for source in (contents.corpus.sources if contents.corpus else {}).values())
     stages = [stage for stage in contents.counts if stage.stage.endswith("tokens")]

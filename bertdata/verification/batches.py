@@ -68,7 +68,7 @@ def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.Re
                 yield batch, number
                 del batch
             if source.tell() != source.size():
-                raise CheckFailed(f"ends at byte {source.tell():,}, but goes on to {source.size():,}")
+                raise CheckFailed(f"ends at byte {source.tell():,}, but the file has {source.size():,}")
 
 
 def _check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
@@ -80,7 +80,7 @@ def _check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
         if not ours.type.equals(theirs.type):
             raise CheckFailed(f"has a column {ours.name} of {theirs.type}, not {ours.type}")
     if schema.metadata != wanted.metadata:
-        raise CheckFailed("tells `datasets` of other columns than it has (the schema's key huggingface)")
+        raise CheckFailed("describes other columns to `datasets` (the schema's key huggingface)")
 
 
 def _check_nulls(column: pa.Array, where: str) -> None:

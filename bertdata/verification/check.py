@@ -144,7 +144,7 @@ class _Whole:
     def _check_text(self) -> None:
         """Check the bytes of the manifest and the data card."""
         if (self.directory / manifest.NAME).read_bytes() != json_text(self.stored).encode("utf-8"):
-            self.problems.setdefault(manifest.NAME, "says what it said when it was written, but in other bytes")
+            self.problems.setdefault(manifest.NAME, "has the original contents, but not the original bytes")
         if self.manifest.card:
             self._digest(self.manifest.card)
 

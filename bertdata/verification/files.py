@@ -60,12 +60,12 @@ def compare(directory: Path, manifest: Manifest, lists: Iterable[str]) -> tuple[
         folder, *rest = name.split("/")
         left_over = any(part.startswith(TEMPORARY) for part in (folder, *rest))
         if folder != STATE:
-            problems[name] = "is left over from a run that was killed" if left_over else "is no file of this dataset"
+            problems[name] = "is left over from a run that was killed" if left_over else "does not belong to this dataset"
         elif left_over or (len(rest) > 1 and _UNFINISHED.fullmatch(rest[0])):
             path = directory / (name if left_over else f"{STATE}/{rest[0]}")
             notes[f"{path} is left over from a run that was killed: it may be removed"] = None
         elif "/".join(rest) not in _KEPT or sizes[name] < 0:
-            problems[name] = "is no file of this dataset"
+            problems[name] = "does not belong to this dataset"
     return problems, list(notes)
 
 
@@ -78,7 +78,7 @@ def _misplaced(directory: Path, entry: File, sizes: dict[str, int]) -> str:
     if size is None:
         return "is missing"
     if size < 0:
-        return "is no file"
+        return "is not a regular file"
     return "" if size == entry.bytes else f"has {size:,} bytes, but {entry.bytes:,} were written"
 
 

@@ -107,4 +107,4 @@ def _problem(of_ones: int, of_zeros: int, ones: int, zeros: int, allowed: float 
     error = math.sqrt((ones + zeros + 1) / (12 * ones * zeros))
     if abs(area - 0.5) <= max(_ERRORS * error, allowed):
         return ""
-    return f"one fact tells the label (AUC {area:.3f}, standard error {error:.3f})"
+    return f"one fact predicts the label (AUC {area:.3f}, standard error {error:.3f})"

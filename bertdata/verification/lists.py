@@ -27,7 +27,7 @@ def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
                     raise CheckFailed(f"line {rows + 1} has no {key}")
             count = record.get("pages", 1)  # one line stands for all pages that a dump lacks
             if type(count) is not int or count < 1:
-                raise CheckFailed(f"line {rows + 1} tells of {ascii(count)} pages")
+                raise CheckFailed(f"line {rows + 1} counts {ascii(count)} pages")
             counts[record["reason"]] += count
             rows += 1
     if rows != entry.rows:
@@ -42,7 +42,7 @@ def _json_line(line: bytes, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise CheckFailed(f"line {number} is no JSON: {' '.join(str(error).split())}") from error
+        raise CheckFailed(f"line {number} is not valid JSON: {' '.join(str(error).split())}") from error
     if not isinstance(record, dict):
-        raise CheckFailed(f"line {number} is no object of JSON")
+        raise CheckFailed(f"line {number} is not a JSON object")
     return record

@@ -37,7 +37,7 @@ def restore(
     _each(rows, within < np.repeat(rows.lengths, counts), ends, "has a masked position after its end")
     where = np.repeat(rows.starts, counts) + within
     _each(rows, np.diff(where, prepend=-1) > 0, ends, "has masked positions that are not in order")
-    _each(rows, original < len(vocabulary.never), ends, "has a label that is no id of its vocabulary")
+    _each(rows, original < len(vocabulary.never), ends, "has a label outside its vocabulary")
     ids = rows.ids.copy()
     ids[where] = original
     return ids, (where, ends)

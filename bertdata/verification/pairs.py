@@ -183,7 +183,7 @@ def _names(column: pa.Array) -> list[str]:
 def _in_range(rows: Rows, vocabulary: SpecialPieces) -> None:
     size = len(vocabulary.never)
     if len(rows.ids) and int(rows.ids.max()) >= size:
-        rows.require_tokens(rows.ids < size, f"has an id that is none of the {size:,} of its vocabulary")
+        rows.require_tokens(rows.ids < size, f"has an id outside its vocabulary of {size:,}")
 
 
 def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) -> int:

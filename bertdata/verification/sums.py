@@ -103,7 +103,7 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
         known = manifest.corpus.sources if manifest.corpus else {}
         given = {(source, code) for source, of_source in known.items() for code in of_source.languages or {}}
         if strange := sorted({(source, code) for source, of_source in sources.items() for code in of_source} - given):
-            yield f"tokens: {' '.join(strange[0])} is no source and language of the corpus"
+            yield f"tokens: {' '.join(strange[0])} is not a source and language of the corpus"
     total: Counter[str] = sum(counted.values(), Counter())
     yield from _statistics("statistics", manifest.statistics, total, config)
     if manifest.unknown_tokens is not None and manifest.tokens is not None:

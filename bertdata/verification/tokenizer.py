@@ -43,13 +43,13 @@ def check(directory: Path, contents: VocabManifest | PairsManifest, names: tuple
         text = read_small(directory / form_name, _MAX_FILE_BYTES).decode("utf-8")
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # `tokenizers` has no narrower class
-        raise CheckFailed(f"is no tokenizer: {' '.join(str(error).split())}") from error
+        raise CheckFailed(f"is not a tokenizer: {' '.join(str(error).split())}") from error
     pieces = {i: piece for piece, i in tokenizer.get_vocab(with_added_tokens=True).items()}
     size = 1 + max(pieces, default=-1)
     if size != contents.pieces:
         raise CheckFailed(f"has {size:,} ids, but {contents.pieces} by the manifest")
     if not isinstance(settings, dict):
-        raise CheckFailed("is not beside an object of settings")
+        raise CheckFailed("has a settings file that is not a JSON object")
     roles = {role: tokenizer.token_to_id(str(settings.get(f"{role}_token"))) for role in _ROLES if settings.get(f"{role}_token")}
     if absent := sorted(role for role, i in roles.items() if i is None):
         raise CheckFailed(f"has no token {settings[f'{absent[0]}_token']!r}, which its settings name for {absent[0]}")

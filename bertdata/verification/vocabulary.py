@@ -67,7 +67,7 @@ def _read_pieces(directory: Path, count: int) -> Vocabulary:
         vocabulary = read(path)
         text = path.read_bytes().decode("utf-8")
     except (UsageError, UnicodeDecodeError) as error:
-        raise CheckFailed(f"is no vocabulary: {error}") from error
+        raise CheckFailed(f"is not a vocabulary: {error}") from error
     if text != "".join(f"{piece}\n" for piece in vocabulary.pieces):
         raise CheckFailed("is not as it is written: UTF-8 without a mark, and a line feed after each piece")
     if len(vocabulary.pieces) != count:
@@ -105,7 +105,7 @@ def _check_tokenizer(path: Path, vocabulary: Vocabulary) -> None:
         raise CheckFailed("has other pieces or ids than vocab.txt")
     for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model"):
         if not _agree(read.get(part), ours[part]):
-            raise CheckFailed(f"has another {part} than the vocabulary's settings give")
+            raise CheckFailed(f"has another {part} than the vocabulary's settings require")
     ids = {entry["content"]: entry["id"] for entry in ours["added_tokens"]}
     if _added(read.get("added_tokens")) != ids:
         raise CheckFailed("has other special tokens or ids than vocab.txt")
@@ -131,7 +131,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(read_small(path, _MAX_FILE_BYTES).decode("utf-8"))
     except (UsageError, ValueError, RecursionError) as error:
-        raise CheckFailed(f"is no JSON: {' '.join(str(error).split())}") from error
+        raise CheckFailed(f"is not valid JSON: {' '.join(str(error).split())}") from error
     if not isinstance(value, dict):
-        raise CheckFailed("is no object of JSON")
+        raise CheckFailed("is not a JSON object")
     return value

@@ -133,7 +133,7 @@ def test_verify_finds_a_language_that_tells_the_label(made: Made) -> None:
         contents["config"]["pair_across_languages"] = False
         manifest.store(root, contents)
         (problem,) = verify(root, workers=1).problems
-        assert "one fact tells the label" in problem.what and "another language" in problem.what
+        assert "one fact predicts the label" in problem.what and "another language" in problem.what
         for entry in (entry for fact in ("language", "script") for entry in contents["pairings"][fact].values()):
             entry["other"] = 0
         for fact in ("language", "script"):  # as if all were well: the rows show that it is not

@@ -132,7 +132,7 @@ def test_damage_in_a_store_is_named(bucket: s3_server.Bucket, pairs: Path, tmp_p
     data[len(data) // 2] ^= 1
     bucket.objects[f"pairs/{name}"] = bytes(data)
     far = Shards(URL)
-    with pytest.raises(VerificationError, match=f"{URL}/{name} is not the file its manifest tells of"):
+    with pytest.raises(VerificationError, match=f"{URL}/{name} differs from its manifest"):
         _ = far.lengths
     assert not list(caches(tmp_path)[0].glob(".tmp-*")) and not (caches(tmp_path)[0] / "5.arrow").exists()
     with pytest.raises(VerificationError, match=name):

@@ -88,7 +88,7 @@ def test_read_returns_what_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "error", "reason"),
     [
-        (None, NoInputError, "is no directory: give one that bertdata has written"),
+        (None, NoInputError, "is not a directory. Pass a directory that bertdata has written"),
         ([1], NoInputError, "no dataset of bertdata"),
         ({"name": "another tool's"}, NoInputError, "no dataset of bertdata"),
         (5, NoInputError, "no dataset of bertdata"),
@@ -146,7 +146,7 @@ def test_a_manifest_whose_first_key_is_damaged(tmp_path: Path, content: dict[str
     content = dict(content)
     if content.get("bertdata") == 0:
         content["certdata"] = content.pop("bertdata")
-    with pytest.raises(VerificationError, match="is no manifest of bertdata any more"):
+    with pytest.raises(VerificationError, match="is not a valid bertdata manifest any more"):
         manifest.read(_write(tmp_path, content))
 
 
@@ -178,7 +178,7 @@ def _with(key: str, **values: Any) -> dict[str, Any]:
 )
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     manifest.store(tmp_path, _with("shards", name=name), "# Tea")
-    with pytest.raises(VerificationError, match=r"it names '.*', which is no file of a dataset") as caught:
+    with pytest.raises(VerificationError, match=r"it names '.*', which is not a dataset file") as caught:
         manifest.read(tmp_path)
     assert "\x1b" not in str(caught.value) and len(str(caught.value)) < 400
 

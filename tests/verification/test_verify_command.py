@@ -148,8 +148,8 @@ def test_links_that_stay_inside_are_no_harm(pairs: Path) -> None:
 def test_what_is_no_data_set_is_refused_before_anything_is_read(run: Run, tmp_path: Path, pairs: Path) -> None:
     (tmp_path / "empty").mkdir()
     for given, what in (
-        (tmp_path / "nothing", "is no directory: give one that bertdata has written"),
-        (pairs / "vocab.txt", "is no directory"),
+        (tmp_path / "nothing", "is not a directory. Pass a directory that bertdata has written"),
+        (pairs / "vocab.txt", "is not a directory"),
         (tmp_path / "empty", "holds no dataset of bertdata"),
     ):
         done = run("verify", pairs, given, code=2)
@@ -220,7 +220,11 @@ def test_a_data_set_in_a_store(build: Build, text: Path, run: Run) -> None:
         memory.pipe_file("/verify/corpus/data/more", b"#")
         memory.rm_file("/verify/corpus/README.md")
         told = dict(verify(corpus).problems)
-        assert "SHA-256" in told[shard] and "no file of this dataset" in told["data/more"] and told["README.md"] == "is missing"
+        assert (
+            "SHA-256" in told[shard]
+            and "does not belong to this dataset" in told["data/more"]
+            and told["README.md"] == "is missing"
+        )
         assert len(told) == 3
     finally:
         memory.rm("/verify", recursive=True)

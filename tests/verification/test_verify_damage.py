@@ -146,7 +146,7 @@ def test_files_that_the_manifest_does_not_know(damaged: Path) -> None:
             strange.parent.mkdir(exist_ok=True)
             strange.write_bytes(b"x")
             problems = dict(verify(damaged, workers=1).problems)
-            told = "left over from a run that was killed" if name.startswith(".tmp-") else "no file of this dataset"
+            told = "left over from a run that was killed" if name.startswith(".tmp-") else "does not belong to this dataset"
             assert list(problems) == [f"{folder}{name}"] and told in problems[f"{folder}{name}"]
             strange.unlink()
     for name in ("state.bin", "tasks", "lock/x", "more/run.json", "a b\x1b.txt"):
@@ -154,7 +154,7 @@ def test_files_that_the_manifest_does_not_know(damaged: Path) -> None:
         (damaged / ".bertdata" / "lock").unlink(missing_ok=True)
         strange.parent.mkdir(exist_ok=True)
         strange.write_bytes(b"x")
-        assert dict(verify(damaged, workers=1).problems) == {f".bertdata/{name}": "is no file of this dataset"}
+        assert dict(verify(damaged, workers=1).problems) == {f".bertdata/{name}": "does not belong to this dataset"}
         strange.unlink()
         if strange.parent.name != ".bertdata":
             strange.parent.rmdir()

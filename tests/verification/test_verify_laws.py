@@ -199,7 +199,7 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "another separator": ("nsp", putting((1, SEP)), "row 3 has a special token inside its text (token 1)"),
     "padding": ("nsp", putting((2, PAD)), "row 3 has a special token inside its text (token 2)"),
     "mask": ("nsp", putting((2, MASK)), "row 3 has a special token inside its text (token 2)"),
-    "no such id": ("nsp", putting((1, 120)), "row 3 has an id that is none of the 120 of its vocabulary (token 1)"),
+    "no such id": ("nsp", putting((1, 120)), "row 3 has an id outside its vocabulary of 120 (token 1)"),
     "segments and ids": ("nsp", setting(3, token_type_ids=lambda old: old[:-1]), "row 3 has not one segment id for each token"),
     "segment 2": ("nsp", putting((-1, 2), name="token_type_ids"), "row 3 has a segment id other than 0 and 1"),
     "segments turned": ("nsp", segments(lambda a, b: [1] * a + [0] * b), "row 3 has segment ids that are not first 0"),
@@ -417,8 +417,8 @@ SCHEMAS: dict[str, tuple[str, Callable[[pa.Schema], pa.Schema], str]] = {
         "a column input_ids of large_list",
     ),
     "renamed": ("nsp", lambda s: s.set(2, pa.field("labels", pa.int8())), "has the columns input_ids, token_type_ids, labels"),
-    "no features": ("nsp", lambda s: s.remove_metadata(), "tells `datasets` of other columns"),
-    "other features": ("corpus", lambda s: s.with_metadata({"huggingface": "{}"}), "tells `datasets` of other columns"),
+    "no features": ("nsp", lambda s: s.remove_metadata(), "describes other columns to `datasets`"),
+    "other features": ("corpus", lambda s: s.with_metadata({"huggingface": "{}"}), "describes other columns to `datasets`"),
     "one more": ("corpus", lambda s: s.append(pa.field("text", pa.string())), "has the columns id, source"),
 }
 
@@ -487,14 +487,14 @@ VOCABULARY: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "twice": ("vocab.txt", lambda b: b + b.splitlines(True)[-1], "twice"),
     "one more": ("vocab.txt", lambda b: b + b"zzzz\n", "has 121 pieces, but 120 by the manifest"),
     "one less": ("vocab.txt", lambda b: b"".join(b.splitlines(True)[:-1]), "has 119 pieces, but 120"),
-    "blank line": ("vocab.txt", lambda b: b.replace(b"[MASK]\n", b"[MASK]\n\n"), "is no vocabulary: "),
+    "blank line": ("vocab.txt", lambda b: b.replace(b"[MASK]\n", b"[MASK]\n\n"), "is not a vocabulary: "),
     "blank end": ("vocab.txt", lambda b: b + b"\n", "is not as it is written"),
     "byte order mark": ("vocab.txt", lambda b: b"\xef\xbb\xbf" + b, "is not as it is written"),
     "CRLF": ("vocab.txt", lambda b: b.replace(b"\n", b"\r\n"), "is not as it is written"),
     "no last line feed": ("vocab.txt", lambda b: b[:-1], "is not as it is written"),
-    "no UTF-8": ("vocab.txt", lambda b: b[:-2] + b"\xff\n", "is no vocabulary"),
-    "no JSON": ("tokenizer.json", lambda b: b[:-9], "tokenizer.json: is no JSON"),
-    "deep JSON": ("tokenizer.json", lambda b: b"[" * 99999, "tokenizer.json: is no JSON"),
+    "no UTF-8": ("vocab.txt", lambda b: b[:-2] + b"\xff\n", "is not a vocabulary"),
+    "no JSON": ("tokenizer.json", lambda b: b[:-9], "tokenizer.json: is not valid JSON"),
+    "deep JSON": ("tokenizer.json", lambda b: b"[" * 99999, "tokenizer.json: is not valid JSON"),
     "other ids": (
         "tokenizer.json",
         lambda b: b.replace(b'"[CLS]": 2,', b'"[CLS]": 7,', 1),
@@ -512,7 +512,7 @@ VOCABULARY: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
         "do_lower_case False",
     ),
     "other name": ("tokenizer_config.json", lambda b: b.replace(b'"[UNK]"', b'"<unk>"'), "does not name [UNK]"),
-    "a list": ("tokenizer_config.json", lambda b: b"[]", "is no object of JSON"),
+    "a list": ("tokenizer_config.json", lambda b: b"[]", "is not a JSON object"),
 }
 
 
@@ -532,7 +532,7 @@ def test_vocabularies(copy: Callable[[str], Path], law: str, name: str) -> None:
 
 
 LISTS: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
-    "no JSON": ("rejects", lambda b: b.replace(b"{", b"(", 1), "line 1 is no JSON"),
+    "no JSON": ("rejects", lambda b: b.replace(b"{", b"(", 1), "line 1 is not valid JSON"),
     "no object": ("drops", lambda b: b"3\n", "line 1 is no object"),
     "no reason": ("rejects", lambda b: b.replace(b'"reason"', b'"because"'), "line 1 has no reason"),
     "no position": ("rejects", lambda b: b.replace(b'"where"', b'"there"'), "line 1 has no where"),
@@ -546,7 +546,7 @@ LISTS: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
         "dropped as few letters: 0 by the manifest, 1 were",
     ),
     "other reject": ("rejects", lambda b: b.replace(b'"reason": "', b'"reason": "x'), "manifest.json: counts, rejected as"),
-    "pages": ("rejects", lambda b: b.replace(b"}", b', "pages": 0}'), "line 1 tells of 0 pages"),
+    "pages": ("rejects", lambda b: b.replace(b"}", b', "pages": 0}'), "line 1 counts 0 pages"),
 }
 
 
@@ -631,7 +631,7 @@ def test_a_manifest_written_anew_by_another_program(copy: Callable[[str], Path])
     path = root / manifest.NAME
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2))
     assert manifest.read_json(root)["kind"] == "pairs"
-    assert told(root) == "manifest.json: says what it said when it was written, but in other bytes"
+    assert told(root) == "manifest.json: has the original contents, but not the original bytes"
 
 
 @pytest.mark.parametrize("keys", [("sha256",), ("card",), ("sha256", "card")])
@@ -648,7 +648,7 @@ def test_nothing_of_a_manifest_is_optional(copy: Callable[[str], Path], keys: tu
 
 
 def test_what_is_no_data_set(tmp_path: Path, sets: dict[str, Path]) -> None:
-    with pytest.raises(NoInputError, match="is no directory"):
+    with pytest.raises(NoInputError, match="is not a directory"):
         verify(tmp_path / "nothing")
     with pytest.raises(NoInputError, match="no dataset of bertdata"):
         verify(tmp_path)

@@ -62,7 +62,7 @@ class Cache:
             weakref.finalize(self, _remove, self.directory, descriptor, os.getpid())
             if (free := shutil.disk_usage(self.directory).free) < limit:
                 raise StorageError(
-                    f"{self.directory} has room for {free:,} bytes, and {limit:,} are to be kept there: give less as "
+                    f"{self.directory} has room for {free:,} bytes, but {limit:,} are needed: use a smaller "
                     "`cache_bytes`, or set TMPDIR to a directory of a larger disk"
                 )
 

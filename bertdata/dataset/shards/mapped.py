@@ -95,7 +95,7 @@ class Shards:
         self.split, self.cache_bytes = split, cache_bytes
         self.weights = [1.0] * len(self.paths) if weights is None else [float(weight) for weight in weights]
         if not self.paths or len(self.weights) != len(self.paths):
-            raise UsageError(f"{len(self.weights)} weights for {len(self.paths)} directories of pairs: give one for each")
+            raise UsageError(f"{len(self.weights)} weights for {len(self.paths)} directories of pairs: pass one for each")
         if not all(0 < weight <= 1000 for weight in self.weights):
             raise UsageError(f"the weights are {self.weights}: each must be over 0, and 1000 at most")
         with steady(*self.paths):

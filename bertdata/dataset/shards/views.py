@@ -22,7 +22,7 @@ READ = (
     *("masked_lm_positions", "masked_lm_labels"),
 )
 REMAKE = "build it again with `overwrite`"
-CHANGED = f"is not the file its manifest tells of (SHA-256): {REMAKE}"
+CHANGED = f"differs from its manifest (SHA-256): {REMAKE}"
 VERIFY = "Shards(…, verify=True) names the damaged file"
 DIFFER = "differ in their {}: read them apart, or make them alike"
 Array = npt.NDArray[Any]

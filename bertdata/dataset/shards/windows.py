@@ -76,7 +76,7 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
         return [tuple(range(len(sizes)))]
     low, most = max(sizes), limit // _PARTS
     if low > most:
-        problem = f"a shard has {low:,} bytes: give {_PARTS * low:,} or more, or make rows with more `shards`"
+        problem = f"a shard has {low:,} bytes: use {_PARTS * low:,} or more, or make rows with more `shards`"
         raise UsageError(
             f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}",
             field="cache_bytes",

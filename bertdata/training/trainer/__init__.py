@@ -1,8 +1,8 @@
-"""The trainer: BERT from shards to a checkpoint that Hugging Face loads.
+"""Train BERT from shards to a checkpoint that Hugging Face loads.
 
     done = bertdata.train("run.toml", "run")      # done.checkpoint is for from_pretrained
 
-One file, one idea: `model`, `optimizer`, `learner` (a step), `world` (processes), `checkpoint`, `run` (the loop).
+One idea per file: `model`, `optimizer`, `learner` (a step), `world` (processes), `checkpoint`, `run` (the loop).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ __all__ = ["Done", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load PyTorch, which takes seconds, when training is asked for: by then the command line heeds signals."""
+    """Import PyTorch, which takes seconds, only for training. The command line handles signals by then."""
     if name not in __all__:
         raise AttributeError(name)
     try:

@@ -1,4 +1,4 @@
-"""The same as `bertdata train`, for one process a GPU: `torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml`."""
+"""Run `bertdata train` with one process per GPU: `torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml`."""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""Write and read checkpoints: directories that `transformers` loads as they are, and from which training resumes bit-exactly.
+"""Write and read checkpoints: directories that `transformers` loads directly, and from which training resumes bit-exactly.
 
     run/checkpoint-1000/config.json, model.safetensors, vocab.txt, tokenizer.json, tokenizer_config.json
-                        optimizer.safetensors, state.json (the step, what the run is, metrics not written yet)
-    run/chck_1M/        the model of when 1,000,000 words were seen, without what it takes to go on from there
+                        optimizer.safetensors, state.json (the step, the run's identity, metrics not written yet)
+    run/chck_1M/        the model after 1,000,000 words, without optimizer state
 
-It is written under a temporary name, flushed to the disk and renamed: one that has its name is whole.
+A checkpoint is written under a temporary name, flushed to disk and renamed, so one with its final name is complete.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _RESUME = "remove this checkpoint, and the run continues from the one before"
 
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
-    """Write a checkpoint, with the tokenizer's files, and remove all but the last ones; under a `name`, the model alone."""
+    """Write a checkpoint with the tokenizer's files, and remove old ones. With a `name`, write the model only."""
     first = recipe.parts[0].shards
     kind, head = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
     about = {"architectures": [head], "model_type": kind, "dtype": "float32"}
     weights = {re.sub("^bert", kind, each): values for each, values in learner.model.state_dict().items()}
     counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
-    if name and (output / name).exists():  # of a run that goes on from before
+    if name and (output / name).exists():  # written before the run was resumed from an earlier step
         _remove(output / name)
     with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
         (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
@@ -51,11 +51,13 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], 
 
 
 def _remove(directory: Path) -> None:
-    remove(directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}")))  # a half removed one has no name of a model
+    remove(
+        directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}"))
+    )  # a partly removed checkpoint must not have a model's name
 
 
 def restore(directory: Path, learner: Learner) -> dict[str, Any]:
-    """Bring a learner to where a checkpoint left them; return its state."""
+    """Restore a learner from a checkpoint. Return its state."""
     state: dict[str, Any] | None = read_json(directory / "state.json")
     if not state:
         raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME}")
@@ -67,7 +69,7 @@ def restore(directory: Path, learner: Learner) -> dict[str, Any]:
 
 
 def _fill(tensors: dict[str, Tensor], path: Path) -> None:
-    """Copy a file's tensors into those of the same names; the decoder's, which some files have, are the embeddings' own."""
+    """Copy a file's tensors into those of the same names. A decoder weight, which some files have, is the embedding matrix."""
     try:
         named = {re.sub("^roformer", "bert", name): values for name, values in load_file(path).items()}
     except (SafetensorError, OSError) as error:

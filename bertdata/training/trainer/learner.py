@@ -23,11 +23,11 @@ from .world import World
 __all__ = ["Learner", "Learnt"]
 
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-_GRAPHS = 64  # torch.compile makes one for each width; torch's own limit is 8
+_GRAPHS = 64  # torch.compile makes one graph per width; torch's default limit is 8
 
 
 class Learnt(NamedTuple):
-    """A step's SUMS and gradient norm, of the global batch; is it to be the last; was all finite, or nothing was learnt."""
+    """A step's SUMS and gradient norm over the global batch, whether to stop, and whether all was finite (else no update)."""
 
     sums: list[float]
     norm: float
@@ -36,7 +36,8 @@ class Learnt(NamedTuple):
 
 
 class Learner:
-    """What learns.  With `pairs` False rows have no label, and what only the label would teach stays as it is."""
+    """The model and optimizer in training. With `pairs` False, rows have no label, and parameters of the pair head do not
+    change."""
 
     def __init__(self, config: TrainConfig, shape: ModelConfig, world: World, *, pairs: bool) -> None:
         self.config, self.world, self._dropout = config, world, shape.attention_probs_dropout_prob > 0
@@ -53,7 +54,7 @@ class Learner:
             self._forward = torch.compile(self._forward, dynamic=config.unpadded)
 
     def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> Learnt:
-        """Learn from a batch, cut into `parts` whose gradients add up; `stop`, asked then, tells other processes to stop too."""
+        """Train on a batch, split into `parts` for gradient accumulation. If `stop` returns True, all processes stop."""
         config, device, ranks = self.config, self.world.device, self.world.size
         torch.manual_seed(keys.key(config.seed, "dropout", number, self.world.rank))
         batch = {name: values.to(device, non_blocking=True) for name, values in batch.items()}
@@ -73,13 +74,13 @@ class Learner:
         *totals, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
             learning_rate = config.optimizer.rate(number, config.total_steps)
-            self.scaler.step(cast(Any, self.optimizer), learning_rate)  # but for an overflow of fp16: then it scales less
+            self.scaler.step(cast(Any, self.optimizer), learning_rate)  # skipped on an fp16 overflow, which lowers the loss scale
             self.scaler.update()
         self.model.zero_grad()
         return Learnt(totals, gradient, stops > 0, finite)
 
     def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what `model.score` does, of a batch through the model or what stands for it."""
+        """Return `model.score` of a batch, with the model or a wrapper of it."""
         kind = _TYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
             words, relations = forward(**for_bert(batch, unpadded=self.config.unpadded, dropout=self._dropout))
@@ -87,7 +88,7 @@ class Learner:
 
     @torch.no_grad()
     def evaluate(self, loader: Iterable[dict[str, Tensor]]) -> tuple[list[float], float]:
-        """Return SUMS over the batches of all processes, and the entropy of the masked words by their frequency alone."""
+        """Return SUMS over the batches of all processes, and the entropy of the masked words' unigram distribution."""
         self.model.eval()
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=self.world.device)
         counts = torch.zeros_like(self.model.cls.predictions.bias, dtype=torch.float64)

@@ -1,6 +1,6 @@
-"""BERT and what it learns, under the parameter names of Hugging Face's, so that each loads the other's weights.
+"""Define BERT and its losses, with Hugging Face's parameter names, so that each can load the other's weights.
 
-Word predictions are computed at the masked positions alone, by the embeddings' own matrix.  With rotary positions it is RoFormer.
+Words are predicted only at the masked positions, with the embedding matrix.  With rotary positions it is RoFormer.
 
     model(input_ids, token_type_ids, attention_mask, positions)   [B, L] x 3, [B, P]  ->  logits [B, P, V], [B, 2]
 """
@@ -56,7 +56,7 @@ class _SelfAttention(nn.Module):
 
 
 class _Output(nn.Module):
-    """A layer of weights, dropout, and what went around it added."""
+    """A linear layer with dropout and a residual connection."""
 
     def __init__(self, config: ModelConfig, size: int) -> None:
         super().__init__()
@@ -111,15 +111,15 @@ class BertForPreTraining(nn.Module):
                 nn.init.ones_(values)
             elif name.endswith("bias"):
                 nn.init.zeros_(values)
-            else:  # tf.truncated_normal_initializer, which modeling.py uses: cut at two deviations
+            else:  # tf.truncated_normal_initializer, as in modeling.py: truncated at two standard deviations
                 nn.init.trunc_normal_(values, std=(std := config.initializer_range), a=-2 * std, b=2 * std)
 
     def forward(
         self, ids: Tensor, types: Tensor, attention: Any, positions: Tensor | None = None, **packed: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return the logits of words at `positions`, or at all, and those of (IsNext, NotNext).
+        """Return the logits of words at `positions`, or at all positions, and those of (IsNext, NotNext).
 
-        Of packed rows the arguments are those of `attention.for_bert`, and the second logits [B, D, 2].
+        For packed rows, the arguments come from `attention.for_bert`, and the second logits are [B, D, 2].
         """
         hidden = self.bert.embeddings(ids, types, position_ids := packed.get("position_ids"))
         allowed = attention[:, None, None, :].bool() if isinstance(attention, Tensor) and attention.ndim == 2 else attention
@@ -136,14 +136,14 @@ class BertForPreTraining(nn.Module):
 
 
 def _at(hidden: Tensor, positions: Tensor) -> Tensor:
-    """Take the states [B, P, D] at positions [B, P]."""
+    """Return the states [B, P, D] at positions [B, P]."""
     return hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the sum of the masked words' losses, that of the pairs', and all that `report.metrics.SUMS` names, in float64.
+    """Return the summed losses of masked words and of pairs, and all sums that `report.metrics.SUMS` names, in float64.
 
-    words [B, P, V] and relations [B, (D,) 2] are logits.  Rows without ``next_sentence_label`` have no loss of pairs.
+    words [B, P, V] and relations [B, (D,) 2] are logits. Rows without ``next_sentence_label`` have no pair loss.
     """
     labels, attention = batch["masked_lm_labels"], batch["attention_mask"]
     logits = words.float().flatten(0, 1)

@@ -1,8 +1,9 @@
-"""The Adam of BERT's code, and the rate it learns at.
+"""Implement the Adam variant of BERT's code, and its learning rate schedule.
 
 Google's AdamWeightDecayOptimizer (optimization.py) is not torch's AdamW: the means of gradient and square are not corrected for
 starting at zero, which makes the first updates up to 6.5 times Adam's, and the thousandth 1.26 times (the warm-up hides it).
-With `bias_correction` the update is AdamW's, to the last digits.  In both, weights shrink by rate * decay, but not LayerNorms and
+With `bias_correction` the update equals AdamW's to the last digits.  In both, weights decay by rate * decay, except LayerNorms
+and
 biases.
 """
 
@@ -19,13 +20,13 @@ __all__ = ["AdamWeightDecay"]
 
 
 class AdamWeightDecay:
-    """Adam with weight decay; `updates` counts them, `moments` are the means by the parameter's name."""
+    """Adam with weight decay. `updates` is the number of updates, `moments` are the running means by parameter name."""
 
     def __init__(self, model: nn.Module, config: OptimizerConfig) -> None:
         named = {name: values for name, values in model.named_parameters() if values.requires_grad}
         self.config, self.updates = config, 0
         self.moments = {f"{kind}.{name}": torch.zeros_like(values) for name, values in named.items() for kind in "mv"}
-        self.param_groups = [{"params": list(named.values())}]  # where GradScaler looks
+        self.param_groups = [{"params": list(named.values())}]  # GradScaler reads it
         free = {name: named[name] for name in named if "LayerNorm" in name or name.endswith("bias")}
         self._groups = [(0.0, free), (config.weight_decay, {name: named[name] for name in named if name not in free})]
 

@@ -1,4 +1,4 @@
-"""Run the training loop: a step number is the whole state of data, masks and dropout, so a resumed run is bit-exact."""
+"""Run the training loop. The step number is the complete state of data, masks and dropout, so a resumed run is bit-exact."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = ["Done", "train"]
 
 
 class Done(NamedTuple):
-    """The last checkpoint, its steps, whether these are all, the last evaluation (None without a validation split), and `new`.
+    """The last checkpoint, its steps, whether the run is complete, the last evaluation (None without validation), and `new`.
 
-    `new` is False where an earlier call had done all of it, and nothing was left to do.
+    `new` is False if an earlier call had completed the run.
     """
 
     checkpoint: Path
@@ -51,19 +51,19 @@ def train(
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
-    """Train as `config`, or a TOML file, tells; write checkpoints, metrics, predictions, curve and report.html into `output`.
+    """Train according to `config` or a TOML file. Write checkpoints, metrics, predictions, curve and report.html to `output`.
 
-    A run that is there goes on from its last checkpoint, to the bit on one process; raise ResumeError, with what differs, for one
-    of other settings or data.  `report` gets each line of metrics, and after the first steps a "trial" with `seconds_left`.
-    `stop(done, saved)` is asked as a step begins and ends: if true at its end, on any process, training saves and ends.  Raise
-    BertDataError for a loss that is not finite.
+    An existing run continues from its last checkpoint, bit-exactly on one process. Raise ResumeError with the differences if its
+    settings or data differ. `report` gets each line of metrics and, after the first steps, a "trial" with `seconds_left`.
+    `stop(done, saved)` is called at the start and end of a step: if it returns True at the end, on any process, training saves
+    and stops. Raise BertDataError for a loss that is not finite.
     """
     config = config if isinstance(config, TrainConfig) else read_training(config)
     path = Path(output or config.output)
     if not (output or config.output) or "://" in str(output or config.output):
         raise UsageError(f"no local directory to train in ({path}): give `output`, a directory of this machine")
     with joined() as world, contextlib.ExitStack() as stack:
-        recipe = prepare(config, world.size)  # what is wrong is said before an earlier run is removed
+        recipe = prepare(config, world.size)  # errors are raised before an earlier run is removed
         if world.rank == 0:
             ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
             used = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
@@ -81,7 +81,7 @@ class _Run:
         self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
 
     def go(self, saved: list[Path]) -> Done:
-        """Train from a checkpoint, or from the start; do nothing where all is done, the report last of all."""
+        """Train from a checkpoint or from the start, and write the report last. Do nothing if the run is complete."""
         state: dict[str, Any] = restore(saved[0], self.learner) if saved else {"step": 0, "window": None}
         new = not saved or state["step"] < self.config.total_steps or not (self.output / REPORT).exists()
         rates = [part.words_per_token for part in self.recipe.parts]
@@ -99,7 +99,7 @@ class _Run:
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last, new)
 
     def _train(self, part: PhaseRows, number: int) -> bool:
-        """Train to the end of a phase; return False if it was stopped before."""
+        """Train to the end of a phase. Return False if it was stopped before."""
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
         for batch in loader:
@@ -136,7 +136,7 @@ class _Run:
         self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
-        """Evaluate on the first batches of the validation split: the same rows and masks each time."""
+        """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
         size, parts = self.config.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))

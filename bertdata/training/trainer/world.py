@@ -1,4 +1,4 @@
-"""Join the processes that train together, one a GPU, as `torchrun` starts them; or train in this one alone."""
+"""Join the processes of a distributed run, one per GPU, as started by `torchrun`, or train in a single process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["World", "joined"]
 
 
 class World(NamedTuple):
-    """Which process this is, of how many, and where it computes."""
+    """The number of this process, the number of processes, and the device."""
 
     rank: int
     size: int
@@ -29,17 +29,17 @@ class World(NamedTuple):
         return values
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait until all processes reach this call."""
         self.total(torch.zeros((), device=self.device)).item()
 
 
 @contextlib.contextmanager
 def joined() -> Iterator[World]:
-    """Join the processes that the environment tells of, by NCCL on GPUs and by gloo elsewhere."""
+    """Join the processes named by the environment, with NCCL on GPUs and gloo elsewhere."""
     cuda, size = torch.cuda.is_available(), int(os.environ.get("WORLD_SIZE", 1))
     rank = int(os.environ.get("RANK", 0)) if size > 1 else 0
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if cuda else torch.device("cpu")
-    torch.cuda.set_device(device if cuda else -1)  # -1: nothing to do
+    torch.cuda.set_device(device if cuda else -1)  # -1: no effect
     with contextlib.ExitStack() as stack:
         if size > 1:
             store = distributed.TCPStore(**address) if (address := loopback_store(rank, size)) else None  # type: ignore[attr-defined]

@@ -174,7 +174,7 @@ def test_a_run_without_a_checkpoint_is_gone_on_with_or_refused(data: Path, tmp_p
     assert train(small(data, 2), tmp_path / "run").new
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "metrics.jsonl").write_text("")
-    with pytest.raises(OutputExistsError, match="nothing that tells how it was made: replace it with `overwrite`"):
+    with pytest.raises(OutputExistsError, match="without a record of how it was made: replace it with `overwrite`"):
         train(small(data, 2), tmp_path / "strange")
 
 
@@ -331,7 +331,7 @@ def test_what_is_wrong_removes_no_earlier_run(data: Path, tmp_path: Path) -> Non
 
 def test_an_earlier_run_is_kept_unless_told(data: Path, tmp_path: Path) -> None:
     train(small(data, 2), tmp_path)
-    with pytest.raises(OutputExistsError, match="give the old ones, replace it with `overwrite`"):
+    with pytest.raises(OutputExistsError, match="use the old ones, replace it with `overwrite`"):
         train(small(data, 1), tmp_path)
     assert train(small(data, 1), tmp_path, overwrite=True).step == 1
     assert not (tmp_path / "checkpoint-2").exists()
