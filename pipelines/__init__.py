@@ -1,4 +1,4 @@
-"""The chains of steps that carry tasks and references, done here or by Beam; the work itself is in bertdata.
+"""Define the pipelines: chains of steps that pass tasks and references, run locally or by Beam. The work itself is in bertdata.
 
-Only `engines/engine.py`, what it needs, and `dataflow/` import Beam, which takes a second.
+Only `engines/engine.py`, its imports and `dataflow/` import Beam, which takes a second.
 """

@@ -1,4 +1,4 @@
-"""Chain the steps from dumps, books and other text to documents: extract each task into a shard, choose, commit."""
+"""Build a corpus from dumps, books and other text: extract each task into a shard, select documents, commit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,20 @@ from .transforms import Chain, Gather, Perform, Regroup, Tasks, Writing, shuffle
 
 __all__ = ["BuildCorpus"]
 
-_PLAIN = (*PLAIN, ".xml", ".jsonl", ".csv", ".tsv", ".arrow", ".tar")  # what others hold is taken to be four times their bytes
+_PLAIN = (
+    *PLAIN,
+    ".xml",
+    ".jsonl",
+    ".csv",
+    ".tsv",
+    ".arrow",
+    ".tar",
+)  # other files are assumed to unpack to four times their size
 
 
 class BuildCorpus(Chain):
-    """Tasks -> a shard of documents each, or a check -> rounds that choose -> shards of what is left -> one manifest."""
+    """Tasks -> a shard of documents or a check per task -> selection rounds -> shards of the remaining documents -> one
+    manifest."""
 
     def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
         super().__init__(root, plan.tasks)
@@ -48,7 +57,7 @@ class BuildCorpus(Chain):
 
 
 class Choose(Step):
-    """Reports of tasks -> a round for each rule, which drops documents -> reports of what is left."""
+    """Reports of tasks -> a round for each rule, which drops documents -> reports of the remaining documents."""
 
     def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
         self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
@@ -57,7 +66,7 @@ class Choose(Step):
 
     def expand(self, reports: Steps) -> Steps:
         tasks = reports | "Number" >> Map(_number)
-        names: tuple[str, ...] = ()  # of rounds in which documents are lost
+        names: tuple[str, ...] = ()  # rounds that drop documents
         for rule in self._rules:
             buckets = bucket_count(rule, self._bytes)
             tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, buckets, self._shards)
@@ -69,7 +78,7 @@ class Choose(Step):
 
 
 class Round(Step):
-    """Tasks -> their claims, by bucket -> what each task loses, by task -> the same tasks, whose losses are on disk."""
+    """Tasks -> claims by bucket -> losses by task -> the same tasks, with their losses on disk."""
 
     def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], tasks: int, buckets: int, shards: int) -> None:
         self._root, self._rule, self._earlier, self._tasks, self._buckets = root, rule, earlier, tasks, buckets

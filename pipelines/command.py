@@ -1,4 +1,4 @@
-"""Run a pipeline as a module, with the options of its command and, from ``--runner`` on, those of Beam.
+"""Run a pipeline as a module, with its command's options followed, from ``--runner`` on, by Beam options.
 
 python -m bertdata.pipelines.build_corpus --wikipedia dumps --output corpus --runner=FlinkRunner --flink_master=host:8081
 """
@@ -18,7 +18,7 @@ def run(command: str) -> None:
 
 
 def command_line(command: str, arguments: Sequence[str]) -> list[str]:
-    """Separate the options of Beam, as the command line of bertdata does.
+    """Separate Beam options with ``--``, as bertdata's command line requires.
 
     >>> command_line("build-corpus", ["--books", "books", "--runner=FnApiRunner", "--direct_num_workers=2"])
     ['build-corpus', '--books', 'books', '--', '--runner=FnApiRunner', '--direct_num_workers=2']

@@ -1,4 +1,4 @@
-"""Chain the steps from a dataset to another format: a task for each shard, and a commit."""
+"""Export a dataset to another format: one task per shard, then a commit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Chain the steps from documents to rows: tokenize each batch once, spread documents over buckets by hash, build rows, commit.
+"""Make rows from documents: tokenize each batch once, distribute documents to buckets by hash, build rows, commit.
 
-Every bucket is a uniform sample of its split, except for rare languages, whose documents meet in few buckets.  So pairs built
-inside a bucket have partners from all of the split.  Documents reach their bucket through a `Shuffle`.  Static masks are made
+Every bucket is a uniform sample of its split, except for rare languages, whose documents meet in few buckets. So pairs built
+inside a bucket have partners from the complete split. Documents reach their bucket through a `Shuffle`. Static masks are made
 last, with the rows.
 """
 
@@ -27,7 +27,7 @@ __all__ = ["MakePairs"]
 
 
 class MakePairs(Chain):
-    """Tasks -> documents by bucket -> a shard of pairs for each bucket and output -> a manifest for each output."""
+    """Tasks -> documents by bucket -> a shard of rows for each bucket and output -> a manifest for each output."""
 
     def __init__(self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], buckets_in_all: int) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
@@ -53,7 +53,7 @@ class MakePairs(Chain):
         )
 
     def _tokenize(self, shuffle: Shuffle, work: Path) -> Perform | Writing:
-        """Return what puts the documents of a task into their buckets; a run that continues keeps finished files."""
+        """Return the step that moves a task's documents to their buckets. A resumed run keeps finished files."""
         packages, reader = self._config.packages, self._source.reader
         tokenize = buckets.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
         if isinstance(shuffle, FileShuffle):
@@ -62,7 +62,7 @@ class MakePairs(Chain):
 
 
 def _written(number: int, report: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return what `FileShuffle.put` yields, of a task that may have been done by an earlier run."""
+    """Return the output of `FileShuffle.put` for a task that an earlier run may have finished."""
     return [(0, number)]
 
 

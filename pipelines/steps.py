@@ -1,8 +1,8 @@
-"""Define the steps that chains are made of, under the names that Beam gives them: done in this process, or by Beam.
+"""Define the steps of chains, with the names that Beam uses. They run in this process or by Beam.
 
-A chain is a sentence, ``begin | "Label" >> step | "Label" >> step``.  `Here` does its steps in this process as soon as elements
-are asked for, `engines/local.py` in worker processes; `engines/on_beam.py` makes Beam's own transforms of them.  Beam is not
-imported here: that takes a second.
+A chain is ``begin | "Label" >> step | "Label" >> step``. `Here` runs its steps in this process when elements are requested,
+`engines/local.py` runs them in worker processes, and `engines/on_beam.py` converts them to Beam transforms. Beam is not imported
+here, because that takes a second.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ __all__ = ["Create", "FlatMap", "GroupByKey", "Here", "Map", "Step", "Steps", "T
 
 
 class Steps(Protocol):
-    """What a step makes, and the next one takes: elements on this machine, or a collection of Beam's."""
+    """The output of a step and input of the next: local elements, or a Beam collection."""
 
-    is_local: bool  # whether the steps run on this machine without Beam
+    is_local: bool  # whether the steps run locally without Beam
 
     def __or__(self, step: Step, /) -> Steps: ...
 
 
 class Step:
-    """A step, made of others unless it is one of those below."""
+    """A step: one of the basic steps below, or a composite of other steps."""
 
     label = ""
 
@@ -44,11 +44,11 @@ class Step:
         return {}
 
     def expand(self, steps: Any) -> Any:
-        """Put further steps behind those before."""
+        """Append further steps."""
         raise NotImplementedError(f"{type(self).__name__} is made of no others")
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
-        """Do the step in this process: an element is made when it is asked for."""
+        """Run the step in this process, one element at a time on request."""
         done: Here = self.expand(Here(elements, context))
         return done.elements
 
@@ -66,7 +66,7 @@ class Here:
 
 
 class Create(Step):
-    """Elements that are known beforehand."""
+    """Elements known in advance."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = values
@@ -76,19 +76,19 @@ class Create(Step):
 
 
 class Map(Step):
-    """A function of each element, and of arguments that are the same for all."""
+    """Apply a function with constant arguments to each element."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
     def returns(self) -> Any:
-        """Return the annotated type of what comes out, or Any."""
+        """Return the annotated return type, or Any."""
         function = self.function
         while callable(inner := getattr(function, "function", None)):
             function = inner
         try:
             return get_type_hints(function if isroutine(function) else type(function).__call__).get("return", Any)
-        except (NameError, TypeError):  # of names that only type checkers import, or of a function of C
+        except (NameError, TypeError):  # names imported only for type checking, or a C function
             return Any
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
@@ -96,10 +96,10 @@ class Map(Step):
 
 
 class FlatMap(Map):
-    """A function that makes several elements of each, or none."""
+    """Apply a function that returns any number of elements."""
 
     def returns(self) -> Any:
-        """Return the type of an element that comes out: X of an annotation such as ``Iterator[X]``, or Any."""
+        """Return the type of an output element: X of an annotation such as ``Iterator[X]``, or Any."""
         return next(iter(get_args(super().returns())), Any)
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
@@ -107,18 +107,18 @@ class FlatMap(Map):
 
 
 class GroupByKey(Step):
-    """Pairs of a key and a value -> each key with all its values."""
+    """(key, value) pairs -> each key with all its values."""
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         groups: dict[Any, list[Any]] = {}
         for key, value in elements:
             groups.setdefault(key, []).append(value)
-        for key in [*groups]:  # a dictionary looks for its first key among all that were there: the square of their number
-            yield key, groups.pop(key)  # what was done is not held
+        for key in [*groups]:  # popping the first key of a dict again and again takes quadratic time
+            yield key, groups.pop(key)  # frees finished groups
 
 
 class ToList(Step):
-    """All elements -> one list of them, or none where there are none."""
+    """All elements -> one list of them, or no list without elements."""
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         if values := [*elements]:

@@ -1,4 +1,4 @@
-"""Chain the steps from a corpus to a vocabulary: count the words of a sample, batch by batch, and train on the counts."""
+"""Train a vocabulary on a corpus: count the words of a sample, task by task, and train on the counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Define the steps that all pipelines share: spread tasks over workers, do each once, gather what they report."""
+"""Define the steps shared by all pipelines: distribute tasks to workers, run each once, collect the reports."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 __all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regroup", "Tasks", "Writing", "shuffle_of"]
 
 Work = Callable[[Task], dict[str, Any]]
-TaskRangeTuple = tuple[int, int, int]  # a `TaskRange`, as an element: engines know how to write a plain tuple
+TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
 Emit = Callable[[int, dict[str, Any]], Iterable[Any]]
-REPORTS_PER_SUM = 1000  # reports that one worker adds up: of 1 kB, or 25 kB where tasks name many templates
+REPORTS_PER_SUM = 1000  # reports that one worker adds up; each has 1 kB, or 25 kB if tasks name many templates
 
 
 class Chain(Step):
-    """A chain of steps that builds in `root`: its tasks, and other values that its steps need, lie in files there.
+    """A chain of steps that builds in `root`. Files there contain its tasks and other values that its steps need.
 
-    So what is submitted does not grow with the input.
+    So the size of a submitted job does not grow with the input.
     """
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
@@ -45,7 +45,7 @@ class Chain(Step):
         self._values: list[tuple[StoredValue, Any]] = []
 
     def _store(self, name: str, value: Any) -> StoredValue:
-        """Return where workers find a value of JSON, once `write_plan` has written it."""
+        """Return a reference to a JSON value, which workers can read after `write_plan`."""
         stored = StoredValue.of(self._root, name, value)
         self._values.append((stored, value))
         return stored
@@ -65,7 +65,8 @@ class Chain(Step):
 
 
 class Tasks(Step):
-    """Expand ranges of the file of tasks, and spread the tasks: without the GroupByKey an engine fuses it all into one worker."""
+    """Expand ranges of the task file and distribute the tasks. Without the GroupByKey, an engine would fuse all into one
+    worker."""
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
         self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
@@ -81,7 +82,7 @@ class Tasks(Step):
 
 
 def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, TaskRangeTuple]]:
-    """Return where each task of a range is, under its number: a task itself has names, and an engine may hold them all."""
+    """Return the location of each task of a range, by number. Tasks contain names, and an engine may keep them all in memory."""
     with runs.entered():
         return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.each(root)]
 
@@ -93,12 +94,12 @@ def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: Runs) ->
 
 
 def shuffle_of(steps: Steps, root: Path, name: str, tasks: int, partitions: int) -> Shuffle:
-    """Return the shuffle of a run that builds in `root`: by files where these steps run on this machine, else by the engine."""
+    """Return the shuffle of a run that builds in `root`: through files if these steps run locally, else through the engine."""
     return FileShuffle(work_root(root), name, tasks, partitions) if steps.is_local else EngineShuffle(partitions)
 
 
 class Regroup(Step):
-    """What `put` of a shuffle has yielded -> each partition, with what `get` takes, once all tasks have put their pieces."""
+    """The output of a shuffle's `put` -> each partition with the input of `get`, after all tasks have written."""
 
     def __init__(self, shuffle: Shuffle) -> None:
         self._shuffle = shuffle
@@ -111,21 +112,22 @@ class Regroup(Step):
 
 
 class Runs:
-    """The runs that build in these directories: a step writes there only where it sees them, and as long as they continue.
+    """The runs that build in these directories. A step writes there only if it can see them, and while they continue.
 
-    `packages` are those whose versions decide what the step writes: a worker must have the same ones, and the same bertdata.
+    `packages` are the packages whose versions affect the step's output. A worker must have the same versions of them and of
+    bertdata.
     """
 
     def __init__(self, *roots: Path, packages: Sequence[str] = ()) -> None:
         self._packages, self._versions = tuple(packages), versions(packages)
-        # A run that is only looked at has no token yet; on a disk each run writes in a directory of its own.
+        # A run that is only inspected has no token yet. On a disk, each run writes to a separate directory.
         self._tokens = [(str(root), "" if is_local(root) else token(root)) for root in roots]
 
     @contextlib.contextmanager
     def entered(self, *, begun: bool = True) -> Iterator[None]:
-        """Raise StorageError where this host does not see a run, unless `begun` is False, OutputLockedError where it is over.
+        """Raise StorageError if this host cannot see a run (unless `begun` is False), OutputLockedError if the run is over.
 
-        Raise UsageError on a host that has other code or packages than the one where the command runs.
+        Raise UsageError on a host with other code or packages than the host of the command.
         """
         _check_versions(self._packages, self._versions)
         with storage_errors(), fenced(*((to_path(root), known) for root, known in self._tokens if known)):
@@ -149,7 +151,8 @@ class Writing(InContext):
 
 
 class Perform(InContext):
-    """Do each task, or take its report where it was done before; `emit` makes elements of it, or else one refers to it."""
+    """Run each task, or reuse its report from an earlier run. `emit` makes elements of it; the default is a reference to the
+    report."""
 
     def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
         self._root, self._step, self._work, self._emit = str(root), step, work, emit
@@ -157,7 +160,7 @@ class Perform(InContext):
         self._runs = Runs(root, packages=packages)
 
     def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
-        # The path differs between machines and the digest of the input is checked, so it is no part of the task's identity.
+        # The path differs between machines, and the input's digest is checked, so the path is not part of the task's identity.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             root, paths = to_path(self._root), task.paths()
@@ -175,7 +178,7 @@ def _own_versions(packages: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
-    """Raise UsageError on a host where something else is installed than where the command runs: it might write other bytes."""
+    """Raise UsageError on a host with other versions than the host of the command, because it might write different bytes."""
     installed = _own_versions(packages)
     if other := [f"{name} {installed[name]}, not {version}" for name, version in driver.items() if installed[name] != version]:
         raise UsageError(
@@ -185,11 +188,11 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
 
 
 class CommitStep(Protocol):
-    """What ends a pipeline: `roots` are the directories it commits, by writing their manifests.
+    """The last step of a pipeline. `roots` are the directories that it commits by writing their manifests.
 
-    `add_up` gets the reports of some tasks that follow one another, one of each for each root, and returns their sum, which does
-    not grow with their number, and what has to be kept of each of them.  The call gets all sums and, in order of tasks, all that
-    was kept; both are read from files, a few at a time, whenever they are iterated over.
+    `add_up` gets the reports of consecutive tasks, one per root for each task. It returns their sum, whose size does not grow
+    with their number, and the part of each report to keep. The call gets all sums and, in order of tasks, all kept parts. Both
+    are read from files, a few at a time, on each iteration.
     """
 
     def roots(self) -> list[Path]: ...
@@ -200,11 +203,11 @@ class CommitStep(Protocol):
 
 
 class Gather(Step):
-    """Add up the reports of `count` tasks, and gather the sums into one call of `commit`, the only leaf of a pipeline.
+    """Add up the reports of `count` tasks, and pass the sums to one call of `commit`, the only leaf of a pipeline.
 
-    It is a tree of two levels: a worker reads and adds up the reports of `REPORTS_PER_SUM` tasks that follow one another, so that
-    no sum depends on how an engine groups them, and leaves the sum and what is kept of each task in files.  The last step gets
-    references to these.  `stage` is what that last step is called while it is at work, and in timings.json.
+    This is a tree of two levels. A worker reads and adds up the reports of `REPORTS_PER_SUM` consecutive tasks, so that no sum
+    depends on how an engine groups them, and writes the sum and the kept part of each report to files. The last step gets
+    references to these files. `stage` is the name of the last step in progress reports and in timings.json.
     """
 
     def __init__(self, commit: CommitStep, count: int, stage: str = "commit", packages: Sequence[str] = ()) -> None:
@@ -227,11 +230,13 @@ def _together(report: Report) -> tuple[int, tuple[int, tuple[str, ...], int]]:
     return report.number // REPORTS_PER_SUM, (report.number, report.steps, report.digest)
 
 
-Sum = tuple[int, int, int, int, int]  # its number, and bytes and digest of two files: the sum, and what is kept of each task
+Sum = tuple[
+    int, int, int, int, int
+]  # its number, and the bytes and digest of two files: the sum, and the kept part of each report
 
 
 class AddUp:
-    """Add up the reports of some tasks, of `count` in all; the sum, and what is kept of each, go to files."""
+    """Add up the reports of some of `count` tasks. Write the sum, and the kept part of each report, to files."""
 
     def __init__(self, commit: CommitStep, count: int) -> None:
         self._commit, self._count = commit, count
@@ -247,7 +252,7 @@ class AddUp:
 
 
 class Values:
-    """What lies in files, in order: each iteration reads them again, one at a time."""
+    """Values in files, in order. Each iteration reads them again, one at a time."""
 
     def __init__(self, files: list[StoredValue]) -> None:
         self._files = files
@@ -258,7 +263,7 @@ class Values:
 
 
 class CommitOnce(InContext):
-    """Commit, unless that was done before: an engine may call twice, and by then the work files are gone."""
+    """Commit unless that is already done: an engine may call twice, and then the work files are gone."""
 
     def __init__(self, commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
         self._commit, self._runs, self._count, self._stage = commit, runs, count, stage
@@ -280,7 +285,7 @@ class CommitOnce(InContext):
 
 
 def _in_order(elements: Iterable[Any], numbers: range) -> list[Any]:
-    """Sort elements by number, each once: an engine may have done one twice; raise VerificationError if it has lost one."""
+    """Sort elements by number and drop repeated ones, which an engine may deliver. Raise VerificationError if one is missing."""
     once = {element[0]: element for element in elements}
     if sorted(once) != list(numbers):
         raise VerificationError(f"of {len(numbers)} reports the engine brought {len(once)}: run the same command again")

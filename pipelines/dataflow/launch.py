@@ -1,10 +1,10 @@
-"""Start bertdata from a Dataflow Flex Template: its parameters become a command line, and all else goes to Beam.
+"""Start bertdata from a Dataflow Flex Template: convert parameters to a command line, and pass all others to Beam.
 
     --command=train-vocab --corpus=gs://b/corpus --cased=true --output=gs://b/vocab --runner=DataflowRunner --region=…
     bertdata train-vocab gs://b/corpus --cased --output gs://b/vocab --no-wait -- --runner=DataflowRunner --region=…
 
-The files ``*.json`` beside this one say what the parameters of each command are: one that is ``true`` or ``false`` is a flag, one
-whose pattern has a ``;`` may have several values, and one whose pattern has a space takes a value in two words.
+The ``*.json`` files in this folder define the parameters of each command. A parameter of ``true`` or ``false`` is a flag, one
+whose pattern contains ``;`` may have several values, and one whose pattern contains a space takes a value of two words.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _HERE = Path(__file__).resolve().parent
 
 
 def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
-    """Turn what Dataflow's launcher hands over into the words of a command; its workers run `image` unless another is named.
+    """Convert the arguments from Dataflow's launcher to a command line. Workers run `image` unless another one is named.
 
-    Raise SystemExit for a command that is not there.
+    Raise SystemExit for an unknown command.
     """
     given = dict(
         argument.removeprefix("--").split("=", 1) for argument in arguments if argument.startswith("--") and "=" in argument
@@ -38,7 +38,7 @@ def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
     for name, value in given.items():
         option = f"--{name.replace('_', '-')}"
         if name not in patterns or name == "command" or not value:
-            continue  # a parameter left empty in a form was not given
+            continue  # a parameter left empty in a form is not set
         if name == "corpus":
             words.append(value)
         elif patterns[name] == _FLAG:

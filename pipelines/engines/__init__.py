@@ -1,1 +1,1 @@
-"""What runs a chain of steps: this process, worker processes here, and jobs of Beam's runners."""
+"""Run a chain of steps: in this process, in local worker processes, or as a job of a Beam runner."""

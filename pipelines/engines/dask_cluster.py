@@ -1,4 +1,4 @@
-"""Reach a Dask cluster before a run begins there, and tell of the workers that it loses meanwhile."""
+"""Check that a Dask cluster is reachable before a run, and report workers that it loses during the run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_dask", "reach", "reporting_losses"]
 
-_SOON = 1.0  # seconds in which a scheduler that runs answers; later it is asked what keeps it
-_END = 3  # seconds in which a client has to leave, as at the end of its process
+_SOON = 1.0  # seconds in which a running scheduler answers; after that, find out why it does not
+_END = 3  # seconds for a client to disconnect, also at the end of its process
 
 
 def is_dask(runner: Any) -> bool:
@@ -28,21 +28,21 @@ def is_dask(runner: Any) -> bool:
 
 
 def reach(runner: Any, options: PipelineOptions) -> None:
-    """Connect to the scheduler that the options of a DaskRunner name, and leave it; raise OSError where it does not answer.
+    """Connect to and disconnect from the scheduler named by a DaskRunner's options. Raise OSError if it does not answer.
 
-    Raise TransferError at once where the connection is refused or there is no such host: Dask itself tries again until its time
-    is over, which is done here where ``--dask_connection_timeout`` gives one.  Raise ValueError for an address that is none.
-    Without one the runner starts a cluster on this machine.
+    Raise TransferError at once if the connection is refused or the host does not exist: Dask itself retries until its timeout,
+    which also happens here if ``--dask_connection_timeout`` is set. Raise ValueError for an invalid address. Without an address,
+    the runner starts a local cluster.
     """
     if not is_dask(runner):
         return
     from apache_beam.runners.dask.dask_runner import DaskOptions
 
-    dask: Any = importlib.import_module("distributed")  # which has no types
+    dask: Any = importlib.import_module("distributed")  # has no type hints
     given, security = options.view_as(DaskOptions), dask.Security()
-    seconds = given.timeout if isinstance(given.timeout, int) else None  # Dask's own, where none is given
+    seconds = given.timeout if isinstance(given.timeout, int) else None  # None: Dask's default
 
-    async def look() -> None:  # a `Client` that cannot connect holds up the end of its process for a minute
+    async def look() -> None:  # a `Client` that cannot connect delays the end of its process by a minute
         trying = asyncio.ensure_future(
             dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
         )
@@ -56,23 +56,23 @@ def reach(runner: Any, options: PipelineOptions) -> None:
             )
         try:
             await (await trying).close()
-        except TypeError as error:  # tls:// and no certificate
+        except TypeError as error:  # tls:// without a certificate
             raise UsageError(
                 f"--dask_client_address={given.address}: {error}: docs/how-to/engines.md says how to name it"
             ) from error
 
     if given.address:
-        with ThreadPoolExecutor(1) as pool:  # this thread may have an event loop of its own
+        with ThreadPoolExecutor(1) as pool:  # this thread may already have an event loop
             pool.submit(lambda: asyncio.run(look())).result()
 
 
 @contextlib.contextmanager
 def reporting_losses(client: Any, tell: Callable[[str], object]) -> Iterator[None]:
-    """Call `tell`, in a thread of Dask's client, with a line for each worker that its cluster loses during the block.
+    """Call `tell`, in a thread of Dask's client, with a line for each worker that the cluster loses during the block.
 
-    The scheduler sends what happens to it under the topic "all": a worker that is gone is ``remove-worker``, which is `expected`
-    of one that was told to leave.  At the end the client leaves: to one that still listens the scheduler would send that it has
-    left, and log that it could not.
+    The scheduler publishes events under the topic "all". A lost worker is ``remove-worker``, which is `expected` for a worker
+    that was asked to leave. At the end the client unsubscribes: otherwise the scheduler would try to notify it that it has left,
+    and log a failure.
     """
     is_over = False
 
@@ -85,7 +85,7 @@ def reporting_losses(client: Any, tell: Callable[[str], object]) -> Iterator[Non
     try:
         yield
     finally:
-        is_over = True  # a cluster of this process loses its workers when the process ends
-        with contextlib.suppress(Exception):  # a scheduler that is gone: the run has ended, and how is known
+        is_over = True  # a cluster in this process loses its workers when the process ends
+        with contextlib.suppress(Exception):  # if the scheduler is gone, the run has ended with a known result
             client.unsubscribe_topic("all")
             client.close(timeout=_END)

@@ -1,4 +1,4 @@
-"""Run a chain of steps with Beam, on the engine that its options name; turn its errors into ours."""
+"""Run a chain of steps with Beam, on the engine named by its options. Convert Beam's errors to bertdata's."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def run(
     states: Sequence[Path] = (),
     warn: Callable[[str], object] = warnings.warn,
 ) -> None:
-    """Run a chain of steps to its end; `beam_args`, which name a runner, go to Beam unchanged.
+    """Run a chain of steps to its end. `beam_args`, which name a runner, are passed to Beam unchanged.
 
-    A job that continues without this process reserves the outputs with these `states` until it is over; it is waited for only
-    with `wait`.  `warn` gets a line for each worker that Dask loses.
-    Raise the BertDataError that a step raised, on whatever engine, TransferError where the engine or its workers are lost,
-    BertDataError for another failure of the engine, or, where this process is interrupted, KeyboardInterrupt.
+    A job that continues without this process reserves the outputs with these `states` until it ends. This call waits for it only
+    with `wait`. `warn` gets a line for each worker that Dask loses.
+    Raise the BertDataError that a step raised on any engine, TransferError if the engine or its workers are lost, BertDataError
+    for another failure of the engine, or KeyboardInterrupt if this process is interrupted.
     """
     options, runner = _read(beam_args)
     jobs.reach(runner, options)
@@ -50,7 +50,7 @@ def run(
         chain.write_plan()
     pipeline = beam.Pipeline(runner=runner, options=options)
     with _without_cell_names():
-        _ = pipeline | on_beam(chain)  # in the UI under the name of its class
+        _ = pipeline | on_beam(chain)  # named after its class in the UI
     try:
         if jobs.is_elsewhere(runner, options):
             jobs.submit(lambda: _submit(pipeline), runner, options, states, wait)
@@ -62,12 +62,12 @@ def run(
         raise _original(error, losses.engine_name(runner, options)) from error
     else:
         return
-    raise KeyboardInterrupt(*interrupt)  # anew: without the frames of Beam
+    raise KeyboardInterrupt(*interrupt)  # a new exception, without Beam's stack frames
 
 
 @contextlib.contextmanager
 def _without_cell_names() -> Iterator[None]:
-    """Keep Beam from naming steps after a notebook's cell: for that it imports its own data frames, which fail with pandas 3."""
+    """Keep Beam from naming steps after a notebook's cell, for which it imports its own data frames, which fail with pandas 3."""
     name = "alter_label_if_ipython"
     kept = getattr(beam.pipeline, name, None)
     setattr(beam.pipeline, name, lambda transform, values: None)
@@ -78,7 +78,7 @@ def _without_cell_names() -> Iterator[None]:
 
 
 def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, paths: Iterable[str | Path] = ()) -> bool:
-    """Raise UsageError for options that cannot be right, before anything is written; tell whether this is a dry run of a job."""
+    """Raise UsageError for invalid options before anything is written. Return True if this is a dry run of a job."""
     options, runner = _read(beam_args, workers)
     if not wait and not jobs.is_elsewhere(runner, options):
         name = options.view_as(StandardOptions).runner
@@ -99,7 +99,7 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, path
 
 
 def reach(beam_args: Sequence[str]) -> None:
-    """Raise TransferError for an engine that cannot be reached; one that is started by the run, or as a service, is not tried."""
+    """Raise TransferError if the engine is unreachable. An engine started by the run, or as a service, is not checked."""
     options, runner = _read(beam_args)
     jobs.reach(runner, options)
     try:
@@ -113,14 +113,14 @@ def reach(beam_args: Sequence[str]) -> None:
 
 
 def ended_early(beam_args: Sequence[str]) -> TransferError:
-    """Return the error for an engine that reports no failure, though the last step of the run was not done."""
+    """Return the error for an engine that reports no failure although the last step did not run."""
     options, runner = _read(beam_args)
     return TransferError(f"{losses.engine_name(runner, options)} was lost: it ended before the run was complete")
 
 
 @contextlib.contextmanager
 def _as_usage() -> Iterator[None]:
-    """Turn what Beam says of a wrong option, by an error or by leaving with a page of usage, into a UsageError."""
+    """Convert Beam's reaction to a wrong option, an error or an exit with a usage page, to a UsageError."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -132,7 +132,7 @@ def _as_usage() -> Iterator[None]:
 
 
 def _read(beam_args: Sequence[str], workers: int | None = None) -> tuple[PipelineOptions, Any]:
-    """Read Beam's options, and make the runner they name: None without options; raise UsageError for some that name none."""
+    """Parse Beam's options and create their runner, or None without options. Raise UsageError if they name no runner."""
     with _as_usage():
         options = PipelineOptions([*beam_args], save_main_session=False)
         name = options.view_as(StandardOptions).runner
@@ -140,12 +140,12 @@ def _read(beam_args: Sequence[str], workers: int | None = None) -> tuple[Pipelin
             raise UsageError(
                 "`workers` is for a local run: say how many workers in the runner's own options, after --", field="workers"
             )
-        runner = runners.make(name) if name else None  # knows options of its own once it is imported
+        runner = runners.make(name) if name else None  # importing a runner registers its options
         known = options.get_all_options(drop_default=True)
     if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
         raise UsageError(f"--{given[0]}: use `workers`")
     unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
-    if unknown and not isinstance(runner, PortableRunner):  # whose server may have options that only it knows
+    if unknown and not isinstance(runner, PortableRunner):  # its server may have options that only it knows
         of, near = f" for --runner={name}" if name else "", runners.meant(f"--{unknown[0]}", options)
         raise UsageError(f"--{unknown[0]}: Beam knows no such option{of}{near}")
     if beam_args and runner is None:
@@ -154,7 +154,7 @@ def _read(beam_args: Sequence[str], workers: int | None = None) -> tuple[Pipelin
 
 
 def _submit(pipeline: beam.Pipeline) -> Any:
-    """Hand a pipeline to an engine, which looks only now at some of its options."""
+    """Submit a pipeline to an engine, which checks some of its options only now."""
     try:
         return pipeline.run()
     except (ValueError, NotImplementedError) as error:
@@ -168,16 +168,16 @@ def _await(runner: Any, result: Any, warn: Callable[[str], object]) -> None:
 
 
 def _original(error: BaseException, engine: str, failure: str = "was lost") -> BertDataError:
-    """Find the error that a step raised in what Beam made of it, of which some engines keep only the text.
+    """Find the error that a step raised in Beam's exception. Some engines keep only its text.
 
-    `engine` is its name and address, and `failure` what is wrong where it is the engine that failed.
+    `engine` is the engine's name and address. `failure` describes a failure of the engine itself.
     """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BertDataError):
             return type(cause)(str(cause).partition(" [while running")[0])
         if matches := _OURS.findall(str(cause)):
-            name, message = matches[-1]  # a traceback tells of the first cause first
+            name, message = matches[-1]  # the first match in a traceback is the first cause
             kind = getattr(errors, name, BertDataError)
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
         if errors.system_limit(cause) and (limit := storage_error(cause)):

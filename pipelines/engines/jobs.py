@@ -1,4 +1,4 @@
-"""Submit jobs that an engine runs elsewhere: which continue without this process, how they are named and waited for."""
+"""Submit jobs that an engine runs remotely: whether they continue without this process, their names, and waiting for them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from bertdata.io.lock import Job, release, reserve
 
 __all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "refuse_local", "submit"]
 
-_SECONDS = 30  # in which a job service has to answer
-_UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these the cluster gets the job, without a server of ours
+_SECONDS = 30  # time limit for an answer of a job service
+_UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these, the cluster gets the job without a local server
 
 
 def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
-    """Return True if a runner hands the job to a service, so that it continues when this process ends.
+    """Return True if a runner submits the job to a service, so that it continues when this process ends.
 
-    Dask plans each step in this process; a portable runner without ``--job_endpoint`` starts its server
-    here, and with ``LOOPBACK`` its workers.
+    Dask plans each step in this process. A portable runner without ``--job_endpoint`` starts a local server, and with
+    ``LOOPBACK`` local workers.
     """
     if not isinstance(runner, PortableRunner):
         return _is_dataflow(runner)
@@ -44,7 +44,7 @@ def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
 
 
 def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
-    """Return True if the job is to be made and checked, but not run; raise UsageError where the runner would run it."""
+    """Return True if the job is only created and checked. Raise UsageError if the runner would ignore the option and run it."""
     if str(options.view_as(TestOptions).dry_run).lower() not in ("true", "1"):
         return False
     if not _is_dataflow(runner):
@@ -53,9 +53,9 @@ def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
 
 
 def refuse(runner: Any, options: PipelineOptions) -> None:
-    """Raise UsageError for a job without a service, and for one of Dataflow without a bucket.
+    """Raise UsageError for a job without a service, and for a Dataflow job without a bucket.
 
-    Without a bucket Beam would make one, for which it waits minutes where no cloud is.
+    Without a bucket, Beam would create one, and wait for minutes if there is no cloud.
     """
     if type(runner) is PortableRunner and not options.view_as(PortableOptions).job_endpoint:
         raise UsageError("--runner=PortableRunner: say where the job service is, --job_endpoint=host:8099")
@@ -70,7 +70,7 @@ def refuse(runner: Any, options: PipelineOptions) -> None:
 
 
 def refuse_local(runner: Any, options: PipelineOptions, paths: Iterable[str | Path]) -> None:
-    """Raise UsageError for a job of Dataflow whose workers have no bertdata, or cannot read or write these paths.
+    """Raise UsageError for a job of Dataflow whose workers have no bertdata, or cannot access these paths.
 
     Beam's own images contain Beam alone.
     """
@@ -92,9 +92,9 @@ def refuse_local(runner: Any, options: PipelineOptions, paths: Iterable[str | Pa
 
 
 def reach(runner: Any, options: PipelineOptions) -> None:
-    """Raise TransferError where a job service does not answer in half a minute, or in ``--job_server_timeout`` seconds.
+    """Raise TransferError if a job service does not answer in 30 seconds, or in ``--job_server_timeout`` seconds.
 
-    Beam takes that limit for the whole job too, and would lose sight of one that takes longer: there is none from here on.
+    Beam would apply this limit to the complete job too and lose track of a longer one, so it is removed here.
     """
     portable, given = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
     if not isinstance(runner, PortableRunner) or portable.job_endpoint in (None, "", "embed"):
@@ -122,10 +122,10 @@ def submit(
     states: Sequence[Path],
     wait: bool,
 ) -> None:
-    """Give a job to the service that runs it, which `start` does, and with `wait` wait for its end.
+    """Submit a job to its service by calling `start`. With `wait`, wait for its end.
 
-    The outputs with these `states` are reserved for the job before it can begin, and released when it is over.  They stay
-    reserved for a job that this process loses sight of.
+    The outputs with these `states` are reserved before the job can start, and released when it ends. They stay reserved if this
+    process loses track of the job.
     """
     if is_dry_run(runner, options):
         start()
@@ -161,20 +161,20 @@ def _release(states: Sequence[Path]) -> None:
 
 
 def _describe(runner: Any, options: PipelineOptions, result: Any) -> Job:
-    """Name a job: by its number once it is submitted, and before that by where it goes."""
+    """Describe a job by its number after submission, and before that by its destination."""
     name = type(runner).__name__
     if not _is_dataflow(runner):
         endpoint = options.view_as(PortableOptions).job_endpoint
         return Job(getattr(result, "_job_id", ""), name, endpoint or "on its cluster")
     cloud = options.view_as(GoogleCloudOptions)
-    number = result.job_id() if result is not None and result.has_job else ""  # a template's launcher submits it by itself
+    number = result.job_id() if result is not None and result.has_job else ""  # a template's launcher submits the job
     page = f"https://console.cloud.google.com/dataflow/jobs/{cloud.region}/{number}".rstrip("/")
     return Job(number or cloud.job_name or "", name, f"{page}?project={cloud.project}")
 
 
 def _has_ended(result: Any) -> bool:
-    """Return True if a job is over, however; False where its service does not say."""
+    """Return True if a job has ended in any way, or False if its service does not answer."""
     try:
         return bool(PipelineState.is_terminal(result.state))
-    except Exception:  # whatever the client of a service raises
+    except Exception:  # any exception of a service's client
         return False

@@ -1,8 +1,8 @@
-"""Run a chain of steps on this machine, without Beam: in this process alone, or in worker processes.
+"""Run a chain of steps locally without Beam, in this process or in worker processes.
 
-Up to the next GroupByKey each element goes its way alone.  So the steps until there are a stage, which workers do of one element
-after another: an idle one gets the next.  What a stage makes comes back to this process, which groups it: references of a few
-numbers.
+Up to the next GroupByKey, elements are independent.  The steps up to there form a stage, which workers run on one element
+after another. An idle worker gets the next element.  The results, references of a few numbers, return to this process, which
+groups them.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def run(
     warn: Callable[[str], object] = warnings.warn,
     report: Callable[[TaskProgress], object] = lambda _: None,
 ) -> None:
-    """Run a chain of steps to its end, in this process where one worker is enough.
+    """Run a chain of steps to its end, in this process if one worker is enough.
 
-    `warn` gets a message when a worker was killed and is replaced, `report` the progress of each task.
-    Raise the BertDataError that a step raises, and BertDataError for any other exception, or where a second worker is killed.
+    `warn` gets a message when a killed worker is replaced, and `report` the progress of each task.
+    Raise the BertDataError that a step raises. Raise BertDataError for any other exception, or if a second worker is killed.
     """
     if isinstance(chain, Chain):
         chain.write_plan()
     try:
         if workers == 1:
             elements = chain.here((), TaskContext(report))
-            del chain  # what it has written for its steps need not be in memory any more
+            del chain  # frees the values that it has written for its steps
             _exhaust(elements)
         else:
             with Pool(workers, verbose, warn, report) as pool:
@@ -64,7 +64,7 @@ def _exhaust(elements: Iterable[Any]) -> None:
 
 
 class _Stage:
-    """Elements, and the steps that workers are to do of each."""
+    """Elements, and the steps that workers run on each."""
 
     is_local = True
 
@@ -74,20 +74,20 @@ class _Stage:
     def __or__(self, step: Step) -> _Stage:
         if isinstance(step, Map):
             return _Stage(self._pool, self._elements, (*self._steps, step))
-        if type(step).here is Step.here:  # it is made of others
+        if type(step).here is Step.here:  # a composite step
             stage: _Stage = step.expand(self)
             return stage
         return _Stage(self._pool, step.here(self.results()))
 
     def results(self) -> Iterable[Any]:
-        """Return what the steps make of the elements, in any order."""
+        """Return the results of the steps, in any order."""
         if not self._steps:
             return self._elements
         return chained.from_iterable(self._pool.each(_Steps(self._steps), self._elements))
 
 
 class _Steps(InContext):
-    """Return what steps make of an element."""
+    """Apply steps to an element."""
 
     def __init__(self, steps: tuple[Map, ...]) -> None:
         self._steps = steps

@@ -1,7 +1,7 @@
-"""Name the engine of a run by its address, reach it before the run, and recognise that it was lost.
+"""Name the engine of a run by its address, check that it is reachable, and detect its loss.
 
-An engine is lost when its scheduler, master or job service ends, or its last worker. An exception of a step is something else: it
-comes back as the exception itself, or with its Python traceback.
+An engine is lost when its scheduler, master or job service ends, or its last worker. An exception of a step is different: it
+arrives as the exception itself, or with its Python traceback.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["address", "engine_name", "is_loss", "reach_spark", "reason", "refusa
 
 _CONNECT_TIMEOUT_S = 1.0
 _LOST = (ConnectionError, TimeoutError, CancelledError, grpc.RpcError, grpc.FutureTimeoutError)
-_CLIENTS = ("distributed", "py4j")  # packages whose own exceptions report the engine, and not a step
+_CLIENTS = ("distributed", "py4j")  # packages whose exceptions report the engine, not a step
 
 
 def address(runner: Any, options: PipelineOptions) -> str:
-    """Return where an engine is, such as ``tcp://10.0.0.1:8786``; nothing where the run starts it."""
+    """Return the address of an engine, such as ``tcp://10.0.0.1:8786``, or an empty string if the run starts it."""
     find: dict[str, Callable[[PipelineOptions], str]] = {
         "DaskRunner": _dask_scheduler,
         "PySparkRunner": lambda options: _spark_master(),
@@ -43,14 +43,14 @@ def engine_name(runner: Any, options: PipelineOptions) -> str:
 
 
 def is_loss(error: BaseException) -> bool:
-    """Return True for an exception that the client of an engine raises because it has lost the engine or its workers."""
+    """Return True for an exception of an engine's client that reports a lost engine or lost workers."""
     if isinstance(error, _LOST):
         return True
     return type(error).__module__.partition(".")[0] in _CLIENTS and "Traceback (most recent call last)" not in str(error)
 
 
 def reason(error: BaseException) -> str:
-    """Return the line of an exception that names the cause: the first of a Java one, whose others are its stack."""
+    """Return the line of an exception that names the cause. For a Java exception, it is the first line."""
     lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     if lines and lines[0].startswith("An error occurred while calling "):  # py4j's
         lines = lines[1:]
@@ -58,7 +58,7 @@ def reason(error: BaseException) -> str:
 
 
 def refusal(host: str, port: int) -> str:
-    """Return why a connection to a port fails; nothing where something listens there, or no answer comes in time."""
+    """Return why a connection to a port fails, or an empty string if a server listens there or no answer comes in time."""
     try:
         socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
     except TimeoutError:
@@ -69,7 +69,7 @@ def refusal(host: str, port: int) -> str:
 
 
 def reach_spark(runner: Any, options: PipelineOptions) -> None:
-    """Raise TransferError where no master of a standalone Spark answers: Spark itself tries for a minute."""
+    """Raise TransferError if the master of a standalone Spark does not answer. Spark itself retries for a minute."""
     master = address(runner, options)
     if type(runner).__name__ != "PySparkRunner" or not master.startswith("spark://"):
         return
@@ -90,7 +90,7 @@ def _dask_scheduler(options: PipelineOptions) -> str:
 
 
 def _spark_master() -> str:
-    """Return the master of Spark that PySpark's environment names."""
+    """Return the Spark master from PySpark's environment variables."""
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "--master":

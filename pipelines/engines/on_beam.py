@@ -1,4 +1,4 @@
-"""Make a transform of Beam's of a chain of steps, which any engine runs."""
+"""Convert a chain of steps to a Beam transform that any engine can run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_SEEN = (FileNotFoundError, PermissionError, NotADirectoryError)
 
 @contextlib.contextmanager
 def _naming_the_host() -> Iterator[None]:
-    """Name this host in the errors of its storage: on a cluster another host may see other files, or have more space."""
+    """Add this host's name to storage errors: on a cluster, another host may see other files or have more space."""
     try:
         yield
     except StorageError as error:
@@ -34,7 +34,7 @@ def _naming_the_host() -> Iterator[None]:
 
 
 def _count(progress: TaskProgress) -> None:
-    """Add a finished task to Beam's counters, which its engine shows."""
+    """Add a finished task to Beam's counters, which the engine shows."""
     if progress.done:
         totals = [("tasks", 1), *((name, getattr(progress, name)) for name in ("bytes", "documents", "rejects"))]
         for name, number in (*totals, *progress.reasons):
@@ -45,7 +45,7 @@ _CONTEXT = TaskContext(_count)
 
 
 class _OnWorker:
-    """Call a function of an element, and of arguments that are the same for all, on a worker of an engine."""
+    """Call a function of an element, with constant arguments, on a worker of an engine."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self._function, self._arguments = function, arguments
@@ -73,7 +73,7 @@ _PRIMITIVES: dict[type[Step], Callable[[Any], beam.PTransform]] = {
 
 
 def on_beam(step: Step) -> beam.PTransform:
-    """Return what Beam does for a step."""
+    """Return the Beam transform for a step."""
     return _PRIMITIVES.get(type(step), _Composite)(step)
 
 
@@ -82,7 +82,7 @@ def _typed(transform: beam.PTransform, kind: Any) -> beam.PTransform:
 
 
 class _Composite(beam.PTransform):
-    """A step that is made of others. The engine's UI shows the name of its class and its settings."""
+    """A composite step. The engine's UI shows its class name and settings."""
 
     def __init__(self, step: Step) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class _Composite(beam.PTransform):
 
 
 class _Collection:
-    """A collection of Beam's that takes our steps."""
+    """A Beam collection that accepts bertdata's steps."""
 
     is_local = False
 

@@ -1,4 +1,4 @@
-"""Find the runner and the options that words after ``--`` name; for one that there is not, say which was meant."""
+"""Find the runner and options named after ``--``. Suggest the nearest name for an unknown one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["make", "meant"]
 
 
 def make(name: str) -> Any:
-    """Make the runner of a name, in whatever case and with or without "Runner", or of a class's full name.
+    """Create a runner by name, in any case and with or without "Runner", or by a class's full name.
 
-    Raise UsageError with what to install, or with the name that was meant.
+    Raise UsageError with the package to install, or with the nearest name.
     """
     spellings = {form: each for each in ENGINES for form in (ENGINES[each].runner, each.lower(), each.lower()[: -len("Runner")])}
     known = spellings.get(name) or spellings.get(name.lower(), "")
@@ -32,7 +32,7 @@ def make(name: str) -> Any:
         return create_runner(ENGINES[known].runner or known if known else name)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"--runner={name}: {str(error).splitlines()[0]}") from error
-    except ValueError as error:  # Beam's list of runners, which lacks some
+    except ValueError as error:  # Beam's list of runners, which is incomplete
         names = sorted(ENGINES)
         near = did_you_mean(name, names)
         needs = [f" It takes: {_lacks(each)}" for each in names if repr(each) in near and _lacks(each)]
@@ -41,12 +41,12 @@ def make(name: str) -> Any:
 
 
 def meant(option: str, options: PipelineOptions) -> str:
-    """Return the end of an error that refuses an option: with those of Beam or the runner that are like it, or with nothing."""
+    """Return the end of an error about an unknown option: similar options of Beam or the runner, or an empty string."""
     known: list[str] = []
     options.get_all_options(add_extra_args_fn=lambda parser: known.extend(parser._option_string_actions))
     return did_you_mean(option, known)
 
 
 def _lacks(name: str) -> str:
-    """Return how to install what a runner lacks; nothing where it is here, or not known."""
+    """Return how to install a missing runner, or an empty string if it is available or unknown."""
     return ENGINES[name].install if name in ENGINES and missing(ENGINES[name].modules) else ""
