@@ -1,16 +1,16 @@
-"""Run all benchmarks, and make of their ratios one table and one picture.
+"""Run all benchmarks, and collect their ratios in one table and one picture.
 
     python benchmarks/all.py --size small                   or: make bench SIZE=small
     python benchmarks/all.py --size full --only loader tokens
-    python benchmarks/all.py --render                       table and picture again, of what was measured
-    python benchmarks/all.py --check                        whether they are those of what was measured; exit code 1 if not
+    python benchmarks/all.py --render                       redraw the table and picture from stored measurements
+    python benchmarks/all.py --check                        exit with code 1 if they differ from the stored measurements
 
-Every file here with ``SIZES`` is a benchmark (benchmarks/ratios.py); each of its command lines runs `--repeats` times, as a
-process of its own, one after the other.  A row is two figures of one run, ours and another's on the same input, and their
-ratio; the table has the middle of the runs' ratios, and the least and the most.  What is measured at `small` and `full` goes to
-docs/benchmarks.json, with its date and machine, in place of the same benchmark's earlier rows; of it are made the tables between
-the marks ``<!-- benchmarks: all -->`` and ``<!-- /benchmarks -->`` of docs/benchmarks.md, of README.md (``readme``: the rows of
-benchmarks/readme.py) and of README.zh-CN.md (``chinese``), and docs/benchmarks.svg.  Exit code 1 where a benchmark fails.
+Every file here with ``SIZES`` is a benchmark (see benchmarks/ratios.py). Each of its command lines runs `--repeats` times, one
+after another, in a separate process. A row compares two figures of one run, ours and another program's on the same input, by
+their ratio. The table shows the median, minimum and maximum of the runs' ratios. Measurements at `small` and `full` replace the
+benchmark's earlier rows in docs/benchmarks.json, with their date and machine. They are rendered to docs/benchmarks.svg and
+between the marks ``<!-- benchmarks: all -->`` and ``<!-- /benchmarks -->`` of docs/benchmarks.md, of README.md (``readme``: the
+rows of benchmarks/readme.py) and of README.zh-CN.md (``chinese``). The exit code is 1 if a benchmark fails.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ MARKED = ("README.md", "README.zh-CN.md", "docs/benchmarks.md")
 REPEATS = {"tiny": 1, "small": 2, "full": 3}
 TITLE = "bertdata and its baselines, each row measured in the same runs"
 _MARKS = re.compile(r"(<!-- benchmarks: (all|readme|chinese) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
-Row = dict[str, Any]  # the fields of a Ratio, `ours` and `theirs` a list of a figure a run; benchmark, size, date, machine
+Row = dict[str, Any]  # a Ratio's fields, where `ours` and `theirs` have a figure per run, plus benchmark, size, date, machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, or compare; return the exit code."""
+    """Measure, render or check. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--size", choices=REPEATS, default="small", help="how much to measure  [default: small]")
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def benchmarks() -> dict[str, dict[str, list[str]]]:
-    """Return the command lines of each benchmark by size; a file is read, not imported, for some load torch."""
+    """Return the command lines of each benchmark by size. Files are parsed, not imported, because some import torch."""
     found: dict[str, dict[str, list[str]]] = {}
     for path in sorted(HERE.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -88,12 +88,12 @@ def benchmarks() -> dict[str, dict[str, list[str]]]:
 
 
 def command(name: str, line: str, inputs: Mapping[str, str]) -> list[str]:
-    """Return what to run: the benchmark's file and its arguments."""
+    """Return the command: the benchmark's file and its arguments."""
     return [str(HERE / f"{name}.py"), *(part.format_map(inputs) for part in shlex.split(line))]
 
 
 def _measured(name: str, size: str, repeats: int, inputs: Inputs, failed: list[str]) -> Iterator[Row]:
-    """Run a benchmark's command lines; yield its rows, and add what failed."""
+    """Run a benchmark's command lines, yield its rows, and record failures."""
     work = inputs.work()
     told = {"benchmark": name, "size": size, "date": f"{datetime.date.today()}", "machine": machine()}
     for line in benchmarks()[name].get(size, []):
@@ -101,22 +101,22 @@ def _measured(name: str, size: str, repeats: int, inputs: Inputs, failed: list[s
         for number in range(repeats):
             print(f"{name}, run {number + 1} of {repeats} …", file=sys.stderr, flush=True)
             done = subprocess.run([sys.executable, *words], env={**os.environ, FILE: str(runs)}, cwd=work, check=False)
-            if done.returncode not in (0, 1):  # 1: it ran, and what it asks for is not reached, which it has said
+            if done.returncode not in (0, 1):  # 1: it ran and printed which of its limits it missed
                 failed.append(f"{name} ended with exit code {done.returncode}")
-        if not runs.exists():  # it broke, or none of those that it is measured beside is installed
+        if not runs.exists():  # it failed, or no program to compare with is installed
             failed.append(f"{name} told no ratio")
         yield from ({**row, **told} for row in gathered(read(runs)))
         runs.unlink(missing_ok=True)
 
 
 def read(path: Path) -> list[Ratio]:
-    """Read what benchmarks told."""
+    """Read the ratios that benchmarks recorded."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return [Ratio(**json.loads(line)) for line in lines]
 
 
 def gathered(ratios: Sequence[Ratio]) -> list[Row]:
-    """Put the runs of a row together, in the order of their first."""
+    """Group the runs of each row, in order of first appearance."""
     rows: dict[tuple[str, str, str], Row] = {}
     for one in ratios:
         row = rows.setdefault((one.what, one.unit, one.peer), one._asdict() | {"ours": [], "theirs": []})
@@ -126,7 +126,7 @@ def gathered(ratios: Sequence[Ratio]) -> list[Row]:
 
 
 def machine() -> str:
-    """Return cores, processor and Python of this machine."""
+    """Return this machine's cores, processor and Python version."""
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
     processor = model[1] if model else platform.processor() or platform.machine()
@@ -134,13 +134,13 @@ def machine() -> str:
 
 
 def better(row: Row) -> Bar:
-    """Return how many times better our figure is: the middle run, the least and the most."""
+    """Return how many times better our figure is: the median, minimum and maximum run."""
     times = sorted(t / o if row["less"] else o / t for o, t in zip(row["ours"], row["theirs"], strict=True))
     return Bar(f"{row['what']} / {row['peer']}", median(times), times[0], times[-1])
 
 
 def number(value: float) -> str:
-    """Write a figure in three digits, of a share in four, of a small one in two.
+    """Format a figure with three digits, a share with four, and a small figure with two.
 
     >>> number(16384.4), number(39.07), number(4.0), number(0.99971), number(0.009934)
     ('16,384', '39.1', '4', '0.9997', '0.0099')
@@ -151,13 +151,13 @@ def number(value: float) -> str:
 
 
 def shown(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that README shows, in its order; one that was not measured is left out."""
+    """Return the rows that README shows, in its order, without unmeasured ones."""
     named = {(row["what"], row["peer"]): row for row in rows}
     return [named[key] for key in SHOWN if key in named]
 
 
 def table(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return Markdown: the rows, and when and where they were measured; `phrases` are those of another language."""
+    """Return Markdown: the rows, and when and where they were measured. `phrases` has translations."""
 
     def say(phrase: str) -> str:
         return phrases.get(phrase, phrase)
@@ -174,7 +174,7 @@ def table(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})
 
 
 def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Return a sentence for each day, machine and size, with the benchmarks that it is of, if there are several."""
+    """Return a sentence for each day, machine and size. It lists its benchmarks if there are several sentences."""
     kinds: dict[tuple[str, str, str, int], list[str]] = {}
     for row in rows:
         names = kinds.setdefault((row["date"], row["machine"], row["size"], len(row["ours"])), [])
@@ -191,7 +191,7 @@ def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType(
 
 
 def rendered(rows: Sequence[Row]) -> dict[Path, str]:
-    """Return what each file with a table, and the picture, would hold."""
+    """Return the expected contents of each file with a table, and of the picture."""
     files = {DOCS / "benchmarks.svg": picture(TITLE, " ".join(measured(rows)[:1]), [better(row) for row in rows])}
     tables = {"all": table(rows), "readme": table(shown(rows)), "chinese": table(shown(rows), CHINESE)}
     for path in (HERE.parent / name for name in MARKED):
@@ -201,7 +201,7 @@ def rendered(rows: Sequence[Row]) -> dict[Path, str]:
 
 
 def _keep(rows: list[Row]) -> None:
-    """Write what was measured, by benchmark, and the table and the picture of it."""
+    """Store the measured rows, replacing each benchmark's old ones, and render the table and the picture."""
     rows.sort(key=lambda row: str(row["benchmark"]))
     (DOCS / "benchmarks.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     for path, text in rendered(rows).items():

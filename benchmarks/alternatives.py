@@ -1,6 +1,6 @@
-"""The loaders that a skilled user writes in an hour: a NumPy collator on rows of `datasets` or litdata.
+"""Define the loaders that a skilled user writes in an hour: a NumPy collator on rows of `datasets` or litdata.
 
-They serve the same rows, shuffled and masked at 15 %, in the same tensors as bertdata's loader.  What they leave out: the share
+They serve the same rows, shuffled and masked at 15 %, in the same tensors as bertdata's loader.  Their limits: the share
 of masked tokens is right only on average; order and masks depend on the state of a generator and on the number of workers, so a
 resumed run has others; and the ranks of another world size get other rows.
 """
@@ -25,7 +25,7 @@ _SHARE = 0.15
 
 
 class Collator:
-    """Mask rows and put them end to end if they are packed, else fill them up with padding."""
+    """Mask rows, and concatenate packed rows or pad the others."""
 
     def __init__(self, shards: Shards) -> None:
         self.size, self.special, self.packed = shards.vocab_size, shards.special, shards.packed
@@ -59,7 +59,7 @@ class Collator:
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
     def _mask(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Mask ids in place; return labels."""
+        """Mask ids in place, and return labels."""
         chosen = (self.random.random(ids.shape, np.float32) < _SHARE) & ~self.never[ids]
         labels, at = np.where(chosen, ids, -100), np.flatnonzero(chosen)
         kinds, flat = self.random.random(len(at), np.float32), ids.reshape(-1)
@@ -70,7 +70,7 @@ class Collator:
 
 
 class _Rows(torch.utils.data.Dataset[Any]):
-    """Rows of `datasets` as NumPy arrays, a batch at a time."""
+    """Rows of `datasets` as NumPy arrays, one batch at a time."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows.with_format("numpy")
@@ -89,7 +89,7 @@ def _row(shards: Shards, columns: list[str], number: int) -> dict[str, Any]:
 
 
 def alternatives(shards: Shards, rows: Any, batch_size: int, workers: int, work: Path) -> dict[str, Make]:
-    """Return the loaders by name, without end; `rows` are those of `datasets`, and `work` is for litdata's files."""
+    """Return endless loaders by name. `rows` come from `datasets`, and `work` is a directory for litdata's files."""
     collate = Collator(shards)
 
     def of_datasets() -> DataLoader[Any]:

@@ -1,4 +1,4 @@
-"""A picture of ratios as an SVG: a bar for each row on a logarithmic axis, a line from the least run to the most."""
+"""Draw ratios as an SVG: a bar for each row on a logarithmic axis, with a line from the minimum to the maximum run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 __all__ = ["Bar", "picture"]
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _ROW = 1000, 520, 88, 72, 26  # in pixels; names stand left of _LEFT
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW = 1000, 520, 88, 72, 26  # pixels; names are left of _LEFT
 _BETTER, _WORSE, _GRID, _TEXT, _FAINT = "#2563eb", "#c2410c", "#e5e7eb", "#1f2937", "#6b7280"
 
 
 class Bar(NamedTuple):
-    """A row: its name, the middle of its runs' ratios, the least and the most."""
+    """A row: its name, and the median, minimum and maximum of its runs' ratios."""
 
     name: str
     middle: float
@@ -23,7 +23,7 @@ class Bar(NamedTuple):
 
 
 def picture(title: str, note: str, bars: Sequence[Bar]) -> str:
-    """Return the SVG; ratios are over 0, and bars begin at 1."""
+    """Return the SVG. Ratios must be positive, and bars start at 1."""
     powers = [math.log10(value) for bar in bars for value in (bar.least, bar.most)]
     first, last = min([math.floor(min(powers, default=0)), 0]), max([math.ceil(max(powers, default=1)), 1])
     height, right, bottom = _TOP + _ROW * len(bars) + 40, _WIDTH - _RIGHT, _TOP + _ROW * len(bars)
@@ -48,7 +48,7 @@ def picture(title: str, note: str, bars: Sequence[Bar]) -> str:
 
 
 def _drawn(bar: Bar, y: float, x: Callable[[float], float]) -> list[str]:
-    """Draw a row whose middle is at `y`."""
+    """Draw a row centered at `y`."""
     left, right = sorted((x(1.0), x(bar.middle)))
     colour = _BETTER if bar.middle >= 1 else _WORSE
     return [

@@ -3,12 +3,12 @@
     python benchmarks/end_to_end.py                     the English dumps of ../shared/data
     python benchmarks/end_to_end.py --dumps 'dumps/*.xml*.bz2' --factor 5
 
-The dumps, of one wiki, are put together and packed as Wikimedia packs them, 100 pages to a stream, once as they are and once
-grown.  A figure is the slope between the two: the processor time that the added XML took, in all processes of the run.  What a
-run takes but once, such as its start, cancels.  Each command runs `--repeats` times, and its least time counts, for other
-programs on the machine only add to it.  The vocabulary is trained on the dumps as they are and given to both runs of make-pairs;
-its training is shown, not counted.  Grown text has other sentences and no new words (benchmarks/grow.py), so what is kept of
-words seen before helps as late in a large dump.
+The dumps, of one wiki, are joined and packed like Wikimedia's, with 100 pages per stream, once unchanged and once
+grown.  A figure is the slope between the two: the CPU time of the added XML, over all processes of the run.  One-time
+costs, such as startup, cancel.  Each command runs `--repeats` times, and its minimum time counts, because other
+programs on the machine only add to it.  The vocabulary is trained on the unchanged dumps and used by both runs of make-pairs;
+its training is shown, not counted.  Grown text has other sentences but no new words (benchmarks/grow.py), so caches of
+words help as much as late in a large dump.
 Exit code 1 when build-corpus and make-pairs together take more than 150.
 """
 
@@ -33,12 +33,12 @@ SIZES = {
 }
 ALLOWED = 150.0  # CPU seconds per GB of XML
 COUNTED = ("build-corpus", "make-pairs")
-PAGES = 100  # in a stream of a multistream dump
+PAGES = 100  # pages in a stream of a multistream dump
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def main() -> int:
-    """Measure and print the table; return the exit code."""
+    """Measure and print the table. Return the exit code."""
     options = _options()
     dumps = sorted({Path(match).resolve() for pattern in options.dumps for match in glob.glob(pattern, recursive=True)})
     if not dumps:
@@ -69,7 +69,7 @@ def _options() -> argparse.Namespace:
 
 
 def _grow(dump: Dump, directory: Path, copies: int) -> int:
-    """Write a dump, its pages so many times, below a directory; return its bytes of XML."""
+    """Write a dump with its pages `copies` times, below a directory. Return its bytes of XML."""
     (directory / "wiki").mkdir(parents=True)
     return write_dump(dump, directory / "wiki" / "multistream.xml.bz2", copies)
 
@@ -101,14 +101,14 @@ def _least(arguments: list[str], repeats: int) -> float:
 
 
 def _rows(directory: Path) -> dict[str, int]:
-    """Count the documents and the pairs that were made."""
+    """Count the documents and pairs."""
     manifests = {name: directory / name / "manifest.json" for name in ("corpus", "pairs")}
     shards = {name: json.loads(path.read_text(encoding="utf-8"))["shards"] for name, path in manifests.items()}
     return {name: sum(shard["rows"] for shard in found) for name, found in shards.items()}
 
 
 def _report(sizes: list[int], times: list[dict[str, float]], counts: list[dict[str, int]]) -> int:
-    """Print the table and the verdict; return the exit code."""
+    """Print the table and the verdict. Return the exit code."""
     added = (sizes[1] - sizes[0]) / 1e9
     slopes = {stage: (times[1][stage] - times[0][stage]) / added for stage in times[0]}
     print(f"{'':14}{'CPU seconds':>22}{'CPU seconds':>14}{'MB of XML':>12}")

@@ -4,11 +4,11 @@
     python benchmarks/extraction.py --sources all          every page there
 
 A page is a line of JSON with ``wikitext``, ``title``, ``language``, ``source`` and the ``paragraphs`` that MediaWiki rendered
-with all templates empty, so inline templates cost precision here that they do not cost a reader.  Every extractor takes every
-page in turn, `--rounds` times; MB/s is wikitext over processor time, of the first round and of each page's best one.
+with all templates empty, so inline templates cost precision here but not in practice.  The extractors process every
+page in turn, `--rounds` times. MB/s is wikitext per CPU second, for the first round and for each page's best round.
 wordF1, paraF1 and residue (per 10,000 words) are measured with the functions of `--scorer`.
 
-Peers that are not installed are left out, by name: ``pip install -e '.[peers]'`` brings them.
+Peers that are not installed are skipped and named: ``pip install -e '.[peers]'`` installs them.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ SIZES = {
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 PAGES = SHARED / "extraction" / "dev_pages.jsonl.xz"
 SCORER = SHARED / "tools" / "score_extraction.py"
-SHORTEST = 5  # words of a paragraph that is compared as a whole
+SHORTEST = 5  # minimum words of a paragraph compared as a unit
 
 Page = dict[str, Any]
 Extract = Callable[[Page], list[str]]
 
 
 def main() -> int:
-    """Measure and print the tables; return the exit code."""
+    """Measure and print the tables. Return the exit code."""
     options = _options()
     if not options.pages.is_file():
         sys.exit(f"extraction.py: no pages at {options.pages}. Pass a .jsonl or .jsonl.xz file with --pages")
@@ -79,7 +79,7 @@ def _read(path: Path, sources: list[str]) -> list[Page]:
 
 
 def _load(path: Path) -> Any:
-    """Import the file with the measures."""
+    """Import the file with the scoring functions."""
     spec = importlib.util.spec_from_file_location("scorer", path)
     if spec is None or spec.loader is None:
         sys.exit(f"extraction.py: {path} is no Python file: give one with --scorer")
@@ -107,7 +107,7 @@ def _with_templates() -> Extract:
 
 def _wikiextractor() -> Extract:
     extractor = importlib.import_module("wikiextractor.extract").Extractor
-    logging.disable(logging.WARNING)  # it warns of much in real pages
+    logging.disable(logging.WARNING)  # it logs many warnings for real pages
 
     def extract(page: Page) -> list[str]:
         reader = extractor("1", "1", "https://x.org/wiki", page["title"], [page["wikitext"]])
@@ -134,14 +134,14 @@ EXTRACTORS: dict[str, Callable[[], Extract]] = {
 
 
 class _Times(NamedTuple):
-    """Processor seconds of one extractor: all of the first round, and the best ones of each page."""
+    """CPU seconds of one extractor: the total of the first round, and the best of each page."""
 
     first: float
     best: float
 
 
 def _compare(pages: list[Page], rounds: int, scorer: Any) -> None:
-    """Time and score every extractor that is installed, and print the table."""
+    """Time and score every installed extractor, and print the table."""
     ready: dict[str, Extract] = {}
     for name, build in EXTRACTORS.items():
         try:
@@ -167,14 +167,14 @@ def _compare(pages: list[Page], rounds: int, scorer: Any) -> None:
 
 
 def _time(extractors: dict[str, Extract], pages: list[Page], rounds: int) -> dict[str, _Times]:
-    """Give every page to each extractor in turn, so that what else the machine does hits all alike."""
+    """Pass every page to each extractor in turn, so that other load on the machine affects all equally."""
     seconds: dict[str, list[list[float]]] = {name: [[] for _ in pages] for name in extractors}
     for extract in extractors.values():
-        _try(extract, pages[0])  # what is loaded once is no page's cost
+        _try(extract, pages[0])  # one-time loading must not count for a page
     for _ in range(rounds):
         for place, page in enumerate(pages):
             for name, extract in extractors.items():
-                gc.collect(0)  # nobody pays for another's garbage
+                gc.collect(0)  # an extractor must not pay for another's garbage
                 start = process_time()
                 _try(extract, page)
                 seconds[name][place].append(process_time() - start)
@@ -182,7 +182,7 @@ def _time(extractors: dict[str, Extract], pages: list[Page], rounds: int) -> dic
 
 
 def _try(extract: Extract, page: Page) -> list[str] | None:
-    """Return the paragraphs of a page, None where the extractor raises."""
+    """Return the paragraphs of a page, or None if the extractor raises."""
     try:
         return extract(page)
     except Exception:
@@ -190,7 +190,7 @@ def _try(extract: Extract, page: Page) -> list[str] | None:
 
 
 class _Scores(NamedTuple):
-    """F1 of words and of long paragraphs, marks left in 10,000 words, and pages at which the extractor raised."""
+    """F1 of words and of long paragraphs, markup left per 10,000 words, and pages at which the extractor raised."""
 
     words: float
     paragraphs: float
@@ -199,7 +199,7 @@ class _Scores(NamedTuple):
 
 
 def _score(extract: Extract, pages: list[Page], scorer: Any) -> _Scores:
-    """Measure what an extractor finds, over all words and all long paragraphs of the pages."""
+    """Score an extractor over all words and all long paragraphs of the pages."""
     words, paragraphs = Counter[str](), Counter[str]()
     residue = raised = 0
     for page in pages:

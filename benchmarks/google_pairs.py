@@ -1,8 +1,8 @@
-"""Make pairs the way BERT's paper describes it, as a control: a measure of pairs must see what is wrong with these.
+"""Make pairs as described in BERT's paper, as a control: a measurement of pairs must detect their flaws.
 
-Section A.2 of the paper, and what google-research/bert is known to do: a chunk of sentences up to the length; half of the time B
-is random text of another document, and always where a chunk has only one sentence; what is too long loses tokens at the front
-or at the back; another document is drawn at most ten times.
+Section A.2 of the paper, and the known behavior of google-research/bert: a chunk of sentences up to the length; B is random text
+of another document half of the time, and always if a chunk has only one sentence; pairs that are too long lose tokens at the
+front or the back; another document is drawn at most ten times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Text(NamedTuple):
-    """A corpus as ids end to end: where sentences begin, and the end [S + 1]; where documents begin in these [D + 1]; names."""
+    """A corpus as concatenated ids: sentence starts and the end [S + 1], document starts in these [D + 1], names."""
 
     tokens: npt.NDArray[Any]
     sentences: Ints
@@ -28,12 +28,12 @@ class Text(NamedTuple):
     origins: list[tuple[str, ...]]
 
 
-Segment = tuple[int, int]  # where it starts and ends in the tokens
+Segment = tuple[int, int]  # start and end in the tokens
 Made = list[tuple[Segment, Segment, int]]
 
 
 def make(text: Text, length: int, *, short_seq_prob: float = 0.1, seed: int = 1) -> Made:
-    """Return A, B and label of each pair."""
+    """Return A, B and the label of each pair."""
     draw, made = random.Random(seed), Made()
     starts = text.sentences.tolist()
     documents = [range(a, b) for a, b in zip(text.documents[:-1].tolist(), text.documents[1:].tolist(), strict=True) if a < b]
@@ -73,7 +73,7 @@ def _random_text(draw: random.Random, starts: list[int], documents: list[range],
 
 
 def _shorten(draw: random.Random, a: Segment, b: Segment, room: int) -> tuple[Segment, Segment]:
-    """Take tokens from the longer side, from its front or back, until both fit."""
+    """Remove tokens from the front or back of the longer side until both fit."""
     (a_start, a_end), (b_start, b_end) = a, b
     while a_end - a_start + b_end - b_start > room:
         front = draw.random() < 0.5

@@ -1,8 +1,8 @@
 """Grow a dump to several times its size: new pages, made of the sentences of real ones.
 
-A new page is a real one under a new id and title, with all its markup, in which every sentence of running prose has been
-exchanged for one from anywhere in the dump.  So no page with a few sentences is a duplicate of another, pages are as long as
-pages are, and each copy of the dump holds the same words.  The same input gives the same bytes.
+A new page is a real one with a new id and title, with all its markup, in which every sentence of running prose is
+replaced by one from anywhere in the dump.  So no page with a few sentences is a duplicate of another, page lengths are
+realistic, and each copy of the dump has the same words.  The output is deterministic.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import NamedTuple
 __all__ = ["Dump", "join_dumps", "pages", "read_dump", "wiki", "write_dump"]
 
 _PAGE = re.compile(rb"[ \t]*<page>.*?</page>[ \t]*\n?", re.DOTALL)
-_ID = re.compile(rb"<id>(\d+)</id>")  # a page's own is the first: those of its revision and contributor follow
+_ID = re.compile(rb"<id>(\d+)</id>")  # the first id is the page's; the ids of its revision and contributor follow
 _TITLE = re.compile(rb"</title>")
 _BASE = re.compile(rb"<base>([^<]*)/")
-_PROSE = re.compile(r"^(?:''+|\[\[(?!\w+:))?[^\W\d_].{60,}$", re.MULTILINE)  # a line that begins with a letter, a link or a mark
-_END = re.compile(r"(?<=[.!?]) (?=(?:''+|\[\[)?[^\W\d_])|(?<=[。！？])(?=.)")  # where a sentence may end
-_PAIRS = (("[", "]"), ("{", "}"), ("(", ")"), ("&lt;", "&gt;"))  # a sentence that moves is whole: it stays valid anywhere
-_AT_ONCE = 64  # streams that are packed together, on all cores
+_PROSE = re.compile(r"^(?:''+|\[\[(?!\w+:))?[^\W\d_].{60,}$", re.MULTILINE)  # a line that starts with a letter, a link or a mark
+_END = re.compile(r"(?<=[.!?]) (?=(?:''+|\[\[)?[^\W\d_])|(?<=[。！？])(?=.)")  # a possible sentence end
+_PAIRS = (("[", "]"), ("{", "}"), ("(", ")"), ("&lt;", "&gt;"))  # a moved sentence must be balanced to be valid anywhere
+_AT_ONCE = 64  # streams packed in parallel, on all cores
 
 
 class Dump(NamedTuple):
-    """A dump in memory: what stands before its first page, its pages, and how many of them go in a stream (0: all)."""
+    """A dump in memory: the XML before its first page, its pages, and the number of pages per stream (0: all)."""
 
     head: bytes
     pages: list[bytes]
@@ -38,7 +38,7 @@ class Dump(NamedTuple):
 
 
 def read_dump(path: Path) -> Dump:
-    """Read a dump; raise ValueError for a file without a whole page."""
+    """Read a dump. Raise ValueError for a file without a complete page."""
     data = path.read_bytes()
     streams = list(_bzip2_streams(data)) if path.suffix == ".bz2" else [gzip.decompress(data) if path.suffix == ".gz" else data]
     data = b"".join(streams)
@@ -57,7 +57,7 @@ def _bzip2_streams(data: bytes) -> Iterator[bytes]:
 
 
 def wiki(dump: Dump) -> str:
-    """Name the wiki that a dump is of, by its address.
+    """Return the host name of a dump's wiki.
 
     >>> wiki(Dump(b"<mediawiki><siteinfo><base>https://en.wikipedia.org/wiki/Main_Page</base>", [], 0))
     'en.wikipedia.org'
@@ -67,7 +67,7 @@ def wiki(dump: Dump) -> str:
 
 
 def pages(dump: Dump, copies: int) -> Iterator[bytes]:
-    """Yield the pages as they are, then again and again under fresh ids and titles, and with other sentences.
+    """Yield the original pages, then copies with new ids and titles and other sentences.
 
     >>> dump = Dump(b"", [b"<page><title>Tea</title><id>7</id></page>"], 0)
     >>> [page.decode() for page in pages(dump, 2)]
@@ -88,7 +88,7 @@ def pages(dump: Dump, copies: int) -> Iterator[bytes]:
 
 
 def _parts(page: str) -> list[str]:
-    """Cut a page so that every second part is a sentence that may stand elsewhere.
+    """Split a page so that every second part is a movable sentence.
 
     >>> page = "<text>\\nTea is a drink that is made of leaves; it is hot. It is often drunk with milk. It is (as most.\\n"
     >>> _parts(page)[1::2]
@@ -107,7 +107,7 @@ def _parts(page: str) -> list[str]:
 
 
 def _is_free(sentence: str) -> bool:
-    """Return True if a sentence has both ends of all markup in it."""
+    """Return True if all markup in a sentence is balanced."""
     paired = all(sentence.count(opening) == sentence.count(closing) for opening, closing in _PAIRS)
     return (
         "<" not in sentence and paired and sentence.count("&lt;") == 2 * sentence.count("&lt;/") and sentence.count("''") % 2 == 0
@@ -115,7 +115,7 @@ def _is_free(sentence: str) -> bool:
 
 
 def join_dumps(dumps: Iterable[Dump], per_stream: int) -> Dump:
-    """Put dumps of one wiki together under the first one's head; pages of the others get ids above those before them.
+    """Join dumps of one wiki under the first one's head. Pages of later dumps get higher ids.
 
     >>> tea = Dump(b"<mediawiki>", [b"<page><id>7</id></page>"], 0)
     >>> join_dumps([tea, tea], 100).pages
@@ -135,12 +135,12 @@ def _number(page: bytes) -> int:
 
 
 def _moved(page: bytes, step: int) -> bytes:
-    """Return a page under its id and `step` more."""
+    """Return a page with its id increased by `step`."""
     return _ID.sub(b"<id>%d</id>" % (_number(page) + step), page, count=1)
 
 
 def write_dump(dump: Dump, target: Path, copies: int) -> int:
-    """Write a dump, its pages `copies` times, in the form that the name asks for; return its bytes before compression."""
+    """Write a dump with its pages `copies` times, in the format of the file name. Return its bytes before compression."""
     size, streams = 0, _streams(dump, copies)
     with open(target, "wb") as file, ThreadPoolExecutor() as pool:
         while together := list(islice(streams, _AT_ONCE)):

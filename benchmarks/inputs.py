@@ -1,7 +1,7 @@
-"""What benchmarks/all.py gives the benchmarks to read: made once, when a command line asks for it.
+"""Provide the inputs for benchmarks/all.py. Each is made once, when a command line needs it.
 
-At `tiny` all is of the sample that comes with bertdata; at other sizes of ../shared, the real pages, dumps and books beside a
-checkout, where these are there.
+At `tiny`, all inputs come from the sample included with bertdata. At other sizes, they come from ../shared, which has real pages,
+dumps and books, if it exists.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Inputs(Mapping[str, str]):
 
     Args:
         size: ``tiny`` for the sample alone.
-        work: An empty directory for what is made.
-        made: What is there already, by name.
+        work: An empty directory for generated inputs.
+        made: Existing inputs, by name.
     """
 
     def __init__(self, size: str, work: Path, **made: str | Path) -> None:
@@ -48,11 +48,11 @@ class Inputs(Mapping[str, str]):
         return len(_MAKERS)
 
     def work(self) -> Path:
-        """Return the directory for what a benchmark writes itself."""
+        """Return the directory for files that a benchmark writes."""
         return self._work
 
     def dump(self) -> str:
-        """Return a pattern of dumps of one wiki, an English one."""
+        """Return a glob pattern of dumps of one wiki, in English."""
         if self._real:
             return f"{SHARED}/data/wiki/enwiki*.xml.bz2"
         return f"{sample()}/sampleenwiki-*multistream.xml.bz2"
@@ -62,7 +62,7 @@ class Inputs(Mapping[str, str]):
         return SHARED / "data" / "books" if self._real else sample() / "books"
 
     def pages(self) -> Path:
-        """Return JSON lines of wikitext and paragraphs: real ones with MediaWiki's, or the sample with our own."""
+        """Return JSON Lines of wikitext and paragraphs: real pages with MediaWiki's paragraphs, or the sample with ours."""
         if self._real:
             return SHARED / "extraction" / "dev_pages.jsonl.xz"
         path = self._work / "pages.jsonl"
@@ -77,7 +77,7 @@ class Inputs(Mapping[str, str]):
         return path
 
     def texts(self) -> Path:
-        """Return JSON lines of language and sentences."""
+        """Return JSON Lines of languages and sentences."""
         if self._real:
             return SHARED / "extraction" / "dev_sentences.jsonl.xz"
         path, corpus = self._work / "texts.jsonl", documents.read(Path(self["corpus"]))
@@ -89,7 +89,7 @@ class Inputs(Mapping[str, str]):
         return path
 
     def corpus(self) -> Path:
-        """Return a corpus of the dumps and the books."""
+        """Return a corpus of the dumps and books."""
         made = bertdata.build_corpus(wikipedia=self["dump"], books=self["books"], output=self._work / "corpus", workers=1)
         return made.path
 

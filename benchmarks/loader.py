@@ -1,12 +1,14 @@
-"""Measure the loader: batches a second, beside loaders that a skilled user writes in an hour.
+"""Measure the loader in batches per second, compared with loaders that a skilled user writes in an hour.
 
     python benchmarks/loader.py pairs-128
     python benchmarks/loader.py packed-1024 --batch-size 16 --workers 0 --workers 4 --seconds 10
 
-DIR is what make-pairs wrote; without it, pairs of the sample are made.  The others are a NumPy collator on rows of `datasets` and
-of litdata (benchmarks/alternatives.py, which lists what they leave out).  All loaders give masked batches of the same rows,
-shuffled, in the same tensors, with as many workers: padded, or of packed rows unpadded.  They take turns within one run, and the
-middle of the rounds counts: with workers by the clock, without workers by the processor time of the process.
+DIR is an output of make-pairs. The default is pairs made from the sample.  The others are a NumPy collator on rows of `datasets`
+and
+of litdata (benchmarks/alternatives.py lists their limits).  All loaders return masked batches of the same rows,
+shuffled, in the same tensors, with the same number of workers: padded, or unpadded for packed rows.  They take turns in one run,
+and the
+median of the rounds counts: wall time with workers, CPU time without.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ SIZES = {
     "small": ["{pairs} --seconds 3", "{packed} --seconds 3 --batch-size 16"],
     "full": ["{pairs} --seconds 20", "{packed} --seconds 20 --batch-size 16"],
 }
-WARM, ROUNDS = 10, 5  # batches that are not timed; rounds
+WARM, ROUNDS = 10, 5  # untimed warm-up batches; rounds
 
 
 def main() -> int:
@@ -90,14 +92,14 @@ def _rows(shards: Shards) -> Any:
 
 
 def _sample(scratch: Path) -> Path:
-    """Make pairs of the sample that comes with bertdata."""
+    """Make pairs from the sample included with bertdata."""
     print("making pairs of the sample ...", file=sys.stderr)
     subprocess.run([sys.executable, "-m", "bertdata", "demo", "--output", scratch], check=True, capture_output=True)
     return scratch / "pairs"
 
 
 def _rates(runs: dict[str, Make], seconds: float, *, by_clock: bool) -> dict[str, float]:
-    """Return the batches a second of each loader: the middle of rounds in which all take turns."""
+    """Return the batches per second of each loader: the median of rounds in which all take turns."""
     clock = time.perf_counter if by_clock else time.process_time
     iterators = {name: iter(make()) for name, make in runs.items()}
     found: dict[str, list[float]] = {name: [] for name in runs}

@@ -1,6 +1,6 @@
-"""Find pieces of text again: where in a corpus of ids does a segment stand?
+"""Find the positions of segments in a corpus of ids.
 
-The hash of a segment is the sum of id * M ** position modulo 2 ** 64, so that prefix sums give the hash of any segment at once.
+The hash of a segment is the sum of id * M ** position modulo 2 ** 64, so the hash of any segment follows from prefix sums.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy.typing as npt
 __all__ = ["Hashes", "Index"]
 
 _M = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
-_GRAM = 8  # ids at a segment's start that are looked up
-_MOST = 1000  # positions of a gram; a segment that begins like more of them is not found
+_GRAM = 8  # ids at a segment's start used for lookup
+_MAX_POSITIONS = 1000  # maximum positions of a gram; a segment with a more frequent start is not found
 Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 
@@ -35,7 +35,7 @@ class Hashes:
 
 
 class Index:
-    """Where every gram of a text [T] stands."""
+    """The positions of every gram of a text [T]."""
 
     def __init__(self, text: npt.NDArray[Any]) -> None:
         self.size, self.hashes = len(text), Hashes(text)
@@ -49,14 +49,14 @@ class Index:
         return self._sorted[length]
 
     def find(self, rows: Hashes, start: Ints, length: Ints) -> tuple[Ints, Ints]:
-        """Find segments of rows; return (segment, position) for all positions, in order of the segments."""
+        """Find segments of rows. Return (segment, position) for all positions, in order of segments."""
         found: list[tuple[Ints, Ints]] = []
         for size in np.unique(np.minimum(length, _GRAM)).tolist():
             which = np.flatnonzero(np.minimum(length, _GRAM) == size)
             grams, order = self._grams(size)
             wanted = rows.of(start[which], size)
             low, high = np.searchsorted(grams, wanted), np.searchsorted(grams, wanted, "right")
-            count = np.where(high - low > _MOST, 0, high - low)
+            count = np.where(high - low > _MAX_POSITIONS, 0, high - low)
             segment = np.repeat(which, count)
             within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
             position = order[np.repeat(low, count) + within]

@@ -1,11 +1,11 @@
-"""Measure masks: their statistics over a dataset of pairs, and rows a second for gather + mask + collate.
+"""Measure masks: their statistics over a dataset of rows, and rows per second for gather + mask + collate.
 
     python benchmarks/masking.py pairs-128
     python benchmarks/masking.py pairs-512 --seconds 5
 
-DIR is what make-pairs wrote.  Beside it, in the same run, Hugging Face's collators on the same rows.  Of rows with static masks
-the statistics of these are printed, over all rows, and no rates.
-Times are of one process' CPU; rows are drawn at random from all shards, in batches of 256.
+DIR is an output of make-pairs.  Hugging Face's collators process the same rows in the same run.  For rows with static masks,
+only the statistics of all rows are printed, without rates.
+Times are CPU times of one process. Rows are drawn at random from all shards, in batches of 256.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from bertdata.tokens import vocab
 
 SIZES = {"tiny": ["{pairs} --seconds 0.05"], "small": ["{pairs} --seconds 1"], "full": ["{pairs} --seconds 3"]}
 BATCH = 256
-ENOUGH = 1_000_000  # tokens for the statistics
+ENOUGH = 1_000_000  # minimum tokens for the statistics
 Array = npt.NDArray[Any]
 
 
 class Stored(NamedTuple):
-    """Static masks: positions [M], original ids [M], where those of a row end [N + 1], their unit, and their share."""
+    """Static masks: positions [M], original ids [M], row ends in these [N + 1], their unit and their share."""
 
     positions: Array
     answers: Array
@@ -44,7 +44,7 @@ class Stored(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """All rows of a dataset: flat ids and segment ids [T], ends [N + 1], labels [N], the length they are padded to, masks."""
+    """All rows of a dataset: flat ids and segment ids [T], ends [N + 1], labels [N], padded length, masks."""
 
     ids: Array
     types: Array
@@ -60,7 +60,7 @@ class Rows(NamedTuple):
 
 
 def main() -> int:
-    """Print the statistics and the rates; return 1 if a law is broken."""
+    """Print the statistics and rates. Return 1 if a rule is broken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, metavar="DIR", help="pairs, as make-pairs writes them")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each")
@@ -97,7 +97,7 @@ def _load(directory: Path) -> Rows:
 
 
 def _unmask(rows: Rows, numbers: Array) -> tuple[Array, Array, Array, Array]:
-    """Return (ids, masked, positions, labels) of rows as they are stored."""
+    """Return (ids, masked, positions, labels) of stored rows."""
     assert rows.stored is not None
     masked = rows.gather(numbers)[0]
     most = int(np.diff(rows.stored.ends).max())
@@ -109,7 +109,7 @@ def _unmask(rows: Rows, numbers: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _copies(rows: Rows) -> None:
-    """Count the rows of equal text, as copies have them, and those of them with equal masks."""
+    """Count rows with equal text, as in copies, and rows with equal text and masks."""
     texts: dict[bytes, list[bytes]] = {}
     for first in range(0, len(rows.labels), BATCH):
         ids, _, positions, _ = _unmask(rows, np.arange(first, min(first + BATCH, len(rows.labels))))
@@ -137,7 +137,7 @@ def _masks(rows: Rows, vocabulary: MaskVocabulary, unit: str, epoch: int) -> Ite
 
 
 def _statistics(rows: Rows, pieces: list[str], unit: str) -> bool:
-    """Print what the masks of two epochs, or the stored ones, are like; return whether they are as BERT's paper has them."""
+    """Print statistics of the masks of two epochs, or of stored masks. Return True if they match BERT's paper."""
     vocabulary, wanted = mask_vocabulary(pieces), rows.stored.share if rows.stored else 0.15
     exact = count = maskable = same = 0
     old, new = [], []

@@ -1,4 +1,4 @@
-"""Run a command of bertdata and measure it: seconds, processor time, and the peak memory of each of its processes; and where."""
+"""Run a bertdata command and measure its wall time, CPU time, and the peak memory of each of its processes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 __all__ = ["Run", "numbers", "run", "workplace"]
 
-_INTERVAL = 0.05  # seconds between two looks at the processes
+_INTERVAL = 0.05  # seconds between two samples of the processes
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+)", re.MULTILINE)
 
 
 def numbers(text: str) -> list[int]:
-    """Read numbers with commas between them, each once, in order; raise ValueError for one that is not above 0."""
+    """Parse comma-separated numbers without repeats, in order. Raise ValueError for a number below 1."""
     found = sorted({int(part) for part in text.split(",")})
     if found[0] < 1:
         raise ValueError
@@ -29,7 +29,7 @@ def numbers(text: str) -> list[int]:
 
 @contextlib.contextmanager
 def workplace(parent: Path | None) -> Iterator[Path]:
-    """Make a directory for what a benchmark grows and writes, in the one that the user names, and remove it at the end."""
+    """Create a directory for files that a benchmark writes, below the user's directory, and remove it at the end."""
     if parent is not None:
         parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f"bertdata-{Path(sys.argv[0]).stem}-", dir=parent) as directory:
@@ -37,9 +37,9 @@ def workplace(parent: Path | None) -> Iterator[Path]:
 
 
 class Run(NamedTuple):
-    """What a command took: seconds, processor seconds of all its processes, and the peak bytes of the driver and of each other.
+    """Resources of a command: seconds, CPU seconds of all its processes, and peak bytes of the driver and of every other process.
 
-    A peak is VmHWM, the most that a process ever held; pages of mapped files and of shared libraries count too.
+    A peak is VmHWM, the maximum resident memory of a process, including pages of mapped files and shared libraries.
     """
 
     seconds: float
@@ -49,21 +49,21 @@ class Run(NamedTuple):
 
     @property
     def worker(self) -> int:
-        """The peak of the process that does the work and held most: the driver itself where it has no workers."""
+        """The largest peak of a worker process, or of the driver if it has no workers."""
         return max(self.workers, default=self.driver)
 
 
 class Command:
-    """A process that runs `bertdata ARGUMENTS`: once `poll` says so it has ended, with this exit code and so much said."""
+    """A process that runs `bertdata ARGUMENTS`. After `poll` returns True, its exit code and output are available."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self._said = TemporaryFile()  # noqa: SIM115 - closed when it has ended
+        self._said = TemporaryFile()  # noqa: SIM115 - closed at its end
         command = [str(Path(sys.executable).with_name("bertdata")), *arguments]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._said)
         self.pid, self.code, self.cpu, self.said = self._process.pid, 0, 0.0, b""
 
     def poll(self) -> bool:
-        """Return True if it has ended; `cpu` is what it and those it waited for took."""
+        """Return True if it has ended. `cpu` is then its CPU time with its children's."""
         ended, status, usage = os.wait4(self.pid, os.WNOHANG)
         if ended:
             self._process.returncode = self.code = os.waitstatus_to_exitcode(status)
@@ -75,7 +75,7 @@ class Command:
 
 
 def run(arguments: Sequence[str]) -> Run:
-    """Run a command to its end, and watch all its processes; exit with what it said if it fails."""
+    """Run a command to its end and watch all its processes. Exit with its output if it fails."""
     print(f"bertdata {arguments[0]} …", file=sys.stderr, flush=True)
     started, peaks, command = time.monotonic(), dict[int, int](), Command(arguments)
     while True:
@@ -93,7 +93,7 @@ def run(arguments: Sequence[str]) -> Run:
 
 
 def _family(root: int) -> list[int]:
-    """Return a process and all below it."""
+    """Return a process and all its descendants."""
     found = [root]
     for pid in found:
         with contextlib.suppress(OSError):  # it has ended in the meantime

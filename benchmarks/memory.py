@@ -1,15 +1,15 @@
-"""Measure the most memory that a worker of each command holds, for every choice, objective and format, at growing sizes.
+"""Measure a worker's peak memory in each command, for every option, objective and format, at growing sizes.
 
     python benchmarks/memory.py                                  the sample that comes with the project, 1 and 4 times 8 MB
     python benchmarks/memory.py dumps/*.xml*.bz2 --base-mb 40 --sizes 1,10,100
-    python benchmarks/memory.py --only pairs,export              the cases whose names begin so, and what they read
+    python benchmarks/memory.py --only pairs,export              the cases with these name prefixes, and their inputs
 
-The input is grown as benchmarks/scale.py grows it; half of its text comes from the dump, half from a table of the same
-documents, so that there are sources to mix and copies to drop.  The vocabulary is trained, and made up to `--vocab-size` pieces.
-Memory is VmHWM, the most that a process ever held, of the worker that held most.
+The input is grown as in benchmarks/scale.py. Half of its text comes from the dump, half from a table of the same
+documents, so that there are sources to mix and copies to drop.  The trained vocabulary is padded to `--vocab-size` tokens.
+Memory is VmHWM, the peak resident memory, of the largest worker.
 
-Exit code 1 where a worker holds more than 400 MB and, with more than 32,000 pieces, more than that and what a process holds
-more for the vocabulary itself, which is measured and printed.
+The exit code is 1 if a worker exceeds 400 MB. With more than 32,000 tokens, the limit is higher by the memory
+of the additional vocabulary, which is measured and printed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bertdata.config.objectives import OBJECTIVES, PACKED
 from bertdata.exports import FORMATS
 from bertdata.tokens import vocab
 
-MOST = 400_000_000  # bytes of a worker
-PIECES = 32_000  # of a vocabulary whose size counts among them
+MOST = 400_000_000  # maximum bytes of a worker
+PIECES = 32_000  # size of a vocabulary included in MOST
 SAMPLE = Path(__file__).resolve().parents[1] / "bertdata" / "sample"
 _SIZE = """
 import sys
@@ -47,14 +47,14 @@ print((held() - before) * 4096)
 
 
 class Case(NamedTuple):
-    """A run: its name, which its output has too, and its arguments, in which ``{name}`` is the output of another."""
+    """A run: its name, also used for its output, and its arguments, in which ``{name}`` is another run's output."""
 
     name: str
     arguments: str
 
 
 class Row(NamedTuple):
-    """What the processes of a run held at most, in bytes."""
+    """Peak memory of a run's processes, in bytes."""
 
     name: str
     size: int
@@ -64,7 +64,7 @@ class Row(NamedTuple):
 
 
 def cases(workers: int) -> list[Case]:
-    """Return every case, those that others read first."""
+    """Return all cases, each after those whose output it reads."""
     corpus = "build-corpus --wikipedia {wiki} "
     both = "build-corpus --wikipedia {wiki} --text {table} --text-column text --id-column id "
     rows = "make-pairs {corpus} --vocab {pieces} "
@@ -97,7 +97,7 @@ def cases(workers: int) -> list[Case]:
 
 
 def chosen(every: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """Return the cases whose names begin as `only` says, all where it says nothing, and those that they read.
+    """Return the cases with a name prefix in `only` (all if empty), and the cases that they read.
 
     >>> every = [Case("corpus", ""), Case("vocab", "{corpus}"), Case("pairs", "{corpus} {pieces}"), Case("table", "{corpus}")]
     >>> [case.name for case in chosen(every, ["pairs"])]
@@ -112,7 +112,7 @@ def chosen(every: Sequence[Case], only: Sequence[str]) -> list[Case]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table; return the exit code."""
+    """Measure and print the table. Return the exit code."""
     options = _options(arguments)
     dumps = list(map(read_dump, options.dumps))
     rows, own = list[Row](), 0
@@ -155,7 +155,7 @@ def _grow(dumps: list[Dump], directory: Path, mb: float) -> None:
 
 
 def _measure(directory: Path, size: int, options: argparse.Namespace) -> Iterator[Row]:
-    """Run the cases below a directory that holds the dumps; yield what each held."""
+    """Run the cases below a directory with dumps, and yield the peak memory of each."""
     places = {"wiki": directory / "wiki", "excluded": directory / "excluded.txt", "pieces": directory / "pieces"}
     places["excluded"].write_text("This sentence of thirteen words or more stands in no page of any wiki, as far as is known.\n")
     for case in chosen(cases(options.workers), options.only):
@@ -175,21 +175,21 @@ def _filled(text: str, places: dict[str, Path]) -> str:
 
 
 def make_up(trained: Path, directory: Path, count: int) -> None:
-    """Write a vocabulary of so many pieces: those that were trained, and words that no text has."""
+    """Write a vocabulary of `count` tokens: the trained ones, and words that no text contains."""
     found = vocab.read(trained)
     more = [f"{'##' * (number % 2)}qzx{number}" for number in range(count - len(found.pieces))]
     vocab.write(directory, found._replace(pieces=[*found.pieces, *more]))
 
 
 def _size(pieces: Path) -> int:
-    """Return the bytes that a process holds for a vocabulary; 0 where none was trained."""
+    """Return the bytes that a process holds for a vocabulary, or 0 if none was trained."""
     if not pieces.is_dir():
         return 0
     return int(subprocess.run([sys.executable, "-c", _SIZE, str(pieces)], check=True, capture_output=True).stdout)
 
 
 def table(rows: Sequence[Row], sizes: Sequence[int]) -> str:
-    """Return the table, in Markdown: the peak MB of a worker, and of the driver at the last size.
+    """Return the Markdown table: the peak MB of a worker, and of the driver at the last size.
 
     >>> print(table([Row("corpus", 1, 2.0, 25 * 10**7, 26 * 10**7), Row("corpus", 4, 4.0, 251 * 10**6, 281 * 10**6)], [1, 4]))
     | case | 1x | 4x | driver |

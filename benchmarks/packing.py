@@ -1,9 +1,9 @@
-"""Measure how full rows are without packing, by first fit and by best fit, from a dataset that is not packed or is.
+"""Measure how full rows are without packing, with first fit and with best fit, from a packed or unpacked dataset.
 
     bertdata make-pairs corpus --vocab vocab --objective documents --max-seq-length 1024 --output rows
     python benchmarks/packing.py rows
 
-First fit takes the rows, or the parts of packed ones, in random order, and puts each into the first row that has room.
+First fit takes rows, or segments of packed rows, in random order, and puts each into the first row with enough room.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = {"tiny": ["{documents}"], "small": ["{documents}"], "full": ["{documents
 
 
 def first_fit(sizes: list[int], most: int) -> int:
-    """Return how many rows first fit takes."""
+    """Return the number of rows that first fit needs."""
     room = np.full(len(sizes), most)
     for size in sizes:
         room[int(np.argmax(room >= size))] -= size
@@ -31,7 +31,7 @@ def first_fit(sizes: list[int], most: int) -> int:
 
 
 def lengths(path: Path, format: str) -> list[int]:
-    """Return the lengths of a shard's rows, or of their parts."""
+    """Return the lengths of a shard's rows or segments."""
     found: list[int] = []
     for batch in read_batches(path, format):
         for row in batch.to_pylist():

@@ -1,14 +1,15 @@
-"""Measure pairs: does anything but the text tell the label, and is any text lost, cut or used twice?
+"""Measure pairs: does anything except the text predict the label, and is any text lost, cut or used twice?
 
     python benchmarks/pairs.py pairs-128 pairs-512 --corpus corpus --control
     python benchmarks/pairs.py theirs.jsonl --vocab vocab.txt --corpus corpus --length 128
 
-A directory of make-pairs, or JSONL with the same columns (``input_ids``, ``token_type_ids``, ``next_sentence_label``).  With the
-corpus that they were made from, each segment is found again in it.  `--control` measures beside each directory the pairs that
-BERT's own algorithm makes of that corpus.  Exit code 1 where a directory of bertdata's does not hold what it promises.
+The input is a directory of make-pairs, or JSONL with the columns ``input_ids``, ``token_type_ids`` and ``next_sentence_label``.
+With the
+corpus that they were made from, each segment is located in it.  `--control` also measures, for each directory, the pairs that
+BERT's original algorithm makes of that corpus.  The exit code is 1 if a directory written by bertdata misses a limit.
 
-AUC is how often a NotNext pair scores above an IsNext pair: .500 where a fact tells nothing, 0 and 1 where it tells all.  The
-table of all benchmarks has how far from .500 it is; less than its standard error is chance, and is told as that error.
+AUC is how often a NotNext pair scores above an IsNext pair: 0.5 if a fact predicts nothing, 0 or 1 if it predicts perfectly.  The
+table of all benchmarks has its distance from 0.5. A distance below the standard error is chance and is reported as that error.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SIZES = {
 }
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-WITHIN = {  # what a directory of bertdata's promises: name -> least and most
+WITHIN = {  # limits of a directory written by bertdata: name -> minimum and maximum
     "NotNext share": (0.4995, 0.5005),
     "B from A's document, of NotNext": (0, 0),
     "junction kept, of IsNext": (1, 1),
@@ -51,13 +52,13 @@ WITHIN = {  # what a directory of bertdata's promises: name -> least and most
     "tokens used too often": (0, 0),
     "tokens lost": (0, 0.01),
     **{f"AUC {fact}": (0.49, 0.51) for fact in ("A", "B", "pair", "A's position", "A's document")},
-    **{f"AUC two {fact}": (0.49, 0.51) for fact in ("languages", "scripts")},  # and of sources what is found
+    **{f"AUC two {fact}": (0.49, 0.51) for fact in ("languages", "scripts")},  # no limit for sources
     "AUC of all, fitted": (0, 0.51),
     "bytes a token": (0, 3.2),
 }
 
 
-TOLD = (  # figures of the table of all benchmarks: name, what it means, unit, whether lower is better
+TOLD = (  # figures for the table of all benchmarks: name, meaning, unit, whether lower is better
     ("AUC of all, from .500", "label leakage through lengths and positions", "AUC minus 0.5", True),
     ("AUC two languages, from .500", "label leakage through languages", "AUC minus 0.5", True),
     ("junction kept, of IsNext", "IsNext pairs in which B does follow A", "share", False),
@@ -65,7 +66,8 @@ TOLD = (  # figures of the table of all benchmarks: name, what it means, unit, w
 
 
 class Rows(NamedTuple):
-    """Pairs as flat ids and segment ids [T], `ends` [N + 1], labels [N]; `length` is the most tokens, `bytes` of the files."""
+    """Pairs as flat ids and segment ids [T], `ends` [N + 1], labels [N]. `length` is the maximum tokens, `bytes` the file
+    size."""
 
     ids: Ints
     types: Ints
@@ -77,7 +79,7 @@ class Rows(NamedTuple):
 
 
 def main() -> int:
-    """Print a column of figures for each directory, and its control beside it."""
+    """Print a column of figures for each directory, with its control in the next column."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", type=Path)
     parser.add_argument("--corpus", type=Path, help="directory of build-corpus that the pairs were made from")
@@ -107,7 +109,7 @@ def main() -> int:
 
 
 def read(path: Path, length: int = 0, split: str = "") -> Rows:
-    """Read a directory of make-pairs, one split or all, or JSONL."""
+    """Read one split or all of a directory of make-pairs, or JSONL."""
     if not (path / manifest.NAME).exists():
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         lines = [json.loads(line) for file in files for line in file.open(encoding="utf-8")]
@@ -127,13 +129,13 @@ def read(path: Path, length: int = 0, split: str = "") -> Rows:
     labels = np.concatenate([c.to_numpy() for c in columns[2]]).astype(np.int64)
     if made.settings.masking == "static":
         ids = unmasked(ids, ends, batches)
-    plain = batches[0].num_columns == len(columns)  # for more columns no size is promised
+    plain = batches[0].num_columns == len(columns)  # the size limit does not apply to additional columns
     size, copies = plain * sum(s.bytes for s in made.shards), made.settings.dupe_factor
     return Rows(ids, types, ends, labels, length or made.settings.max_seq_length, size, copies)
 
 
 def unmasked(ids: Ints, ends: Ints, batches: Sequence[Any]) -> Ints:
-    """Put back what stood in the masked positions."""
+    """Restore the original ids of the masked positions."""
     positions, answers = ([b.column(f"masked_lm_{name}") for b in batches] for name in ("positions", "labels"))
     counts = np.concatenate([p.value_lengths().to_numpy() for p in positions])
     where = np.repeat(ends[:-1], counts) + np.concatenate([p.flatten().to_numpy() for p in positions])
@@ -160,7 +162,7 @@ def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
 
 
 def control(text: Text, like: Rows, vocabulary: vocab.Vocabulary) -> Rows:
-    """Make the pairs of BERT's own algorithm of the same text and length."""
+    """Make pairs with BERT's original algorithm, of the same text and length."""
     made = google_pairs.make(text, like.length)
     cls, sep = ([vocabulary.pieces.index(name)] for name in ("[CLS]", "[SEP]"))
     parts = [part for (a, b), (c, d), _ in made for part in (cls, text.tokens[a:b], sep, text.tokens[c:d], sep)]
@@ -171,7 +173,7 @@ def control(text: Text, like: Rows, vocabulary: vocab.Vocabulary) -> Rows:
 
 
 def measure(rows: Rows, vocabulary: vocab.Vocabulary, text: Text | None) -> dict[str, float]:
-    """Measure all that can be measured with or without the corpus."""
+    """Measure all figures that are possible with or without the corpus."""
     start, size = rows.ends[:-1], np.diff(rows.ends)
     b = np.add.reduceat(rows.types, start)
     a = size - b - 3
@@ -206,13 +208,13 @@ def measure(rows: Rows, vocabulary: vocab.Vocabulary, text: Text | None) -> dict
 
 
 def usable(text: Text) -> int:
-    """Count the tokens of documents of two sentences."""
+    """Count the tokens of documents with at least two sentences."""
     full = np.append(0, np.cumsum(np.diff(text.sentences) > 0))[text.documents]
     return int(np.diff(text.sentences[text.documents])[np.diff(full) > 1].sum())
 
 
 def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints) -> dict[str, Ints]:
-    """Find the segments in the corpus; measure junctions and documents, and return facts of where they stand."""
+    """Find the segments in the corpus. Measure junctions and documents, and return facts about the segments' positions."""
     index, hashes, start = Index(text.tokens), Hashes(rows.ids), rows.ends[:-1]
     starts = np.zeros(len(text.tokens) + 1, bool)
     starts[text.sentences] = True
@@ -231,7 +233,7 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
     figures["junction kept, of IsNext"] = float(kept[rows.labels == 0].mean())
     documents = [np.searchsorted(bounds, position, "right") - 1 for position in (a_position, b_position)]
     pairs = [np.unique(np.stack([r, identity[d]], 1), axis=0) for r, d in zip((a_row, b_row), documents, strict=True)]
-    sure = [np.bincount(p[:, 0], minlength=len(a)) == 1 for p in pairs]  # found in one document only
+    sure = [np.bincount(p[:, 0], minlength=len(a)) == 1 for p in pairs]  # found in only one document
     own = [np.full(len(a), -1), np.full(len(a), -2)]
     for side, pair in zip(own, pairs, strict=True):
         side[pair[:, 0]] = pair[:, 1]
@@ -239,7 +241,7 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
     figures["documents known, of NotNext"] = float(known.sum() / (rows.labels == 1).sum())
     figures["B from A's document, of NotNext"] = float((own[0] == own[1])[known].mean())
     position, document, last = (np.zeros(len(a), np.int64) for _ in range(3))
-    position[a_row[::-1]], document[a_row[::-1]] = a_position[::-1], documents[0][::-1]  # the first of several
+    position[a_row[::-1]], document[a_row[::-1]] = a_position[::-1], documents[0][::-1]  # the first of several positions
     last[b_row[::-1]] = (b_position + b[b_row])[::-1]
     figures["found, of segments"] = float(np.isin(np.arange(len(a)), a_row).mean() + np.isin(np.arange(len(a)), b_row).mean()) / 2
     other = np.full(len(a), -1)
@@ -259,7 +261,7 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
 
 
 def auc(score: npt.NDArray[Any], label: Ints) -> float:
-    """Return how often label 1 scores above label 0; ties count half.
+    """Return how often label 1 scores above label 0. Ties count half.
 
     >>> auc(np.array([1, 2, 2, 3]), np.array([0, 0, 1, 1]))
     0.875
@@ -271,7 +273,7 @@ def auc(score: npt.NDArray[Any], label: Ints) -> float:
 
 
 def distance(area: float, label: Ints) -> float:
-    """Return how far an AUC is from chance; its standard error under chance (Mann and Whitney 1947) where it is nearer.
+    """Return an AUC's distance from chance, or its standard error under chance (Mann and Whitney 1947) if that is larger.
 
     >>> round(distance(0.25, np.array([0, 1] * 600)), 4), round(distance(0.5, np.array([0, 1] * 600)), 4)
     (0.25, 0.0167)
@@ -282,7 +284,7 @@ def distance(area: float, label: Ints) -> float:
 
 
 def fitted(facts: Ints, label: Ints, folds: int = 5) -> float:
-    """Return the AUC of a logistic regression on all facts and their products, each fold judged by a fit to the others."""
+    """Return the cross-validated AUC of a logistic regression on all facts and their products."""
     x = facts.astype(np.float64)
     x = (x - x.mean(0)) / np.maximum(x.std(0), 1e-9)
     one, other = np.triu_indices(x.shape[1])
@@ -304,7 +306,7 @@ def _newton(x: Floats, label: Ints, steps: int = 6, ridge: float = 1.0) -> Float
 
 
 def show(columns: dict[str, dict[str, float]]) -> None:
-    """Print the figures side by side, and what is promised."""
+    """Print the figures side by side, with their limits."""
     names = list(dict.fromkeys(name for figures in columns.values() for name in figures))
     heads = [Path(name).name[-14:] for name in columns]
     print(f"{'':36}{'promised':>16}" + "".join(f"{head:>16}" for head in heads))

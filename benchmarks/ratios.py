@@ -1,9 +1,9 @@
-"""What a benchmark tells benchmarks/all.py: the command lines it is run with, and ratios of two figures of one run.
+"""Report ratios of two figures of one run to benchmarks/all.py.
 
-A benchmark that is to stand in the table has two things more than what it prints:
+A benchmark in the table of all.py has, in addition to its output:
 
-* ``SIZES``, a literal: size -> command lines, each a run.  ``{corpus}`` and the like stand for the inputs that
-  benchmarks/inputs.py makes.  A size that is not there is not measured.
+* ``SIZES``, a literal: size -> command lines, each a run. ``{corpus}`` and similar names are inputs that benchmarks/inputs.py
+  makes. Sizes without an entry are not measured.
 * a call of `ratio` for each row of the table.
 """
 
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 __all__ = ["FILE", "Ratio", "ratio"]
 
-FILE = "BERTDATA_RATIOS"  # names the file that all.py reads; without it `ratio` does nothing
+FILE = "BERTDATA_RATIOS"  # names the file that all.py reads; without it, `ratio` does nothing
 
 
 class Ratio(NamedTuple):
-    """A row of one run: what was measured, our figure, its unit, who else was measured, and their figure.
+    """A row of one run: the measured quantity, our figure, its unit, the peer's name, and its figure.
 
-    `less` says that a smaller figure is the better one, as of seconds.
+    `less` is True if a smaller figure is better, as for seconds.
     """
 
     what: str
@@ -33,12 +33,12 @@ class Ratio(NamedTuple):
 
     @property
     def times(self) -> float:
-        """How many times our figure is theirs."""
+        """Our figure divided by theirs."""
         return self.ours / self.theirs
 
 
 def ratio(what: str, ours: float, unit: str, peer: str, theirs: float, *, less: bool = False) -> None:
-    """Tell a row, if all.py asks for it; a figure of 0 has no ratio, and is left out."""
+    """Record a row if all.py requests it. A figure of 0 has no ratio and is skipped."""
     path = os.environ.get(FILE)
     if path and ours and theirs:
         with open(path, "a", encoding="utf-8") as file:

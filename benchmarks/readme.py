@@ -1,6 +1,6 @@
-"""The rows of docs/benchmarks.json that README.md shows, and what README.zh-CN.md calls them.
+"""List the rows of docs/benchmarks.json that README.md shows, and their names in README.zh-CN.md.
 
-`SHOWN` has the rows by what they measure and beside whom, in README's order; `CHINESE` has the phrases of the table.
+`SHOWN` lists rows by quantity and peer, in README's order. `CHINESE` has translations of the table's phrases.
 """
 
 from __future__ import annotations

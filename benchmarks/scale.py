@@ -1,20 +1,21 @@
-"""Show how a run scales: grow a corpus 1, 4 and 16 times, run each command on it with 1 and 2 workers, and compare.
+"""Measure how a run scales: grow a corpus 1, 4 and 16 times, and run each command on it with 1 and 2 workers.
 
     python benchmarks/scale.py                              the sample that comes with the project
     python benchmarks/scale.py dumps/*.xml*.bz2 --base-mb 40 --sizes 1,4,16 --workers 1,2 --picture scale.svg
 
-New pages are real ones with new titles and ids, in which the sentences are exchanged (benchmarks/grow.py).  Memory is the most
-that each process ever held, VmHWM: that of the driver, and that of the worker which held most, not their sum; with one worker
-the driver does the work.  Pairs get shards in proportion to the text, so that buckets are as full at every size.
+New pages are real ones with new titles and ids and exchanged sentences (benchmarks/grow.py).  Memory is VmHWM, the peak
+resident memory: of the driver, and of the largest worker, not their sum. With one worker,
+the driver does the work.  The number of shards of pairs is proportional to the text, so buckets are equally full at every size.
 
-A run takes some seconds to start, whatever its size.  So seconds per MB are those of the MB that a size adds to the size before
-it, and start-up is what a line through the first two sizes leaves at 0 MB.  Each run is made three times, the numbers of workers
-in turn, and the least time counts: so a spell in which the machine is slow counts for none of them.
+A run takes some seconds to start at any size.  So seconds per MB refer to the MB that a size adds to the previous
+size, and start-up time is the value at 0 MB of a line through the first two sizes.  Each run is made three times, alternating
+the numbers of workers, and the minimum time counts, so a slow period of the machine does not matter.
 
-Exit code 1 unless, for build-corpus and make-pairs, the last MB take at most 1.10 times the seconds of the first; no process of
-any command holds more than 1.10 times the memory of the first size; the bytes are the same for any number of workers; and the
-last MB go 1.8 times as fast with 2 workers.  How far two runs that have nothing to do with each other hinder each other, on the
-last size, is told beside that: no program of two workers gets more done on that machine.
+The exit code is 1 unless, for build-corpus and make-pairs, the last MB take at most 1.10 times the seconds of the first; no
+process of
+any command needs more than 1.10 times the memory of the first size; the bytes are the same for any number of workers; and the
+last MB are 1.8 times as fast with 2 workers.  For comparison, the table shows how much two independent runs slow each other
+down at the last size: no program with two workers can be faster on that machine.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ SIZES = {
     "full": ["--picture {work}/scale.svg"],
 }
 COMMANDS = {"build-corpus": "#2563eb", "train-vocab": "#16a34a", "make-pairs": "#c2410c"}
-JUDGED = ("build-corpus", "make-pairs")  # for time; train-vocab mostly trains, on a sample
-ALLOWED = 1.10  # times the seconds per MB, times the memory
-FASTER = 1.8  # times, with 2 workers
-PAGES = 100  # in a stream of a multistream dump
+JUDGED = ("build-corpus", "make-pairs")  # commands with time limits; train-vocab mostly trains, on a sample
+ALLOWED = 1.10  # maximum growth of seconds per MB and of memory
+FASTER = 1.8  # minimum speedup with 2 workers
+PAGES = 100  # pages in a stream of a multistream dump
 SAMPLE = Path(__file__).resolve().parents[1] / "bertdata" / "sample"
 
 
 class Row(NamedTuple):
-    """One command on one size with so many workers; `apart` is what two separate runs of one worker took at once, if measured."""
+    """One command on one size. `apart` is the time of two simultaneous, independent runs with one worker each, if measured."""
 
     command: str
     size: int
@@ -61,7 +62,7 @@ class Row(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The seconds of a command by size, as a line: at 0 MB, and per MB in the first step and in the last."""
+    """A command's seconds by size, as a line: at 0 MB, and per MB in the first and in the last step."""
 
     start: float
     first: float
@@ -69,7 +70,7 @@ class Fit(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table, draw the picture; return the exit code."""
+    """Measure, print the table and draw the picture. Return the exit code."""
     options = _options(arguments)
     dumps = _wikis(options.dumps)
     rows: list[Row] = []
@@ -108,7 +109,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _wikis(paths: list[Path]) -> list[Dump]:
-    """Read dumps; those of one wiki are put together."""
+    """Read dumps, and join those of one wiki."""
     found: dict[str, list[Dump]] = {}
     for path in paths:
         try:
@@ -120,7 +121,7 @@ def _wikis(paths: list[Path]) -> list[Dump]:
 
 
 def _grow(dumps: list[Dump], directory: Path, mb: float) -> float:
-    """Write dumps of about so many MB of XML together; return how many they are."""
+    """Write dumps with about `mb` MB of XML in total. Return the exact number."""
     directory.mkdir(parents=True)
     copies = max(1, round(mb * 1e6 / sum(len(page) for dump in dumps for page in dump.pages)))
     sizes = [write_dump(dump, directory / f"wiki{number}.xml.bz2", copies) for number, dump in enumerate(dumps)]
@@ -128,7 +129,7 @@ def _grow(dumps: list[Dump], directory: Path, mb: float) -> float:
 
 
 def _apart(arguments: Sequence[str], work: Path, repeats: int) -> float:
-    """Return the fewest seconds that two runs take at once, each with one worker and an output of its own."""
+    """Return the minimum time of two simultaneous runs, each with one worker and a separate output."""
 
     def once(name: str) -> float:
         took = run([*arguments, "--output", str(work / name), "--workers", "1"]).seconds
@@ -140,9 +141,9 @@ def _apart(arguments: Sequence[str], work: Path, repeats: int) -> float:
 
 
 def _measure(wiki: Path, size: int, options: argparse.Namespace) -> Iterator[tuple[str, int, list[Run], set[str], float | None]]:
-    """Run the three commands with each number of workers; yield what the runs took, and the digests of what they wrote.
+    """Run the three commands with each number of workers. Yield the runs, and the digests of their outputs.
 
-    For one worker and the last size also what two separate runs take at once.
+    With one worker and the last size, also yield the time of two simultaneous runs.
     """
     corpus, vocab, pairs = (wiki.with_name(name) for name in ("corpus", "vocab", "pairs"))
     for command in COMMANDS:
@@ -168,21 +169,21 @@ def _measure(wiki: Path, size: int, options: argparse.Namespace) -> Iterator[tup
 
 
 def _least(runs: Sequence[Run]) -> Run:
-    """Return the run that took the fewest seconds, with the most memory of any."""
+    """Return the fastest run, with the maximum memory of all runs."""
     least = min(runs)
     most = least._replace(driver=max(one.driver for one in runs), workers=[max(one.worker for one in runs)])
     return most if least.workers else most._replace(workers=[])
 
 
 def _shards(corpus: Path, size: int) -> int:
-    """Return the shards of pairs: those that the first size would get, as many times."""
+    """Return the number of shards of pairs, in proportion to the size."""
     manifest = json.loads((corpus / "manifest.json").read_text(encoding="utf-8"))
     text: int = sum(shard["text_bytes"] for shard in manifest["shards"])
     return size * math.ceil(text / size / (12 << 20))
 
 
 def fit(rows: Sequence[Row]) -> Fit:
-    """Return the line of a command with so many workers; of one size all its seconds are per MB.
+    """Return the line of a command with a fixed number of workers. With one size, it has no start-up time.
 
     >>> def row(mb, seconds): return Row("build-corpus", 1, 1, mb, Run(seconds, 0, 0, []))
     >>> fit([row(10, 3), row(40, 6), row(160, 30)])
@@ -204,7 +205,7 @@ def _lines(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a line for each row; `s/MB` is what the added MB took, and with `x` how many times what the first ones took."""
+    """Return a line for each row. `s/MB` is the time of the added MB, and `x` its ratio to the first ones'."""
     head = f"{'':26}{'':>9}{'':>8}{'':>8}{'':>7}{'peak MB of':>16}{'added':>9}{'':>7}{'memory':>8}{'speed':>7}"
     names = f"{'command':14}{'size':>5}{'workers':>8}{'MB':>8}{'seconds':>9}{'CPU s':>8}{'MB/s':>7}{'driver':>8}{'worker':>8}"
     said = [head, f"{names}{'s/MB':>8}{'x':>7}{'x':>8}{'up':>7}"]
@@ -231,7 +232,7 @@ def _peak(took: Run) -> int:
 
 
 def judge(rows: Sequence[Row]) -> list[str]:
-    """Return what is wrong, and print what is asked for."""
+    """Return the missed limits, and print all limits."""
     faults, lines = list[str](), _lines(rows)
     for (command, workers), own in lines.items():
         first, last = (_peak(row.run) / 1e6 for row in (own[0], own[-1]))
@@ -263,7 +264,7 @@ def judge(rows: Sequence[Row]) -> list[str]:
 
 
 def picture(rows: Sequence[Row]) -> str:
-    """Draw seconds and peak memory by size, and one worker dashed."""
+    """Draw seconds and peak memory by size, with one worker dashed."""
     few = min(row.workers for row in rows)
     more = sorted({row.workers for row in rows} - {few})
     panels = []

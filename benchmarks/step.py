@@ -1,16 +1,18 @@
-"""Measure a training step: bertdata's BERT beside Hugging Face's, the loader's share, and peak memory.
+"""Measure a training step: bertdata's BERT compared with Hugging Face's, the loader's share, and peak memory.
 
     python benchmarks/step.py      # base in bf16 at 128, 512 and 1,024 packed on a GPU; a tiny one in fp32 on a CPU
     python benchmarks/step.py --size base --lengths 128 --packed --batch 32 --precision bf16 --compile
 
-A step is forward, backward, clipping and Adam on one batch, with dropout.  Both models take the same batches in turn, in one run,
-from a dataset of pairs that is made for it: rows as long as the length, 15 % masked.  Hugging Face's model has the same weights,
-is trained by the same optimizer, and like ours computes logits at the masked positions alone, which takes its user a few lines;
-its own forward computes them at all positions.
+A step is forward, backward, clipping and Adam on one batch, with dropout.  Both models train on the same batches in turn, in one
+run,
+from a generated dataset of pairs of full length, 15 % masked.  Hugging Face's model has the same weights,
+uses the same optimizer, and like ours computes logits only at the masked positions, which takes its user a few lines;
+its default forward computes them at all positions.
 
-Packed rows are full of parts of 16 tokens to the whole length.  Attention has no dropout, and no part sees another: in ours
-without padding, by a kernel for parts of many lengths; in ours as rows, by blocks; in theirs by a mask of each pair of positions.
-On a CPU times are of the process' CPU, on a GPU from the first batch to the last, waited for.
+Packed rows are full of segments of 16 tokens up to the row length.  Attention has no dropout and is separate for each segment: in
+ours
+without padding, with a varlen kernel; in ours as rows, with blocks; in theirs, with a mask of each pair of positions.
+Times are CPU time on a CPU, and synchronized wall time from the first to the last batch on a GPU.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace, length: int, rows: int, packed: bool, batches: Iterator[Batch]) -> None:
-    """Train the models on the same batches in turn; print times, rates, memory, and the time that is spent on the loader."""
+    """Train the models on the same batches in turn. Print times, rates, memory, and the time spent on the loader."""
     shape = dataclasses.replace(MODELS[options.size], max_position_embeddings=max(512, length))
     shape = dataclasses.replace(shape, attention_probs_dropout_prob=0.0) if packed else shape
     models, what = _models(shape, packed, options), f"{rows} x {length}{' packed' if packed else ''}"
@@ -138,7 +140,7 @@ def _now() -> float:
 
 
 def _models(config: ModelConfig, packed: bool, options: argparse.Namespace) -> dict[str, tuple[nn.Module, Losses]]:
-    """Return each model with what makes the loss of a batch."""
+    """Return each model with its loss function of a batch."""
     found = {"bertdata": _ours(config, options.compile, unpadded=packed)}
     if packed:
         found["bertdata, rows"] = _ours(config, options.compile)
@@ -203,7 +205,7 @@ class _Step:
 
 
 def _data(root: Path, length: int, packed: bool) -> Path:
-    """Write rows of random words, all of one length: pairs, or packed ones of parts of many lengths."""
+    """Write rows of random words, all of one length: pairs, or packed rows with segments of many lengths."""
     pieces = [*vocab.SPECIAL, *(f"w{number}" for number in range(30522 - len(vocab.SPECIAL)))]
     generator = np.random.default_rng(0)
     ids = generator.integers(len(vocab.SPECIAL), len(pieces), (ROWS, length))
@@ -240,7 +242,7 @@ def _data(root: Path, length: int, packed: bool) -> Path:
 
 
 def _starts(generator: np.random.Generator, length: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return where the parts of a row begin: lengths are of all magnitudes alike, as those of articles nearly are."""
+    """Return the segment starts of a row. Lengths are log-uniform, which is close to those of articles."""
     sizes = np.exp(generator.uniform(np.log(16), np.log(length), length // 16)).astype(np.int64)
     starts = np.append(0, np.cumsum(sizes))
     return starts[starts < length - 8]

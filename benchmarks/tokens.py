@@ -43,12 +43,12 @@ from bertdata.tokens.words import count_words
 
 SIZES = {"tiny": ["--corpus {corpus}"], "small": ["--corpus {corpus}"], "full": ["--corpus {corpus}"]}
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-FIRST = 2_000_000  # bytes tokenized before the clock starts
-SLICE = 1_000_000  # bytes a turn
-CALL = 1000  # sentences given to the library at a time
+FIRST = 2_000_000  # bytes encoded before the clock starts
+SLICE = 1_000_000  # bytes per turn
+CALL = 1000  # sentences per call of the library
 DOCUMENT, PARAGRAPH = 40, 4  # sentences
 SMALL = 50_000  # bytes; languages with less text are measured together
-RATIO = 2.0  # times `tokenizers` that English must reach on new text
+RATIO = 2.0  # minimum speedup over `tokenizers` for English on new text
 KINDS: dict[str, dict[str, Any]] = {
     "uncased": {"lowercase": True, "strip_accents": True},
     "cased": {"lowercase": False, "strip_accents": False},
@@ -56,11 +56,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "unigram": {"model": "unigram"},
 }
 PEERS = {"uncased": "nanotoken", "bpe": "gigatoken"}
-RATIOS = {"uncased": "WordPiece", "bpe": "byte-level BPE", "unigram": "Unigram"}  # rows of the table of all benchmarks
+RATIOS = {"uncased": "WordPiece", "bpe": "byte-level BPE", "unigram": "Unigram"}  # rows in the table of all benchmarks
 
 
 class Speed(NamedTuple):
-    """Of one language: megabytes timed, MB/s of each (0 without a peer), and whether all ids agree."""
+    """Results of one language: megabytes timed, MB/s of each library (0 without a peer), and whether all ids agree."""
 
     megabytes: float
     library: float
@@ -72,7 +72,7 @@ class Speed(NamedTuple):
 
 
 def main() -> int:
-    """Measure and print the tables; return the exit code."""
+    """Measure and print the tables. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, help="corpus to take text from  [default: built from ../shared/data]")
     parser.add_argument("--language", help="measure this one alone")
@@ -153,7 +153,7 @@ def _shared() -> dict[str, list[str]]:
 
 
 def _by_size(texts: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Take every sentence once; put languages with little text together."""
+    """Use every sentence once, and combine languages with little text."""
     found: dict[str, list[str]] = {}
     sizes = {language: _bytes(text) for language, text in texts.items()}
     for language in sorted(texts, key=lambda language: -sizes[language]):
@@ -166,7 +166,7 @@ def _bytes(text: Sequence[str]) -> int:
 
 
 def _slices(text: Sequence[str]) -> Iterator[list[str]]:
-    """Cut text into slices of `SLICE` bytes; the first is `FIRST` bytes or a third of all."""
+    """Cut text into slices of `SLICE` bytes. The first has `FIRST` bytes or a third of all."""
     sizes = np.cumsum([len(sentence.encode()) for sentence in text])
     first = min(FIRST, int(sizes[-1]) // 3)
     cuts = np.searchsorted(sizes, [first, *range(first + SLICE, int(sizes[-1]), SLICE)]) + 1
@@ -178,7 +178,7 @@ def _slices(text: Sequence[str]) -> Iterator[list[str]]:
 
 
 def measure(text: Sequence[str], config: VocabConfig) -> Speed:
-    """Train a vocabulary on the text, and let both tokenize it."""
+    """Train a vocabulary on the text, and tokenize the text with both libraries."""
     rivals: Any = Sentences(text, config) if config.model == "wordpiece" else Documents(text, config)
     first, *rest = map(rivals.given, _slices(text))
     identical = _agree(rivals.ours(first[0]), rivals.library(first[1]))
@@ -200,7 +200,7 @@ def measure(text: Sequence[str], config: VocabConfig) -> Speed:
 
 
 class Sentences:
-    """WordPiece: both get sentences."""
+    """WordPiece: both libraries get sentences."""
 
     def __init__(self, text: Sequence[str], config: VocabConfig) -> None:
         vocabulary = vocab.train(count_words(text, _blank(config).tokenizer()), config)
@@ -209,12 +209,12 @@ class Sentences:
         self.library = Library(vocabulary)
 
     def given(self, text: list[str]) -> tuple[list[str], list[str]]:
-        """Return what each is given."""
+        """Return the input of each library."""
         return text, text
 
 
 class Documents:
-    """Other kinds: both get documents, ours as the columns of a corpus, the library as text."""
+    """Other models: both get documents, ours as columns of a corpus, the library as strings."""
 
     def __init__(self, text: Sequence[str], config: VocabConfig) -> None:
         vocabulary = train.train(train.count_words(text, train.blank(config)), config)
@@ -223,14 +223,14 @@ class Documents:
         self.peer = fast if isinstance(fast, engines.Gigatoken) else None
 
     def given(self, text: list[str]) -> tuple[tuple[pa.ListArray, pa.ListArray], list[str]]:
-        """Return what each is given."""
+        """Return the input of each library."""
         own = [text[start : start + DOCUMENT] for start in range(0, len(text), DOCUMENT)]
         starts = [list(range(0, len(sentences), PARAGRAPH)) for sentences in own]
         told = [text_of(Document("", "", "", "", "", *columns)) for columns in zip(own, starts, strict=True)]
         return (pa.array(own), pa.array(starts, pa.list_(pa.uint32()))), told
 
     def ours(self, columns: tuple[pa.ListArray, pa.ListArray]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return all ids, and where each document ends."""
+        """Return all ids, and the end of each document."""
         ids, ends = self._encoder.encode_documents(*columns)
         return ids, ends[columns[0].offsets.to_numpy()[1:] - 1]
 
@@ -287,7 +287,7 @@ def _characters() -> bool:
 
 
 def _training(texts: dict[str, list[str]], size: int) -> None:
-    """Count words and train, beside the library's own training on the same text."""
+    """Count words and train, compared with the library's trainer on the same text."""
     print(f"\n{'training':18}{'MB':>7}{'library s':>11}{'ours s':>8}{'count':>8}{'train':>8}{'ratio':>7}")
     for language, text in texts.items():
         config, spent = VocabConfig(size=size), {"library": 0.0, "count": 0.0, "train": 0.0}

@@ -277,7 +277,7 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     ),
     "mask on [CLS]": ("static", setting(3, masked_lm_positions=lambda old: [0, *old[1:]]), "row 3 "),
     "label of a special": ("static", putting((0, SEP), name="masked_lm_labels"), "row 3 has a mask on a special token"),
-    "label of no id": ("static", putting((0, 120), name="masked_lm_labels"), "row 3 has a label that is no id"),
+    "label of no id": ("static", putting((0, 120), name="masked_lm_labels"), "row 3 has a label outside its vocabulary"),
     "labels and positions": (
         "static",
         setting(3, masked_lm_labels=lambda old: old[1:]),
@@ -452,7 +452,7 @@ def test_end_marks_rows_and_batches(copy: Callable[[str], Path]) -> None:
         return told(root)
 
     assert "can't be read as arrow-stream: its end is missing" in broken(whole[:-8])
-    assert "goes on to" in broken(whole + b"\xff\xff\xff\xff\0\0\0\0")
+    assert "but the file has" in broken(whole + b"\xff\xff\xff\xff\0\0\0\0")
     assert "can't be read" in broken(b"\xff" * 64 + whole[64:])
     assert "holds 79 rows, but 78 by the manifest" in broken(whole, rows=78)
     assert "holds 1 record batches, but 2 by the manifest" in broken(whole, rows=79, batches=2)
@@ -533,7 +533,7 @@ def test_vocabularies(copy: Callable[[str], Path], law: str, name: str) -> None:
 
 LISTS: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "no JSON": ("rejects", lambda b: b.replace(b"{", b"(", 1), "line 1 is not valid JSON"),
-    "no object": ("drops", lambda b: b"3\n", "line 1 is no object"),
+    "no object": ("drops", lambda b: b"3\n", "line 1 is not a JSON object"),
     "no reason": ("rejects", lambda b: b.replace(b'"reason"', b'"because"'), "line 1 has no reason"),
     "no position": ("rejects", lambda b: b.replace(b'"where"', b'"there"'), "line 1 has no where"),
     "no id": ("drops", lambda b: b.replace(b'"id"', b'"name"'), "line 1 has no id"),
