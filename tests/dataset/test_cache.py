@@ -155,7 +155,7 @@ def test_parquet_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert 0.8 < sum(found._mapped.files[number].bytes for number in range(9)) / sum(sizes) < 1.6
     path = made / "data/train-00001-of-00009.parquet"
     path.write_bytes(path.read_bytes()[:-9] + b"x" + path.read_bytes()[-8:])
-    with pytest.raises(VerificationError, match="train-00001-of-00009.parquet is not the file"):
+    with pytest.raises(VerificationError, match="train-00001-of-00009.parquet differs from its manifest"):
         _ = Shards(made).lengths
 
 
@@ -206,7 +206,7 @@ def test_no_room_is_said_before_anything_is_fetched(
 ) -> None:
     usage: Any = shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000)  # type: ignore[attr-defined]
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(StorageError, match=r"room for 1,000 bytes.*give less as `cache_bytes`, or set TMPDIR"):
+    with pytest.raises(StorageError, match=r"room for 1,000 bytes.*use a smaller `cache_bytes`, or set TMPDIR"):
         Shards(URL)
     assert not any("/data/" in key for key in bucket.fetched)
     assert not caches(tmp_path)
@@ -221,5 +221,5 @@ def test_windows_are_equal_and_have_some_of_each_directory() -> None:
     assert [len(window) for window in windows([1] * 9, places[:9], 12)] == [9]
     assert [len(window) for window in windows([1] * 13, [n / 13 for n in range(13)], 12)] == [4, 4, 4, 1]
     assert [len(window) for window in windows([1] * 17, [n / 17 for n in range(17)], 16)] == [5, 5, 5, 2]
-    with pytest.raises(UsageError, match=r"`cache_bytes` 20: .*a shard has 9 bytes: give 27 or more"):
+    with pytest.raises(UsageError, match=r"`cache_bytes` 20: .*a shard has 9 bytes: use 27 or more"):
         windows([9, 9, 9], [0.1, 0.5, 0.9], 20)
