@@ -4,11 +4,9 @@
     python benchmarks/loader.py packed-1024 --batch-size 16 --workers 0 --workers 4 --seconds 10
 
 DIR is an output of make-pairs. The default is pairs made from the sample.  The others are a NumPy collator on rows of `datasets`
-and
-of litdata (benchmarks/alternatives.py lists their limits).  All loaders return masked batches of the same rows,
+and of litdata (benchmarks/alternatives.py lists their limits).  All loaders return masked batches of the same rows,
 shuffled, in the same tensors, with the same number of workers: padded, or unpadded for packed rows.  They take turns in one run,
-and the
-median of the rounds counts: wall time with workers, CPU time without.
+and the median of the rounds counts: wall time with workers, CPU time without.
 """
 
 from __future__ import annotations

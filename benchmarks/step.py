@@ -4,14 +4,12 @@
     python benchmarks/step.py --size base --lengths 128 --packed --batch 32 --precision bf16 --compile
 
 A step is forward, backward, clipping and Adam on one batch, with dropout.  Both models train on the same batches in turn, in one
-run,
-from a generated dataset of pairs of full length, 15 % masked.  Hugging Face's model has the same weights,
+run, from a generated dataset of pairs of full length, 15 % masked.  Hugging Face's model has the same weights,
 uses the same optimizer, and like ours computes logits only at the masked positions, which takes its user a few lines;
 its default forward computes them at all positions.
 
 Packed rows are full of segments of 16 tokens up to the row length.  Attention has no dropout and is separate for each segment: in
-ours
-without padding, with a varlen kernel; in ours as rows, with blocks; in theirs, with a mask of each pair of positions.
+ours without padding, with a varlen kernel; in ours as rows, with blocks; in theirs, with a mask of each pair of positions.
 Times are CPU time on a CPU, and synchronized wall time from the first to the last batch on a GPU.
 """
 

@@ -115,8 +115,7 @@ def block_mask(document_ids: Tensor, *, reach: int | None = None, causal: bool =
 
     Args:
         document_ids: The number of each token's document in its row [B, L].  Padding has the number 0 and attends only to
-            padding,
-            so that no row of the mask is empty.
+            padding, so that no row of the mask is empty.
         reach: Maximum distance in tokens, or None for no limit.
         causal: A position attends only to itself and earlier ones, as in GPT.
     """

@@ -1,8 +1,7 @@
 """Plan which rows a step serves: pure arithmetic, so a step number is the whole state of the data.
 
 Rows are divided into length buckets, and each global batch comes from one bucket, padded to its width.  The remaining rows of a
-bucket
-move to the next wider one, so an epoch leaves less than one batch of rows unused.
+bucket move to the next wider one, so an epoch leaves less than one batch of rows unused.
 
     >>> plan = BatchPlan(np.array([5, 30, 7, 6, 29, 31, 8]), 2, widths=(8, 32), seed=1)
     >>> plan.batches, plan.left

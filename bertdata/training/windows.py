@@ -1,8 +1,7 @@
 """Plan the rows of each step for data larger than the cache: an epoch goes through windows of shards.
 
 Each window has a separate plan, and each epoch has a different order of windows.  The number of batches of a window depends only
-on
-its number of rows, so finding a step does not need the earlier windows.
+on its number of rows, so finding a step does not need the earlier windows.
 """
 
 from __future__ import annotations

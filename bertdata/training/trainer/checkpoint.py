@@ -51,9 +51,7 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], 
 
 
 def _remove(directory: Path) -> None:
-    remove(
-        directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}"))
-    )  # a partly removed checkpoint must not have a model's name
+    remove(directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}")))  # hides a partly removed checkpoint
 
 
 def restore(directory: Path, learner: Learner) -> dict[str, Any]:

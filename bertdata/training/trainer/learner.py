@@ -36,8 +36,7 @@ class Learnt(NamedTuple):
 
 
 class Learner:
-    """The model and optimizer in training. With `pairs` False, rows have no label, and parameters of the pair head do not
-    change."""
+    """The model and optimizer in training. With `pairs` False, rows have no label, and the pair head does not change."""
 
     def __init__(self, config: TrainConfig, shape: ModelConfig, world: World, *, pairs: bool) -> None:
         self.config, self.world, self._dropout = config, world, shape.attention_probs_dropout_prob > 0

@@ -3,8 +3,7 @@
 Google's AdamWeightDecayOptimizer (optimization.py) is not torch's AdamW: the means of gradient and square are not corrected for
 starting at zero, which makes the first updates up to 6.5 times Adam's, and the thousandth 1.26 times (the warm-up hides it).
 With `bias_correction` the update equals AdamW's to the last digits.  In both, weights decay by rate * decay, except LayerNorms
-and
-biases.
+and biases.
 """
 
 from __future__ import annotations
