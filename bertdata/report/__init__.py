@@ -1,4 +1,4 @@
-"""Describe what a dataset holds, in words, pictures and pages.
+"""Describe the contents of a dataset as text, pictures and pages.
 
 `bertdata.report` is this package and, as every command, a function: a call writes the page of `bertdata report`.
 """

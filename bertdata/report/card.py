@@ -1,4 +1,4 @@
-"""Write a dataset's README.md: what it holds, how it was made, how to read it."""
+"""Write a dataset's README.md: its contents, how it was made, and how to read it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def write(manifest: RowManifest) -> str:
 def _digest(shards: Sequence[ShardEntry]) -> str:
     """Hash the shards' names and digests.
 
-    `datasets` names its cache by a directory's last part and by what `configs:` says, and by nothing of the rows: without this
+    `datasets` names its cache by a directory's last part and by `configs:`, not by the rows: without this
     digest, two datasets called ``corpus`` would have one cache, and the second one would be read as the rows of the first.
     """
     text = json.dumps([[shard.name, shard.sha256] for shard in shards])
@@ -120,7 +120,7 @@ def _roles(manifest: PairsManifest) -> dict[str, str]:
 
 
 def _shares(manifest: RowManifest) -> list[str]:
-    """Say how much text each source and language has given, and what was taken out of a corpus' documents."""
+    """List the text of each source and language, and the text removed from a corpus' documents."""
     if isinstance(manifest, CorpusManifest):
         return [*_amounts(manifest.sources, {}), *_removed(manifest)] if manifest.sources else []
     if manifest.corpus is None or not manifest.corpus.sources:
@@ -146,7 +146,7 @@ def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]])
 
 
 def _removed(manifest: CorpusManifest) -> list[str]:
-    """Say what was taken out of a corpus' documents, and what was asked of its sources."""
+    """List the text removed from a corpus' documents, and the limits applied to its sources."""
     sources, choice, lines = manifest.sources, manifest.config["choice"], []
     if books := apparatus(sources):
         lines += ["", f"{books[0].upper()}{books[1:]}."]
@@ -165,7 +165,7 @@ def _removed(manifest: CorpusManifest) -> list[str]:
 
 
 def _bounds(manifest: CorpusManifest) -> list[str]:
-    """Say which bounds a corpus' documents keep, and which evaluation sets they do not overlap."""
+    """List the bounds of a corpus' documents, and the evaluation sets they do not overlap."""
     bounds = "; ".join(f"`{name}` {_value(value)}" for name, value in manifest.config["filters"].items() if value)
     lines = ["", f"Documents keep these bounds: {bounds or 'none'}."]
     if names := ", ".join(cell(file["name"]) for file in manifest.config["exclude"]):

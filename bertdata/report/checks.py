@@ -36,7 +36,7 @@ def check_documents(directory: Path, table: pa.Table) -> None:
 
 
 def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: PairsManifest) -> None:
-    """Raise VerificationError unless a table of rows can be what a manifest describes; `numbers` [N] name its rows."""
+    """Raise VerificationError unless a table of rows matches its manifest. `numbers` [N] are the row numbers."""
     config, size = manifest.settings, manifest.vocab_size
     checked = _Checked(directory, table, numbers)
     provenance = _PROVENANCE if config.objective in LABEL_1 else ("documents",)

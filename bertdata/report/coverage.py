@@ -1,4 +1,4 @@
-"""Say how well a vocabulary covers each language: words that are unknown, pieces per word, long words that are split."""
+"""Measure how well a vocabulary covers each language: unknown words, tokens per word, long words that are split."""
 
 from __future__ import annotations
 

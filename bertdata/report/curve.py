@@ -34,7 +34,7 @@ def picture(records: Sequence[Record], name: str) -> str:
 
 
 def panels(records: Sequence[Record]) -> list[Panel]:
-    """Return the panels of a run: the loss of words and, where there are pairs, how many are told right."""
+    """Return the panels of a run: the loss of words and, for pairs, the accuracy of labels."""
     drawn = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
     entropies = [record["unigram_entropy"] for record in records if record.get("unigram_entropy")]
     if entropies:

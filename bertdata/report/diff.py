@@ -17,7 +17,7 @@ _ALIKE = 4  # at least one in so many characters of the shorter part is kept, or
 
 
 class Span(NamedTuple):
-    """A part of a text: ``kind`` is "del" for what was removed, "ins" for what was put in, "" for what was kept."""
+    """A part of a text: ``kind`` is "del" if it was removed, "ins" if it was inserted, "" if it was kept."""
 
     kind: str
     text: str

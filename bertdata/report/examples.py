@@ -1,4 +1,4 @@
-"""Decode rows of a dataset into what a person can read."""
+"""Decode rows of a dataset into readable text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write what a data card says of rights: the licence of each source, whom to name, and how to cite the dataset."""
+"""Write the licence section of a data card: the licence of each source, its attribution, and how to cite the dataset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AFTER = "  Text that came by way of a table may have been changed before as wel
 
 
 def licence_lines(manifest: RowManifest) -> Iterator[str]:
-    """Yield the lines on the licence of each source, with what it asks for."""
+    """Yield lines with the licence of each source and its requirements."""
     inputs = _inputs(manifest)
     licences = Counter((entry.source, entry.licence) for entry in inputs)
     if not licences:

@@ -1,4 +1,4 @@
-"""Mask rows that are shown: as in an epoch, by words where rows tell them, or by a rule of a training run."""
+"""Mask rows for display: as in an epoch, by words if the rows mark them, or by the rule of a training run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell simplified from traditional Chinese, by the characters that only one of the two has.
+"""Distinguish simplified from traditional Chinese, by the characters that only one of the two has.
 
 GB 2312 (1980) is a set of simplified characters and Big5 (1984) one of traditional characters; Python has both as codecs.  A
 character of GB 2312 that Big5 lacks is a simplified one, such as 国 and 学; one of Big5 that GB 2312 lacks is a traditional one,

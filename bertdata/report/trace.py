@@ -1,4 +1,4 @@
-"""What became of one document: the values that `bertdata.trace` returns, and the searches that answer it.
+"""Define the values that `bertdata.trace` returns, and the searches for a document.
 
 `explain` searches a corpus and its lists of drops and rejects for an id, a title or a file name.  `named_rows` finds documents in
 a record batch, and `rows_with` finds training rows by the tokens that they contain.
@@ -52,7 +52,7 @@ class TracedRow(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What became of a document.
+    """The trace of one document.
 
     Attributes:
         fate: Lines that say where the document is, or why it is not in the corpus.

@@ -1,4 +1,4 @@
-"""Say in words what a manifest counts."""
+"""Describe a manifest's counts in words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cell(text: str) -> str:
 
 
 def describe(manifest: Manifest, directory: Path) -> str:
-    """Return a few lines: what the dataset holds, and what became of everything that went in."""
+    """Return a few lines: the contents of the dataset, and its losses by stage."""
     lines = [f"{directory}: {_content(manifest)}"]
     for stage in manifest.counts:
         lines.append(f"  {stage.stage}: {stage.entered:,} in, {stage.left:,} out{_gone(stage)}")
@@ -80,7 +80,7 @@ def _statistics(manifest: PairsManifest) -> list[str]:
 
 
 def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
-    """Say what sources have given, and what templates, formulas and lists tell of what was left out."""
+    """Describe the text of sources, and the omitted templates, formulas and lists."""
     lines, sources = [], manifest.sources
     if len(sources) > 1:
         shares = (
@@ -109,7 +109,7 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
 
 
 def apparatus(sources: dict[str, SourceEntry]) -> str:
-    """Say how much of the text of books was kept, and what the rest was, the most first; ``""`` where there are none."""
+    """Describe how much of the text of books was kept, and the rest by kind, largest first, or ``""`` without books."""
     accounts = [source.apparatus for source in sources.values() if source.apparatus]
     if not accounts:
         return ""
@@ -134,7 +134,7 @@ def _content(manifest: Manifest) -> str:
 
 
 def _rows(values: Statistics, config: PairsConfig) -> str:
-    """Say how many rows have label 1, how full rows are, and how much of them is masked."""
+    """Describe how many rows have label 1, how full rows are, and how much of them is masked."""
     text = f"mean length {values.mean_length:.1f}, padding {percent(values.padding_share)}"
     text += f", [UNK] {percent(values.unknown_share)}"
     if values.masked_share is not None:

@@ -1,7 +1,4 @@
-"""Draw the charts of a report, as SVG whose colours are the page's: distributions, and lines over steps.
-
-Each is 400 units wide; the style sheet makes its letters larger on a telephone, where it is drawn smaller than that.
-"""
+"""Return a drawing. `description` is its text for screen readers."""
 
 from __future__ import annotations
 

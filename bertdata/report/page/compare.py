@@ -1,4 +1,4 @@
-"""Compare two or more datasets or runs of one kind: their figures, and in what their inputs and options differ."""
+"""Compare two or more datasets or runs of one kind: their figures, and differences in inputs and options."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _head(subject: Subject[Manifest]) -> Html:
 
 
 def _differing(caption: str, what: str, sets: list[Subject[Manifest]], known: list[dict[str, str]]) -> Html:
-    """Return a table of what is not the same in all datasets; nothing where all is."""
+    """Return a table of values that differ between datasets, or nothing if all are equal."""
     rows = [
         [name, *(of_set.get(name, "–") for of_set in known)]
         for name in dict.fromkeys(name for of_set in known for name in of_set)
@@ -56,7 +56,7 @@ def _differing(caption: str, what: str, sets: list[Subject[Manifest]], known: li
 
 
 def _inputs(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield what a dataset was made of: its origins, the digests of the files and of the vocabulary, and its pieces."""
+    """Yield the inputs of a dataset: its origins, the digests of the files and of the vocabulary, and its tokens."""
     yield "sources", ", ".join(origins(manifest)) or "–"
     digests = [each.sha256 or each.name for each in manifest.inputs]
     which = "corpus" if any(each.source == "corpus" for each in manifest.inputs) else "files"
@@ -74,7 +74,7 @@ def _options_of(manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 
 def _figures(manifest: Manifest) -> Iterator[tuple[str, float]]:
-    """Yield what a manifest counts, by name; stages are of what was read, statistics of what is in rows."""
+    """Yield the counts of a manifest, by name. Stages count the input, statistics the rows."""
     yield "rows", manifest.rows
     yield "shards", len(manifest.shards)
     yield "bytes", sum(shard.bytes for shard in manifest.shards)
@@ -113,7 +113,7 @@ def _statistics(manifest: PairsManifest) -> Iterator[tuple[str, float]]:
 
 
 def _of_rows(subject: Subject[Manifest]) -> Iterator[tuple[str, float]]:
-    """Yield what rows that were read tell: how well a figure tells the label, and how long words are."""
+    """Yield figures of the sampled rows: how well a figure predicts the label, and the length of words."""
     if not isinstance(subject.manifest, PairsManifest):
         return
     sample, config = read_rows(subject.directory, subject.manifest), subject.manifest.settings

@@ -1,4 +1,4 @@
-"""Write the report of a corpus: what became of pages, sources and languages, lengths, what was lost, and documents to read."""
+"""Write the report of a corpus: stages, sources and languages, lengths, losses, and sample documents."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def sections(subject: Subject[CorpusManifest]) -> Iterator[Section]:
 
 
 def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] | None = None) -> Html:
-    """Return the tables of what each source and each language gave; `tokens` are those of each language of each source."""
+    """Return tables of the text of each source and each language. `tokens` are counts by source and language."""
     columns = (Column("Source"), *(Column(name, numbers=True) for name in ("Documents", "Text", "Share")), Column(""))
     rows = [(name, f"{s.documents:,}", size(s.text_bytes), percent(s.share), bar(s.share)) for name, s in sources.items()]
     spoken = text_by_language(sources)
@@ -97,7 +97,7 @@ def _read(sample: DocumentSample, manifest: CorpusManifest) -> str:
 
 
 def _scripts(sample: DocumentSample, manifest: CorpusManifest) -> Html:
-    """Return which share of the Chinese text is simplified and which traditional; nothing where there is none."""
+    """Return the shares of simplified and traditional Chinese text, or nothing without Chinese text."""
     chinese = pa.array([is_chinese(code) for code in sample.table.column("language").to_pylist()])
     found = scripts_of(part.flatten() for part in sample.table.filter(chinese).column("sentences").chunks)
     if not (total := sum(found)):
@@ -127,7 +127,7 @@ def _lengths(sample: DocumentSample, manifest: CorpusManifest) -> Html:
 
 
 def _lost(subject: Subject[CorpusManifest]) -> Html:
-    """Return what templates and formulas lost, and examples of what was rejected or dropped."""
+    """Return the losses of templates and formulas, and examples of rejects and drops."""
     manifest, parts = subject.manifest, list[Html]()
     templates = manifest.dropped_templates
     if templates.calls:

@@ -1,6 +1,6 @@
-"""Draw what became of everything that went in: bands as wide as counts, each loss with its name (a Sankey diagram).
+"""Draw the flow of records through the stages as a Sankey diagram: bands as wide as counts, with the name of each loss.
 
-A stage is a bar of what came in; what it kept goes on down, and each reason for which something was left out turns aside.
+A stage is a bar of its input. The kept records continue down, and each reason for a loss branches off to the side.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LETTER = 7.9  # units, on a telephone, where letters are largest; a Chinese cha
 
 
 class Stage(NamedTuple):
-    """A stage: whose it is, its name, what went in and what came out, and (name, count, whether it was broken) of each loss."""
+    """A stage: its group, its name, its input and output, and (name, count, whether it was broken) of each loss."""
 
     group: str
     name: str
@@ -135,7 +135,7 @@ def _cut(name: str, widths: Sequence[int], most: int) -> str:
 
 
 def losses(stages: Sequence[Stage], listed: Collection[str] = ()) -> Html:
-    """Return a table of what was left out, by stage and reason; one whose `anchor` is in `listed` links to it."""
+    """Return a table of losses by stage and reason. A reason whose `anchor` is in `listed` links to it."""
     columns = (Column("Stage"), Column("Left out for"), Column("Number", numbers=True), Column("Share", numbers=True), Column(""))
     rows = []
     for stage in stages:

@@ -80,7 +80,7 @@ def pairs_of(rows: RowSample, config: PairsConfig) -> PairSample | None:
 
 
 def predictors(pairs: PairSample) -> list[tuple[str, float, float]]:
-    """Return what could tell the label without reading, by name, with its area under the ROC curve and the error of that."""
+    """Return the features that could predict the label without reading, by name, with their AUC and its standard error."""
     known = (
         ("length of the pair", pairs.a + pairs.b),
         ("length of A", pairs.a),

@@ -1,4 +1,4 @@
-"""Define what the parts of a report have in common: a section of the page, and the dataset that it is about."""
+"""Define the common parts of a report: a section of the page, and the dataset it describes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Manifest)
 
 
 class Section(NamedTuple):
-    """A section of the page: its short name, its title and what it holds."""
+    """A section of the page: its short name, its title and its contents."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject(Generic[M]):
-    """A dataset that a report is about: where it is, its manifest, and the name that it has on the page."""
+    """A dataset in a report: its path, its manifest, and its name on the page."""
 
     directory: Path
     manifest: M
@@ -40,7 +40,7 @@ class Subject(Generic[M]):
 
     @cached_property
     def vocabulary(self) -> AnyVocabulary:
-        """The vocabulary that lies in it."""
+        """The vocabulary in the dataset's directory."""
         return read_any(self.directory)
 
     @cached_property
@@ -55,7 +55,7 @@ class Subject(Generic[M]):
 
 
 def figures(known: Sequence[tuple[str, str]]) -> Html:
-    """Return a few figures, large, each with what it is."""
+    """Return a few figures in large type, each with its meaning."""
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value), class_="tile") for name, value in known), class_="tiles")
 
 
@@ -67,7 +67,7 @@ def counted(caption: str, what: str, counts: Sequence[tuple[object, float]], uni
 
 
 def timings(directory: Path) -> Section | None:
-    """Return how long the stages of a run took, where its state says so; it is no part of a dataset's bytes."""
+    """Return the time of each stage of a run, if recorded. It is not part of a dataset's bytes."""
     recorded = read(directory) if is_local(directory) else {}
     stages = recorded.get("stages")
     if not isinstance(stages, list):

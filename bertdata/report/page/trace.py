@@ -1,4 +1,4 @@
-"""Write the page of one document: its wikitext, what each step removed of it, its sentences and pieces, the rows it is in."""
+"""Write the page of one document: its wikitext, the text removed by each step, its sentences and tokens, and its rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Itera
 
 
 def _fate(line: str) -> Html:
-    """Return a line that says where a document is; a command at its end can be copied as one."""
+    """Return a line about the location of a document. A command at its end can be copied."""
     told, see, command = line.partition(": bertdata ")
     return tag("p", foreign(told, most=_CHARACTERS), *([": ", tag("code", f"bertdata {command}")] if see else []))
 
@@ -71,7 +71,7 @@ def _steps(traced: Trace) -> Html:
 
 
 def _span(span: Span) -> Html:
-    """Mark what was removed or put in, and nothing else."""
+    """Mark removed and inserted text."""
     words = short(span.text, _CHARACTERS)
     return tag(span.kind, words) if span.kind else text(words)
 

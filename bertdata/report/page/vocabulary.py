@@ -1,4 +1,4 @@
-"""Write the report of a vocabulary: how well it covers each language, and what its pieces are."""
+"""Write the report of a vocabulary: how well it covers each language, and the kinds of its tokens."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _Part(NamedTuple):
 
 
 def report(directory: str | Path, *others: str | Path, output: str | Path | None = None) -> Path:
-    """Write one HTML file that shows what datasets or training runs hold and what became of all that went in.
+    """Write one HTML file that shows the contents of datasets or training runs, and the losses of each stage.
 
     It is made of the manifest and of a bounded part of the shards, so it takes seconds for a dataset of any size.  Each dataset
     gets one when it is made; of several that are given, those of one kind are compared.
@@ -109,7 +109,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
 def write_beside(root: Path, manifest: Manifest) -> None:
     """Write the report of a dataset that is being committed, before its manifest.
 
-    It holds nothing of the machine or the time.  What is wrong with it must not end a run of hours: the page then says so.
+    It does not depend on the machine or the time.  An error in it must not end a run of hours: the page then shows the error.
     """
     try:
         part = _part(Subject(root, manifest))
@@ -156,7 +156,7 @@ def _part(subject: Subject[Manifest]) -> _Part:
 
 
 def _origins(manifest: Manifest) -> str:
-    """Say what a dataset was made of: dumps with their days, and other sources; ``""`` where it does not tell."""
+    """Describe the origin of a dataset: dumps with their dates, and other sources, or ``""`` if unknown."""
     if isinstance(manifest, VocabManifest):
         return f"{manifest.size:,} pieces"
     names = origins(manifest)
@@ -164,7 +164,7 @@ def _origins(manifest: Manifest) -> str:
 
 
 def _settings(manifest: PairsManifest) -> list[str]:
-    """Say how rows were made: those settings that tell datasets of one corpus apart."""
+    """Describe how rows were made: the settings that distinguish datasets of one corpus."""
     config = manifest.settings
     known = [
         f"objective {config.objective}",
