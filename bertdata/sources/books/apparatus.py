@@ -86,7 +86,7 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
         if is_notes(block.lines[0]):
             inside = True
         elif inside and block.before >= _NOTES_GAP:
-            # The gap ends the heading only if it begins there: the notes in between may already be removed.
+            # A gap right after the heading does not end the notes. Compare `after`: blocks in between may already be removed.
             above = blocks[number - 1]
             inside = is_notes(above.lines[0]) and above.after >= _NOTES_GAP
         if not inside and begins_notes(block.lines[0]):

@@ -32,9 +32,8 @@ _TRAILER_BITS = 80  # the end mark and the checksum of the stream
 _HEADER = re.compile(rb"BZh[1-9]")
 _HEADER_BYTES = 4
 _MAX_BLOCK_BYTES = 2_400_000  # maximum bytes of a block: 18,001 groups of 50 symbols of 20 bits, and its tables
-_MAX_BUFFERED_BYTES = (
-    4 << 20
-)  # text buffered until the checksum is verified; a normal block has 0.9 MB, a bomb is decompressed twice
+# Text is buffered until its checksum is verified. A normal block has 0.9 MB; a bomb is decompressed twice.
+_MAX_BUFFERED_BYTES = 4 << 20
 _STREAM_SEARCH_BYTES = 1 << 20  # bytes in which a cut searches for a stream start before it accepts a block start
 _MIN_SPAN_BYTES = 4 << 20  # minimum bytes that one thread searches for cuts
 _MAX_THREADS = 16  # maximum number of such threads; on a disk, one per core
