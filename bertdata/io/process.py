@@ -58,17 +58,17 @@ def cores() -> int:
 
 
 def workers_for(tasks: int, size: int) -> int:
-    """Return how many processes work on so many tasks that read `size` bytes, where the user names no number.
+    """Return the default number of workers for `tasks` that read `size` bytes.
 
-    One per core and none idle, or a single one where the input is so small that starting another takes longer than reading it.
+    This is one per core, up to the number of tasks, or 1 if the input is too small to be worth starting a second process.
     """
     return max(1, min(tasks, cores())) if size >= _SHARED else 1
 
 
 def worker_count(workers: int | None, tasks: int, size: int = sys.maxsize) -> int:
-    """Return how many workers a run of so many tasks, and bytes of input, gets: those the user wants, or what suits it.
+    """Return the requested number of workers, or the default for these tasks and bytes of input.
 
-    Raise StorageError where so many can't be talked to at a time.
+    Raise StorageError if the limit of open files is too low for them.
     """
     count = workers or workers_for(tasks, size)
     if count > 1:
@@ -89,9 +89,9 @@ def _check_open_files(workers: int) -> None:
 
 @contextlib.contextmanager
 def imports_frozen() -> Iterator[None]:
-    """Import something large: nothing looks for garbage among its objects, neither meanwhile nor later.
+    """Exclude the objects of a large import from garbage collection, during the import and later.
 
-    Of Beam these are a million, and looking through them takes .3 s while it is imported and .5 s when the process ends.
+    Beam has a million of them. Scanning them takes 0.3 s during the import and 0.5 s when the process ends.
     """
     collecting = gc.isenabled()
     gc.disable()
@@ -104,7 +104,7 @@ def imports_frozen() -> Iterator[None]:
 
 
 def arrow_alone() -> None:
-    """Import pyarrow without pandas, and let it return freed memory. For processes of our own only.
+    """Import pyarrow without pandas, and let it return freed memory. Use it only in bertdata's own processes.
 
     pyarrow imports pandas for its first array, and NumPy starts a thread per core for matrices, which bertdata does not use: 0.4
     of 0.6 CPU seconds. A pandas of version 0 makes pyarrow go on without it. Arrow's default pool keeps 15 MB of freed memory.
@@ -134,10 +134,10 @@ def _no_pandas() -> ModuleType:
 
 
 def end_with_parent() -> None:
-    """End this process of `multiprocessing` within a second after its parent, whatever it waits for; the parent heeds signals.
+    """End this `multiprocessing` process within a second after its parent. Leave signals to the parent.
 
-    A pipe from the parent is not enough: forked children hold the ends of each other's, so that it may never close.  The
-    kernel's own answer, PR_SET_PDEATHSIG, goes by the thread that started the child, which may end before the process does.
+    A pipe from the parent is not enough: forked children inherit each other's ends, so it may never close. PR_SET_PDEATHSIG
+    follows the thread that started the child, which may end before the parent process does.
     """
     import multiprocessing
 
@@ -158,12 +158,12 @@ def end_with_parent() -> None:
 def obey_parent(worker: int) -> None:
     """End a worker when its parent ends or sends it SIGTERM.
 
-    A SIGTERM from elsewhere, as a scheduler sends it to all processes, is left to the parent, which may have to save first.
+    Ignore a SIGTERM from elsewhere, such as a scheduler that signals all processes. The parent may have to save first.
     """
     parent = parent_process()
     if parent is None:
         return
-    if not hasattr(signal, "sigwaitinfo"):  # macOS does not tell who sends a signal
+    if not hasattr(signal, "sigwaitinfo"):  # macOS does not report the sender of a signal
         end_with_parent()
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # first: a thread takes the mask of the one that starts it
@@ -179,10 +179,10 @@ def obey_parent(worker: int) -> None:
 
 
 def release_memory() -> None:
-    """Return memory that is free to the system: what one large record took is not kept beside what the next one takes.
+    """Return freed memory to the system, so that memory of one large record does not add to that of the next.
 
     glibc keeps freed blocks below used ones, up to 50 MB after a Parquet file of 30,000 columns; malloc_trim(3) takes about 1 ms.
-    Where the C library has no such function, as on macOS, Arrow's pool alone is released.
+    On systems without that function, such as macOS, this releases only Arrow's pool.
     """
     if arrow := sys.modules.get("pyarrow"):
         arrow.default_memory_pool().release_unused()
@@ -198,10 +198,10 @@ def _malloc_trim() -> Callable[[int], int] | None:
 
 
 def descendants() -> list[int]:
-    """Return descriptors (pidfd_open(2)) of the processes that this one has started, and of theirs; none but on Linux.
+    """Return descriptors (pidfd_open(2)) of all descendant processes. The list is empty on systems other than Linux.
 
-    A descriptor stays that of its process, also where this ends and its number goes to another.  The tracker of resources of
-    `multiprocessing` is left out: it ends by itself, and would be started again by what is freed at the end.
+    A descriptor keeps referring to its process, even if the process ends and its id is reused. The resource tracker of
+    `multiprocessing` is excluded: it ends with the process, and freeing resources at exit would start it again.
     """
     import multiprocessing.resource_tracker as tracking
 

@@ -55,18 +55,18 @@ def peak_memory() -> int:
 
 
 class Work:
-    """A task at work: what it has read and counted. `report` gets that when the task begins, now and then, and at its end."""
+    """The progress of a running task. `report` receives it at the start, at intervals and at the end."""
 
     def __init__(self, step: str, task: int, report: Report | None = None) -> None:
         self.step, self.task = step, task
         self.bytes = self.documents = self.rejects = 0
         self.reasons: Counter[str] = Counter()
         self._report, self._cpu, self._due = report, time.process_time(), 0.0
-        self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of what it reads, and bytes not read yet
+        self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of the range to read, and bytes not read yet
         self.tell()
 
     def reads(self, parts: Iterable[FileRange]) -> None:
-        """Count what is read of these parts of files from now on, each byte once; whoever reads it."""
+        """Count the bytes of these file ranges that any reader reads from now on, each byte once."""
         for part in parts:
             path = part.path if "://" in part.path else str(Path(part.path))
             start, end, left = self._unread.get(path, (part.start, part.start, 0))
@@ -132,9 +132,10 @@ class InContext:
 
 
 class TaskContext:
-    """What a worker gives to each of its tasks. A worker makes it once.
+    """The context that a worker passes to each of its tasks.
 
-    report: receives the progress of each task.
+    Attributes:
+        report: Receives the progress of each task.
     """
 
     def __init__(self, report: Report | None = None) -> None:

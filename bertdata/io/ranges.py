@@ -1,4 +1,4 @@
-"""Read ranges of bytes of files, each by one request, and check by a digest that they are the bytes that were written."""
+"""Read byte ranges of files, one request per range, and verify them with a digest."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["range_digest", "read_range"]
 
 
 def range_digest(data: Any) -> int:
-    """Return a digest of 62 bits, which tells an accident: not every engine has whole numbers of more than 63."""
+    """Return a 62-bit digest that detects accidental damage. Some engines have no integers of more than 63 bits."""
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big") >> 2
 
 
 def read_range(path: Path, start: int, length: int, digest: int) -> bytes:
-    """Read the `length` bytes of a file from `start` on: of one in a store by a single GET.
+    """Read `length` bytes of a file from `start`, with a single GET in a store.
 
-    Raise VerificationError where these are not what was written, StorageError where a disk or a store fails.
+    Raise VerificationError if the digest does not match, and StorageError if a disk or a store fails.
     """
     with storage_errors(f"cannot read {path}"):
         try:

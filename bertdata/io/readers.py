@@ -12,27 +12,27 @@ from .storage import storage_errors
 
 __all__ = ["FirstBlock", "Watched", "read_whole"]
 
-_SMALL = 1 << 20  # bytes that are asked for of a file that is probably smaller
+_SMALL_BYTES = 1 << 20  # requested at once for a file that is probably smaller
 
 
 def read_whole(path: Any) -> bytes:
-    """Read a file of a store that is probably small: by one request if it is, as fsspec else asks for the size first."""
+    """Read a probably small file from a store. This saves fsspec's request for the size if the file is small."""
     try:
-        start = bytes(path.fs.cat_file(path.path, start=0, end=_SMALL))
+        start = bytes(path.fs.cat_file(path.path, start=0, end=_SMALL_BYTES))
     except FileNotFoundError:
         raise
     except (OSError, ValueError, NotImplementedError):  # an empty file, or a store without ranges
         return bytes(path.read_bytes())
-    return start if len(start) < _SMALL else bytes(path.read_bytes())
+    return start if len(start) < _SMALL_BYTES else bytes(path.read_bytes())
 
 
 class Watched(io.RawIOBase):
-    """A file that tells of a disk or a store that fails, and the task at work of what is read."""
+    """A file that raises StorageError if a disk or a store fails, and reports reads to the running task."""
 
     def __init__(self, file: Any, path: Path) -> None:
         super().__init__()
         self._file, self._path = file, path
-        self._work, self._name, self._at = current(), str(path), 0  # what reads ahead may do so in another thread
+        self._work, self._name, self._at = current(), str(path), 0  # reads may come from another thread
 
     def readable(self) -> bool:
         return True
@@ -57,11 +57,11 @@ class Watched(io.RawIOBase):
 
 
 class FirstBlock(io.RawIOBase):
-    """A file of an object store whose first bytes are fetched before its size is asked for.
+    """A file of an object store whose first block is fetched without asking for the file's size.
 
-    fsspec asks for the size of a file before it reads any of it.  Most files of a run are smaller than a block: one request
-    for the first block then brings all of them, and the block is shorter than asked for, which tells where they end.  A larger
-    file is opened as fsspec does when more than its first block is read.
+    fsspec asks for the size of a file before it reads. Most files of a run are smaller than a block, so one request for the
+    first block returns all of the file, and the short block shows where it ends. A larger file is opened with fsspec when a
+    read goes past the first block.
     """
 
     def __init__(self, path: Any, size: int) -> None:

@@ -1,8 +1,8 @@
-"""Answer Ctrl-C, SIGTERM and SIGHUP: by a message at once, and the end of the command within two seconds, whatever it is doing.
+"""Handle Ctrl-C, SIGTERM and SIGHUP: print a message at once, and end the command within two seconds.
 
-Python runs a signal's handler in the main thread alone, and between two of its own instructions: in a step of training on a CPU
-that may be minutes later.  So all that the handler does is to raise KeyboardInterrupt.  A thread, which the signal wakes through
-a pipe (`signal.set_wakeup_fd`), says what happens, and ends the process where that takes too long: every file is safe by design.
+Python runs signal handlers only in the main thread, between two bytecode instructions. During a training step on a CPU, that may
+be minutes later. So the handler only raises KeyboardInterrupt. A thread, woken through a pipe (`signal.set_wakeup_fd`), prints
+the message, and ends the process if cleanup takes too long. That is safe, because all files are written atomically.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .terminal import clean
 __all__ = ["HEEDED", "Answer", "print_stop", "signals", "stopped"]
 
 HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 1.0  # seconds that the way out may take: what then is left to do, tidying up, the next run does
-AGAIN = 1.0  # seconds until a Ctrl-C counts as a second one, and not as the first that came twice, as with torchrun
+GRACE = 1.0  # seconds for cleanup; the next run does the rest
+AGAIN = 1.0  # seconds until another Ctrl-C counts as a second one; torchrun delivers the first one twice
 
 
 class Answer(NamedTuple):
-    """What is printed at a signal; with `saves` the command ends by itself, when it has saved its work."""
+    """The message for a signal. With `saves`, the command saves its work and then ends."""
 
     text: str
     saves: bool = False
 
 
 def stopped(kept: str = "") -> Answer:
-    """Say that a command is stopped, what of it is kept, and that the same command goes on."""
+    """Return the message for a stopped command: what is kept, and how to continue."""
     kept = f"{kept}: " if kept else ""
     return Answer(f"stopped, and what is finished is kept: {kept}continue with the same command")
 
 
 @contextlib.contextmanager
 def signals(answer: Callable[[], Answer] = stopped, show: Callable[[str], None] | None = None) -> Iterator[list[int]]:
-    """Handle signals: the first ends the block by a KeyboardInterrupt, whose first argument is the exit code.
+    """Handle signals. The first one ends the block with a KeyboardInterrupt whose first argument is the exit code.
 
     `answer` is called at the first signal, in another thread, and `show` prints its text, by default `print_stop`. Where the
     answer says that the command saves its work, the block continues: the yielded list then holds the exit code, and another
@@ -55,10 +55,10 @@ def signals(answer: Callable[[], Answer] = stopped, show: Callable[[str], None] 
     with heard.listening():
         try:
             yield heard.received
-        except BaseException:  # Beam makes an error of its own of what is raised inside a step
+        except BaseException:  # Beam wraps exceptions that are raised inside a step
             if not heard.ends:
                 raise
-    if heard.ends:  # also where the interrupt was lost, in code that can raise nothing
+    if heard.ends:  # also if the interrupt was lost in code that cannot raise
         heard.said.wait(GRACE)
         end(heard.children)
         raise KeyboardInterrupt(heard.received[0])
@@ -176,7 +176,7 @@ def print_stop(text: str) -> None:
     try:
         print(clean(f"\nbertdata: {text}\n"), end="", file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # or Python complains of what it still holds at its end
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # otherwise Python fails to flush the stream at exit
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stderr.fileno())
             os.close(nowhere)

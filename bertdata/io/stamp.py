@@ -1,4 +1,4 @@
-"""Detect that a file is changed while it is read, without reading it twice: by its metadata in the file system or the store."""
+"""Detect changes of a file during a read by its metadata in the file system or the store, without reading it twice."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ _VERSION_KEYS = ("size", "ETag", "etag", "generation", "blob_id", "mtime", "Last
 
 
 def stamp(path: str | Path) -> tuple[Any, ...]:
-    """Return what is another one after each change of a file; of one on a disk its time of change in nanoseconds comes first.
+    """Return a value that changes whenever a file changes. For local files, it starts with the ctime in nanoseconds.
 
-    That time is set by the system and can't be set back, as the time of modification can.  A file that changes at this very
-    moment is waited for.  What another process changes in a file that it has mapped into its memory comes to light when the
-    system writes it to the disk.
+    Unlike the modification time, programs cannot set the ctime back. If the file changed within the last clock tick, wait for
+    the next one. Changes through a memory map are detected only after the system writes them to the disk.
     """
     path = to_path(path)
     with storage_errors(f"cannot read {path}"):

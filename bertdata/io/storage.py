@@ -1,4 +1,4 @@
-"""Turn the complaints of an operating system, or of a store, into errors that say what to do."""
+"""Convert errors of the operating system or of a store to StorageError, with advice on how to fix them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import BertDataError, StorageError, system_limit
 
 __all__ = ["storage_error", "storage_errors"]
 
-_CLIENTS = frozenset(  # packages whose errors tell of a store or of the way to it
+_CLIENTS = frozenset(  # packages whose errors mean that a store or the network failed
     (
         "botocore",
         "aiobotocore",
@@ -31,9 +31,9 @@ _CLIENTS = frozenset(  # packages whose errors tell of a store or of the way to 
 
 @contextlib.contextmanager
 def storage_errors(doing: str = "") -> Iterator[None]:
-    """Turn the complaint of the operating system, or of a store, into a StorageError that says what to do.
+    """Convert errors of the operating system or of a store to StorageError, with advice on how to fix them.
 
-    `doing` says what failed; if not given, the error tells of the file that it names.
+    `doing` describes what failed. By default, the message uses the file name of the error.
     """
     try:
         yield
@@ -46,9 +46,9 @@ def storage_errors(doing: str = "") -> Iterator[None]:
 
 
 def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
-    """Return the StorageError that an error stands for; None if neither the system nor a store raised it."""
+    """Convert an error to StorageError, or return None if it does not come from the system or a store."""
     said = " ".join(str(error).split()).rstrip(".")
-    if type(error).__module__.partition(".")[0] in _CLIENTS:  # some of these are OSErrors as well
+    if type(error).__module__.partition(".")[0] in _CLIENTS:  # some are OSErrors, too
         advice = "check the address, the network and the credentials, then run the same command again"
         return StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}")
     if advice := system_limit(error):
@@ -57,7 +57,7 @@ def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
         return None
     number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
     advice = _ADVICE.get(number, "look at the file system, then run the same command again")
-    if "usable temporary directory" in said:  # the words of Python's tempfile, which names no file
+    if "usable temporary directory" in said:  # message of Python's tempfile, without a file name
         advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
     where = str(error.filename or "")
     nameless = "a limit of the system is reached" if number in _OF_SYSTEM else "cannot use the file system"
@@ -65,9 +65,9 @@ def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
     return StorageError(f"{subject}: {error.strerror or said}: {advice}")
 
 
-# Stores tell no number.
+# Errors of stores have no errno.
 _ERRNO = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, BlockingIOError: errno.EAGAIN}
-_OF_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)  # limits, which are of no file
+_OF_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)  # system limits, not related to a file
 _ADVICE = {
     errno.ENOENT: "check the name",
     errno.ENOSPC: "free some space, then run the same command again",

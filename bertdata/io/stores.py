@@ -1,4 +1,4 @@
-"""Refuse URLs that contain a secret, and give fsspec the options of a store."""
+"""Reject URLs that contain a secret, and return the fsspec options of a store."""
 
 from __future__ import annotations
 

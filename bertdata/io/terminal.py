@@ -1,4 +1,4 @@
-"""Clean what reaches a terminal: mask secrets, and replace control characters, which titles, names and servers may send."""
+"""Clean terminal output: mask secrets, and replace control characters from titles, names and servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..credentials import hide
 
 __all__ = ["clean", "guard", "unguarded"]
 
-# C0 and C1 controls but tab and line feed, what turns the direction of writing, and halves of characters, which can't be written
+# C0 and C1 controls except tab and line feed, bidirectional controls, and surrogates, which cannot be encoded
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -24,7 +24,7 @@ def clean(text: str) -> str:
 
 
 class _Guarded:
-    """A stream that cleans what is written to it."""
+    """A stream that cleans its output."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -41,7 +41,7 @@ class _Guarded:
 
 
 def guard() -> None:
-    """Clean all that this process writes to its two streams, whoever writes it: messages, logs, warnings and tracebacks."""
+    """Clean everything that this process writes to stdout and stderr: messages, logs, warnings and tracebacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Guarded):
@@ -49,5 +49,5 @@ def guard() -> None:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream itself, for who draws on a terminal and cleans the words in the picture."""
+    """Return the original stream, for code that draws on a terminal and cleans its text itself."""
     return cast(_Guarded, stream).stream if isinstance(stream, _Guarded) else stream

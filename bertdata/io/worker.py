@@ -24,8 +24,8 @@ _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process get
 
 
 def main() -> None:
-    """Do the work of one element after another, which the pipe at the standard input brings, until it is closed."""
-    with contextlib.suppress(AttributeError, OSError):  # Linux ends it at once, even one that is stopped
+    """Process elements from the pipe at stdin, one after another, until it is closed."""
+    with contextlib.suppress(AttributeError, OSError):  # Linux ends this process with its parent, even while it is stopped
         ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
     driver = os.dup(0)
     with Connection(driver) as pipe, contextlib.suppress(EOFError, ConnectionError):
@@ -34,7 +34,7 @@ def main() -> None:
             arrow_alone()
             guard()
             with open(os.devnull, "rb") as nothing:
-                os.dup2(nothing.fileno(), 0)  # the pipe is of this process alone
+                os.dup2(nothing.fileno(), 0)  # no child inherits the pipe
         except (
             Exception
         ) as error:  # too many threads or open files: the answer to the first request, as its exit code says nothing
@@ -42,16 +42,16 @@ def main() -> None:
             pipe.send((None, _portable(error), traceback.format_exc()))
             os._exit(1)
         _serve(pipe)
-    os._exit(0)  # files are complete: nothing is left that the end of the interpreter would take apart
+    os._exit(0)  # all files are complete, so skip the interpreter's cleanup
 
 
 def _serve(pipe: Connection) -> None:
-    """Answer each request by what was made, or else by what was raised and its traceback; raise EOFError after the last.
+    """Answer each request with its result, or with an exception and traceback. Raise EOFError after the last.
 
-    The progress of tasks is sent before the answer.
+    Send the progress of tasks before the answer.
     """
     work: Callable[[Any], Any] | None = None
-    sending = threading.Lock()  # a reader in a thread of its own may report progress, too
+    sending = threading.Lock()  # reader threads may report progress, too
 
     def report(progress: TaskProgress) -> None:
         with sending:
@@ -73,7 +73,7 @@ def _serve(pipe: Connection) -> None:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """Return an exception that can be told to another process."""
+    """Return an exception that can be pickled for another process."""
     try:
         ForkingPickler.loads(ForkingPickler.dumps(error))
     except Exception:
@@ -82,7 +82,7 @@ def _portable(error: BaseException) -> BaseException:
 
 
 def _end_with_driver(pipe: int) -> None:
-    """End this process when the other end of the pipe is closed, also where there is still something to read in it."""
+    """End this process when the other end of the pipe is closed, even if the pipe still has data."""
     hung_up = select.poll()
     hung_up.register(pipe, select.POLLHUP)
     while not hung_up.poll():

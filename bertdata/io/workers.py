@@ -1,7 +1,7 @@
-"""Do work in worker processes of this machine, each of which is reached by a pipe that nobody else can open.
+"""Run work in local worker processes, each connected by a private pipe.
 
-The system kills a worker when memory runs out. One such worker of a pool is replaced, and its element is done again. The next
-one ends the work: more retries would only be killed as well.
+If the system kills a worker, for example because memory ran out, the pool replaces it once and retries its element. The second
+killed worker ends the run, because further retries would probably be killed, too.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ Made = TypeVar("Made")
 _KILLED = "worker process was killed, perhaps because memory ran out"
 _REPLACED = f"a {_KILLED}. It is replaced, and its task starts again"
 _AGAIN = "Finished tasks are kept: run the same command again with fewer `workers`"
-_CLOSING = 1  # seconds for a worker that has nothing left to do
+_CLOSING = 1  # seconds for an idle worker to exit
 _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
 
 
 def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
-    """Start a worker process, whose standard input is a pipe that goes both ways; return it and our end of the pipe."""
-    # What a worker prints must not go to a disk that may be full: the worker would fail in that.
+    """Start a worker process with a two-way pipe as stdin. Return the process and our end of the pipe."""
+    # Do not redirect output to a file: on a full disk, the worker would fail.
     said = 2 if verbose else subprocess.DEVNULL
     command = [sys.executable, "-u", "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
     ours, theirs = Pipe()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # stays so in the process
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # the child inherits this mask
     try:
         return subprocess.Popen(command, stdin=theirs.fileno(), stdout=said, stderr=said), ours
     except BaseException:
@@ -52,13 +52,13 @@ def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
 
 
 class Pool:
-    """Worker processes, which end with the block.
+    """Worker processes that end with the block.
 
     Args:
-        count: how many.
-        verbose: show what they print.
-        warn: called with a message when a worker is replaced.
-        report: called with the progress of each task.
+        count: Number of processes.
+        verbose: Show their output.
+        warn: Called with a message when a worker is replaced.
+        report: Called with the progress of each task.
     """
 
     def __init__(
@@ -87,16 +87,16 @@ class Pool:
             worker.end()
 
     def each(self, work: Callable[[Element], Made], elements: Iterable[Element]) -> Iterator[Made]:
-        """Yield what `work` makes of each element, in any order; the next element is taken when a worker is idle.
+        """Yield the result of `work` for each element, in any order. Take the next element when a worker is idle.
 
         Raises:
-            BertDataError: what `work` raises, or a second worker was killed, or one has ended by itself.
+            BertDataError: `work` raised it, a second worker was killed, or a worker exited.
         """
         left = iter(elements)
         busy: dict[Any, tuple[_Worker, Element]] = {}  # by pipe
         made: list[Made] = []
         while True:
-            # To make an element may take workers, too, and replace one: who is idle is looked up only then.
+            # Producing an element may also use, or replace, workers, so look up an idle one only afterwards.
             while len(busy) < self._count and (element := next(left, self)) is not self:
                 idle = next(worker for worker in self._workers if worker.pipe not in busy)
                 worker = self._give(idle, work, element)  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ class Pool:
                     busy[worker.pipe] = worker, element
 
     def _give(self, worker: _Worker, work: Callable[[Element], Any], element: Element) -> _Worker:
-        """Let a worker do this work of an element; return the worker, which is another where that one was killed."""
+        """Send an element to a worker. Return the worker, or its replacement if it was killed."""
         while True:
             try:
                 worker.give(work, element)
@@ -129,7 +129,7 @@ class Pool:
                 worker = self._replace(worker, killed)
 
     def _replace(self, worker: _Worker, killed: _KilledError) -> _Worker:
-        """Start another worker in place of one that was killed; raise BertDataError the second time."""
+        """Replace a killed worker. Raise BertDataError the second time."""
         if self._has_replaced:
             raise BertDataError(f"a second {_KILLED}. {_AGAIN}") from killed
         self._has_replaced = True
@@ -141,7 +141,7 @@ class Pool:
 
 
 def _made(answer: tuple[Any, BaseException | None, str]) -> Any:
-    """Return what a worker has made of its element; raise what was raised there."""
+    """Return a worker's result, or raise its exception."""
     made, error, traceback = answer
     if error is not None:
         raise error from RuntimeError(f"in a worker process:\n{traceback}")
@@ -149,18 +149,18 @@ def _made(answer: tuple[Any, BaseException | None, str]) -> Any:
 
 
 class _KilledError(BertDataError):
-    """Report a worker that a signal has ended."""
+    """A worker was killed by a signal."""
 
 
 class _Worker:
-    """A worker process, which does one element at a time."""
+    """A worker process that handles one element at a time."""
 
     def __init__(self, verbose: bool) -> None:
         self._process, self.pipe = start(verbose)
-        self._work: Callable[[Any], Any] | None = None  # that it has been sent
+        self._work: Callable[[Any], Any] | None = None  # the work that was sent last
 
     def give(self, work: Callable[[Any], Any], element: Any) -> None:
-        """Let it do this work of an element; raise BertDataError where it is dead."""
+        """Send work and an element. Raise BertDataError if the worker is dead."""
         try:
             self.pipe.send((None if work is self._work else work, element))
         except ConnectionError as error:
@@ -168,14 +168,14 @@ class _Worker:
         self._work = work
 
     def receive(self) -> Any:
-        """Return the progress of a task, or the answer to its element; raise BertDataError where it is dead."""
+        """Return the progress of a task or the answer for an element. Raise BertDataError if the worker is dead."""
         try:
             return self.pipe.recv()
         except (EOFError, OSError) as error:
             raise self._death() from error
 
     def _death(self) -> BertDataError:
-        """Return an error that tells how it ended, which its pipe says a moment before the system does."""
+        """Return an error about how the worker ended. The pipe closes a moment before the exit code is available."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSING)
         code = self._process.returncode
@@ -184,13 +184,13 @@ class _Worker:
         return BertDataError(f"a worker process ended with exit code {code}: run the same command again, with --verbose for more")
 
     def close(self, at_once: bool) -> None:
-        """Tell it that there is nothing left to do, or end it, whatever it does."""
+        """Close the pipe, so that the worker exits, or kill it at once."""
         if at_once:
             self._process.kill()
         self.pipe.close()
 
     def end(self) -> None:
-        """Wait for its end."""
+        """Wait for the process to end."""
         try:
             self._process.wait(_CLOSING)
         except subprocess.TimeoutExpired:

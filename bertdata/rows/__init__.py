@@ -1,4 +1,4 @@
-"""Make the rows that BERT is trained on from a bucket of tokenized documents, for one of these objectives:
+"""Build training rows from a partition of tokenized documents, for one of these objectives:
 
 ``nsp``             pairs for next sentence prediction, exactly half NotNext (BERT)
 ``sop``             pairs for sentence order prediction, exactly half swapped (ALBERT)
@@ -6,14 +6,14 @@
 ``full-sentences``  full sentences that fill a row, across documents (RoBERTa)
 ``causal``          running text cut to length (GPT)
 
-bucket.py      what goes in and what comes out
+bucket.py      input and output types
 chunks.py      documents -> chunks, each cut into A and its true B
 exchange.py    half of the chunks exchange their Bs
 sentence_pairs.py, documents.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
-pack.py        several rows in one
+pack.py        several rows packed into one
 
-Google's algorithm draws B at random and cuts it to fit, which lets the length of a pair tell its label; here labels differ in
-nothing but whether B follows A: the same lengths, the same documents, the same text, each used once in a copy.
+Google's algorithm draws B at random and cuts it to fit, so the length of a pair reveals its label. Here, pairs of both labels
+have the same lengths, documents and text, each used once per copy. They differ only in whether B follows A.
 """
 
 from __future__ import annotations

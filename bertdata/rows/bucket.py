@@ -73,13 +73,13 @@ class Bucket:
         return self._walk(positions, -1)
 
     def next_word(self, positions: Ints) -> Ints:
-        """Return the first word beginnings at `positions` or after them; where there is none, the end of the tokens."""
+        """Return the first word beginnings at or after `positions`, or the end of the tokens."""
         return self._walk(positions, 1)
 
     def _walk(self, positions: Ints, step: int) -> Ints:
         end = len(self.tokens)
         walked: Ints = positions.copy()
-        inside = np.arange(len(positions))  # which of them still stand inside a word
+        inside = np.arange(len(positions))  # positions that are still inside a word
         while len(inside := inside[(walked[inside] < end) & self.continues[np.minimum(walked[inside], end - 1)]]):
             walked[inside] += step
         return walked
@@ -104,7 +104,7 @@ class SpecialIds(NamedTuple):
 class Pairs(NamedTuple):
     """Rows in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
 
-    `continues` [T] is None unless words are to be stored that ``##`` does not tell.  `labels` [N] and `b_documents` [N] are None
+    `continues` [T] is None unless the rows store words that ``##`` does not mark.  `labels` [N] and `b_documents` [N] are None
     for the objectives without a pair.  `a_documents` and `b_documents` index the bucket's documents; those of rows of many
     documents end at `document_ends` [N + 1] in `a_documents`.  `tallies` count documents, chunks and tokens, each copy for itself
     but the documents once.  Packed rows have `parts` [K + 1], where their parts begin in the ids, and T; labels and documents

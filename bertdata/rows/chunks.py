@@ -8,7 +8,7 @@ ends a few tokens before the limit, the chunk ends with it.  At most 20 tokens, 
                           |---- 12|         7 tokens of s3, and 5 of s4: with all of s4, s5 alone would be left
                                   |---- 16| 4 tokens of s4, and s5
 
-The last chunk of a document takes what is left, and needs a sentence boundary inside it.  So no chunk may end where only one
+The last chunk of a document takes the rest, and needs a sentence boundary inside it.  So no chunk may end where only one
 sentence, or a part of one, would be left.  A sentence so long that no part of the next one fits loses tokens at its front, so
 that the boundary between the two is used; this is the only loss of tokens.
 """
@@ -28,7 +28,7 @@ from .pack import cut_to_pack
 
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
-_SLACK = 16  # a chunk ends with a sentence where at most a 16th of `max_tokens` stays unused; and A has at least so many tokens
+_SLACK = 16  # a chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused; A has at least as many tokens
 _LEAST = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
 _PACKED_SLACK = 64  # of a chunk that is to be packed: hardly another one is short enough for what stays unused
 
@@ -72,7 +72,7 @@ def cut_whole(
     """Cut as `cut` does, but into whole sentences.  Every second document, in order of size, is cut from its end.
 
     A sentence that did not fit begins the next chunk, so the first sentence of a chunk is longer than the others on average.
-    In documents that are cut from their end it is the last one.  So length does not tell A from B when they are swapped.
+    In documents that are cut from their end it is the last one.  So length does not reveal whether A and B are swapped.
     """
     draws = _draws(bucket, doc_keys)
     targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
@@ -207,7 +207,7 @@ def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tu
 
 
 def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], max_tokens: int) -> list[tuple[int, int]]:
-    """Cut anew what lies between those spans of a document that are made shorter by chance, so that packed rows are full."""
+    """Cut the text between the randomly shortened spans of a document again, so that packed rows are full."""
     short = {edge for edge, target in zip(edges, targets, strict=False) if target < max_tokens}  # where they begin
     fuller: list[tuple[int, int]] = []
     low = 0
@@ -225,7 +225,7 @@ def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], 
 
 
 def ending(bucket: Bucket, chunks: Chunks) -> Ints:
-    """Tell how each chunk ends [N]: 0 inside a sentence, 1 with a sentence, 2 with its document."""
+    """Return how each chunk ends [N]: 0 inside a sentence, 1 with a sentence, 2 with its document."""
     sentence = bucket.edges[np.searchsorted(bucket.edges, chunks.end)] == chunks.end
     document = bucket.sentences[bucket.documents[chunks.document + 1]] == chunks.end
     return np.asarray(sentence.astype(np.int64) + document)

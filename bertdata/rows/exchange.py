@@ -2,7 +2,7 @@
 
 The two chunks of a match are of different documents, and their Bs end alike: inside a sentence, with one, or with their document.
 A B that does not fit behind the other's A is cut to the length of the other B, whether the two exchange or not.  So pairs that
-exchanged and pairs that did not are alike in all but their text.  At most 20 tokens, and four chunks:
+exchanged and pairs that did not differ only in their text.  At most 20 tokens, and four chunks:
 
     a 12 | 8 inside a sentence      a and b match: either B fits either A
     b 12 | 8 inside a sentence
@@ -13,7 +13,7 @@ Matches are taken two by two, in their order, and of each two a coin decides whi
 coins are tossed 64 times.  The toss is used that makes the chunks that exchange and those that do not the most alike in their
 lengths and in their positions in the documents.
 
-All of this happens within a group: documents of one language and script, or of one source. So neither tells the label.
+All of this happens within a group: documents of one language and script, or of one source. So neither reveals the label.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def choose(
     if wanted > len(matches):
         raise EmptyResultError(_why(bucket, chunks, name))
     a, b = chunks.cut - chunks.start, chunks.end - chunks.cut
-    # What must not tell the label.  Of a match both chunks exchange or none, so the sum of their ranks counts.
+    # Properties that must not reveal the label. Both chunks of a match exchange or neither does, so sum their ranks.
     facts = [fact[matches].sum(1) for fact in (ranks(a), ranks(b), ranks(a + b), *position_ranks(bucket, chunks))]
     # A match's coins are drawn from the key of its first chunk, so they are the same in whatever order documents come.
     coins = keys.stream(chunks.order[matches[:, 0]], 2)
@@ -127,7 +127,7 @@ def choose(
 
 
 def even_half(count: int) -> int:
-    """Return half of a count, at least 0; of the two numbers beside half of an odd one that which is even.
+    """Return half of a count, at least 0. For an odd count, round to the even neighbor.
 
     >>> [even_half(count) for count in (9, 10, 11)]
     [4, 5, 6]
@@ -144,7 +144,7 @@ def _why(bucket: Bucket, chunks: Chunks, name: str) -> str:
 
 
 def _take_third(same: Ints, b: Ints, labels: npt.NDArray[np.int8], partner: Ints) -> bool:
-    """Let a third chunk join one match, of a third document and with the B nearest in length; tell whether there is one.
+    """Let a third chunk join one match, of a third document and with the B nearest in length. Return True if there is one.
 
     Three chunks exchange in a ring: `one` gets the B of `other`, `other` that of the new one, and the new one that of `one`.
     `same` [N] has one number for all chunks of a document, so no chunk gets a B of its own document.

@@ -1,13 +1,13 @@
-"""Pack rows: several of them, one behind the other, in a row of at most `max_seq_length`.
+"""Pack several rows, one after another, into a row of at most `max_seq_length` tokens.
 
     of at most 20 tokens, rows of 12, 9, 8, 7 and 3      12 + 8, 9 + 7 + 3
 
-Best fit, the longest first: each goes where it leaves the least space, or begins a packed row if it fits in none (Johnson 1973,
-"Near-optimal bin packing algorithms": at most 11/9 of the fewest rows, and some more).  So no two rows of a bucket fit in one.
-What was a row is a *part* of a packed one.
+Best fit decreasing: take the longest row first, and add it to the packed row with the least space left, or start a new one
+(Johnson 1973, "Near-optimal bin packing algorithms": at most 11/9 of the minimum, plus a constant). So no two rows of a partition
+fit into one. The original rows are the *parts* of a packed row.
 
-A row of 95 % of the length stays by itself, as hardly any is short enough for what is missing.  So text that is to be packed is
-cut, where it can be, into rows that are full and rows of half the length or less (`cut_to_pack`).
+A row of 95 % of the length usually stays alone, because few rows are short enough for the remaining space. So text for packing is
+cut, where possible, into full rows and rows of at most half the length (`cut_to_pack`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read the files of a BERT vocabulary: its tokens by id, and how it normalizes text.
 
-A vocab.txt has one token a line, and the tokenizer_config.json beside it tells about case and accents. A tokenizer.json has all
-of that; train-vocab writes one, and `transformers` from 5 on saves nothing else of a BERT tokenizer.
+A vocab.txt has one token per line, and the tokenizer_config.json next to it has the settings for case and accents. A
+tokenizer.json has both. train-vocab writes one, and `transformers` 5 saves only that file for a BERT tokenizer.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..pieces import OF_BERT
 
 __all__ = ["MAX_TOKENIZER_BYTES", "SETTINGS", "check_pieces", "is_bert", "read_pieces", "read_settings", "read_tokenizer"]
 
-SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # of tokenizer_config.json: our names
+SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # name in tokenizer_config.json: our name
 MAX_VOCAB_BYTES = 64 << 20  # of a vocab.txt; that of 250,000 pieces has 3 MB
 MAX_TOKENIZER_BYTES = 1 << 28  # of a tokenizer.json: that of a million pieces has less
-_LONGEST_PIECE = 1000  # characters
+_MAX_PIECE_CHARACTERS = 1000
 _BLANK = " \t\r"
-_NO_PIECE = frozenset("\0\r")  # at the second one other readers end a line
-_BERT: dict[str, dict[str, Any]] = {  # part -> the values that it must have; what a file does not name has this value
+_NO_PIECE = frozenset("\0\r")  # other readers treat \r as a line end
+_BERT: dict[str, dict[str, Any]] = {  # part -> required values; also the defaults for missing keys
     "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
     "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True},
     "pre_tokenizer": {"type": "BertPreTokenizer"},
@@ -37,7 +37,7 @@ def _unreadable(file: Path, error: BaseException) -> UsageError:
 
 
 def read_pieces(file: Path) -> list[str]:
-    """Return the piece of each line, without whitespace around it, as BERT's own reader takes it."""
+    """Return the token of each line, stripped of whitespace as in google-research/bert."""
     try:
         text = read_small(file, MAX_VOCAB_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -48,7 +48,7 @@ def read_pieces(file: Path) -> list[str]:
 
 
 def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
-    """Raise UsageError, with the number of a line or piece, for what is no vocabulary of BERT."""
+    """Raise UsageError, with the number of a line or token, if this is not a BERT vocabulary."""
     if missing := [token for token in OF_BERT.values() if token not in pieces]:
         raise UsageError(
             f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has: give another, or make one with train_vocab"
@@ -58,7 +58,7 @@ def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
     for number, piece in enumerate(pieces, int(first)):
         if not piece:
             raise UsageError(f"{file}: {unit} {number} is blank: ids would be unsure; remove it, or write [unused{number}] there")
-        if len(piece) > _LONGEST_PIECE or not _NO_PIECE.isdisjoint(piece):
+        if len(piece) > _MAX_PIECE_CHARACTERS or not _NO_PIECE.isdisjoint(piece):
             raise UsageError(f"{file}: {unit} {number} is no piece of a word ({piece[:40]!a}): it is not a vocabulary of BERT")
         if (before := numbers.setdefault(piece, number)) != number:
             where = f"in lines {before} and {number}"
@@ -66,7 +66,7 @@ def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:
-    """Read what a tokenizer_config.json says of case and accents, where there is one; null leaves it open, as in Google's."""
+    """Read the case and accent settings of a tokenizer_config.json, if it exists. null means unspecified, as in Google's."""
     if not path.exists():
         return {}
     try:
@@ -81,7 +81,7 @@ def read_settings(path: Path) -> dict[str, bool | None]:
 
 
 def is_bert(text: str) -> bool:
-    """Return True if a tokenizer.json cuts text as BERT does, and has its pieces in one vocabulary."""
+    """Return True if a tokenizer.json tokenizes like BERT and has all tokens in its vocabulary."""
     try:
         parsed = json.loads(text)
         added = {entry["content"] for entry in parsed.get("added_tokens") or []}
@@ -91,7 +91,7 @@ def is_bert(text: str) -> bool:
 
 
 def _other(parsed: dict[str, Any]) -> str:
-    """Say in what a tokenizer differs from BERT's; nothing where it does not."""
+    """Return how a tokenizer differs from BERT's, or an empty string."""
     for part, wanted in _BERT.items():
         settings = parsed[part] if isinstance(parsed.get(part), dict) else {}
         for key, value in wanted.items():
@@ -103,9 +103,9 @@ def _other(parsed: dict[str, Any]) -> str:
 
 
 def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
-    """Return the pieces, and whether text is made lower case and loses its accents.
+    """Return the tokens, whether text is lowercased, and whether accents are stripped.
 
-    Raise UsageError for a file that cannot be read, and for a tokenizer that cuts text in another way than BERT's.
+    Raise UsageError if the file cannot be read or the tokenizer is not BERT's.
     """
     try:
         parsed = json.loads(read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8"))
@@ -123,7 +123,7 @@ def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
 
 
 def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
-    """Return the pieces in order of their ids, which are 0 and up without a gap."""
+    """Return the tokens in order of their ids, which must be consecutive from 0."""
     vocabulary, added = parsed["model"].get("vocab"), parsed.get("added_tokens") or []
     if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
         raise UsageError(f"{file}: its model has no vocab of pieces and their ids")

@@ -1,7 +1,7 @@
-"""Tokenize documents and tell which tokens continue a word: pieces by their ``##``, Chinese characters by a segmenter.
+"""Tokenize documents and flag tokens that continue a word, by ``##`` or, in Chinese, by a word segmenter.
 
-BERT sets every Chinese character apart, so its vocabulary can't tell that 北京 is a word.  Only documents in Chinese are
-segmented; in other languages, Japanese among them, ``##`` is all that tells.
+BERT tokenizes every Chinese character separately, so its vocabulary does not show that 北京 is a word. Only Chinese documents are
+segmented. Other languages, including Japanese, use only ``##``.
 
     他  读  ##s  北  京  。          tokens of 他读s北京。
     0   0   1    0   1   0           does it continue a word?
@@ -34,7 +34,7 @@ class WordEncoder:
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
 
-        A sentence is encoded in the parts that the segmenter makes of it, which gives the same ids. `exact` as in `Encoder`.
+        Sentences are encoded in segmented parts, which does not change the ids. `exact` works as in `Encoder`.
         """
         parts: list[tuple[str, bool]] = []
         counts: list[int] = []

@@ -1,4 +1,4 @@
-"""Encode documents: the ids that `tokenizers` gives for a document's whole text, and the end of each sentence in them.
+"""Encode documents to the ids of `tokenizers` for the full text, with the end of each sentence in them.
 
 The text of a document is what `export --to jsonl` writes: sentences with a space between them, paragraphs with an empty line. A
 token belongs to the sentence that its last character is in, so " Two" begins the second sentence, and the line feeds that end a
@@ -36,7 +36,7 @@ from .engines import Encoded, Engine, Ints, Memo, in_batches, joined
 
 __all__ = ["DocumentEncoder"]
 
-NOTHING, SPACE, BREAK = range(3)  # what stands before a sentence
+NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
 WORD_CHARACTERS = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
 UNKNOWN = "\0"  # stands for a run of unknown characters
 
@@ -66,7 +66,7 @@ class DocumentEncoder(Encoder):
     """Encode documents with a tokenizer of any kind.
 
     Args:
-        tokenizer: Gives the ids.
+        tokenizer: Reference for the ids.
         pieces: Its tokens by id.
         special: Its special tokens, and the mark of its words.
     """
@@ -184,7 +184,7 @@ def _breaks_as_spaces(text: str) -> str:
 
 
 def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> _Text:
-    """Return documents as text: put what stands before each sentence there."""
+    """Join documents to text, with the separator before each sentence."""
     flat = sentences.flatten().cast(pa.large_string())
     first = np.append(0, np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())).astype(np.int64)
     starts, of = paragraphs.flatten().to_numpy().astype(np.int64), paragraphs.value_lengths().fill_null(0).to_numpy()

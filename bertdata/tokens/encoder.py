@@ -1,4 +1,4 @@
-"""Encode sentences with a WordPiece vocabulary: the ids that `tokenizers` gives, by the fastest library that gives them.
+"""Encode sentences with a WordPiece vocabulary, to the same ids as `tokenizers` but with the fastest library.
 
 >>> from bertdata.tokens.vocab import SPECIAL, Vocabulary
 >>> encoder = Vocabulary([*SPECIAL, "tea", "##s", "!"], lowercase=True, strip_accents=True).document_encoder()
@@ -23,7 +23,7 @@ SAMPLE_STRIDE = 100  # every 100th sentence is encoded by `tokenizers` too: 1 % 
 
 
 class DifferentIdsError(Exception):
-    """A fast library gave other ids than `tokenizers` for `text`: encode again with ``exact=True``."""
+    """A fast library returned different ids from `tokenizers` for `text`. Encode again with ``exact=True``."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -31,10 +31,10 @@ class DifferentIdsError(Exception):
 
 
 class Encoder:
-    """Encode sentences, each by itself.
+    """Encode sentences independently.
 
     Args:
-        tokenizer: Gives the ids.
+        tokenizer: Reference for the ids.
         pieces: Its tokens by id.
     """
 
@@ -64,7 +64,7 @@ class Encoder:
             return self.exact
         try:
             found = self.fast(sample)
-        except Exception as error:  # a library that fails gives no ids, which is a difference too
+        except Exception as error:  # treat a failure of the library like different ids
             raise DifferentIdsError(sample[0] if sample else "") from error
         if not all(map(np.array_equal, found, self.exact(sample))):
             different = (text for text in sample if not np.array_equal(self.fast([text])[0], self.exact([text])[0]))

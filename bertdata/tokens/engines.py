@@ -1,4 +1,4 @@
-"""Encode text with the fastest library that gives the ids of `tokenizers`: nanotoken, gigatoken, or `tokenizers` itself.
+"""Encode text with the fastest library that returns the ids of `tokenizers`: nanotoken, gigatoken, or `tokenizers` itself.
 
     WordPiece            nanotoken
     byte-level BPE       gigatoken, if it is installed
@@ -60,7 +60,7 @@ def joined(encoded: Sequence[Encoded]) -> Encoded:
 
 
 def in_batches(engine: Engine) -> Engine:
-    """Return an engine that gives about `CALL_CHARACTERS` at a time to another."""
+    """Return an engine that calls another with about `CALL_CHARACTERS` at a time."""
 
     def encode(texts: Sequence[str]) -> Encoded:
         sizes = np.cumsum([0, *map(len, texts)])
@@ -82,7 +82,7 @@ def exact_engine(tokenizer: Tokenizer) -> Engine:
 
 
 def fast_engine(form: str, pieces: Sequence[str]) -> Engine | None:
-    """Return the fastest engine for a tokenizer.json that gives the ids of `tokenizers`; None if no other engine does.
+    """Return the fastest engine with the same ids as `tokenizers` for a tokenizer.json, or None if there is only `tokenizers`.
 
     Args:
         form: Contents of a tokenizer.json.
@@ -178,13 +178,13 @@ class Memo:
 
         "Tea, tea"   ->   "Tea," "tea"   ->   ids("Tea,") + ids("tea")
 
-    A text with two spaces in a row, or a word that normalization could join with the space beside it, goes to `tokenizers` whole.
+    A text with two spaces in a row, or a word that normalization could join with an adjacent space, is encoded as a unit.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
         tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
-        self._ids: dict[str, bytes | None] = {"": None}  # None: not a word that can be encoded by itself
+        self._ids: dict[str, bytes | None] = {"": None}  # None: not a word that can be encoded independently
 
     @staticmethod
     def fits(plain: dict[str, Any]) -> bool:
@@ -218,7 +218,7 @@ class Memo:
         return _end_to_end([np.frombuffer(own, np.uint32) for own in packed])
 
     def _stands_alone(self, word: str) -> bool:
-        """Return True if normalization keeps a word apart from the spaces beside it."""
+        """Return True if normalization keeps a word separate from adjacent spaces."""
         if word.isascii() and word.isprintable():
             return True
         normal, inside = ((self._normalizer.normalize_str(text) if self._normalizer else text) for text in (word, f"a {word} a"))

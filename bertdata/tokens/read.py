@@ -23,10 +23,10 @@ _SAVED = (  # files of a directory that `transformers` may read
 def read_any(
     path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None, special_tokens: str = ""
 ) -> vocab.AnyVocabulary:
-    """Read a vocabulary of any kind: what `vocab.read` does, any other tokenizer.json, a directory of `transformers`.
+    """Read any vocabulary: BERT's as in `vocab.read`, another tokenizer.json, or a directory of `transformers`.
 
-    `special_tokens` names those of a kind that is not BERT's, as `tokenizer.roles_of` reads it.  Raise UsageError as
-    `vocab.read`, and where an option is given that does nothing.
+    `special_tokens` sets the special tokens of a vocabulary that is not BERT's, in the form of `tokenizer.roles_of`. Raise
+    UsageError as in `vocab.read`, and for an option without effect.
     """
     path = to_path(path)
     other_kind = _of_another_kind(path)
@@ -46,7 +46,7 @@ def read_any(
 
 
 def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:
-    """Return the name and text of a tokenizer.json that is not BERT's, and what stands beside it; None for a BERT's."""
+    """Return the name, text and named special tokens of a tokenizer.json that is not BERT's, or None for BERT's."""
     file = path / "tokenizer.json" if path.is_dir() else path
     if path.is_dir() and not file.exists() and not (path / "vocab.txt").exists():
         return (str(path), *_read_by_transformers(path)) if any((path / name).exists() for name in _SAVED) else None
@@ -55,7 +55,7 @@ def _of_another_kind(path: Path) -> tuple[str, str, dict[str, str]] | None:
     try:
         text = read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8")
     except (OSError, ValueError):
-        return None  # `vocab.read` says what is wrong with it
+        return None  # `vocab.read` reports the problem
     if is_bert(text) or (path.is_dir() and _is_bert_txt(path / "vocab.txt")):
         return None
     return str(file), text, read_named(file.parent)
@@ -68,7 +68,7 @@ def _is_bert_txt(file: Path) -> bool:
             line.strip() for line in read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8-sig").split("\n")
         }
     except (OSError, ValueError):
-        return file.exists()  # `vocab.read` says what is wrong with it
+        return file.exists()  # `vocab.read` reports the problem
 
 
 def _read_by_transformers(path: Path) -> tuple[str, dict[str, str]]:

@@ -1,13 +1,13 @@
-"""Chinese words, for masks of whole words: which characters of a sentence belong together.
+"""Segment Chinese sentences into words, for whole-word masks.
 
-BERT makes a piece of every Chinese character.  A segmenter, jieba, tells the words; a sentence is cut around those of two
-characters and more, so that each can be encoded by itself, which gives the same pieces as the sentence does.
+BERT makes a token of every Chinese character. jieba finds the words. A sentence is cut around words of two or more characters, so
+that each part can be encoded independently, with the same tokens as the full sentence.
 
     segmenter.parts("他在清华大学读书。")  ->  [("他在", False), ("清华大学", True), ("读书", True), ("。", False)]
     segmenter.parts("他在清華大學讀書。")  ->  [("他在", False), ("清華大學", True), ("讀書", True), ("。", False)]
 
-jieba knows simplified characters.  Traditional ones are looked up as what they are in simplified, one for one by OpenCC's
-tables, in the text and in jieba's dictionary, which has some: so 著名 and 看著, 乾隆 and 乾淨 are all found.
+jieba's dictionary is mostly simplified. Traditional characters are converted one for one with OpenCC's tables, in the text and in
+the dictionary, so that 著名 and 看著, 乾隆 and 乾淨 are all found.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Read vocabularies of any kind: a tokenizer.json of `tokenizers`, and what rows need to know of it.
+"""Read any tokenizer.json of `tokenizers`, with the special tokens and word marks that rows need.
 
-What the special tokens are is said by an option, by tokenizer_config.json or special_tokens_map.json beside the file, or by what
-the tokenizer itself puts around a text; a sequence's first and last token, ``<s>`` and ``</s>`` for instance, are [CLS] and [SEP]
-where no token has that name.
+The special tokens come from an option, from tokenizer_config.json or special_tokens_map.json in the same directory, or from the
+tokens that the tokenizer adds around a text. If [CLS] and [SEP] are not named, a sequence's first and last tokens, such as
+``<s>`` and ``</s>``, are used for them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .documents import DocumentEncoder
 __all__ = ["TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
 
 _SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
-_INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # what stands for [CLS] and [SEP] where those have no name
+_INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # used as [CLS] and [SEP] if those are not named
 
 
 class TokenizerVocabulary(NamedTuple):
@@ -39,7 +39,7 @@ class TokenizerVocabulary(NamedTuple):
     form: str
 
     def continues(self) -> npt.NDArray[np.bool_]:
-        """Return, for each piece [V], whether it continues a word."""
+        """Return whether each token [V] continues a word."""
         return np.array([continues_word(piece, self.special.mark) for piece in self.pieces])
 
     def tokenizer(self) -> Tokenizer:
@@ -59,7 +59,7 @@ class TokenizerVocabulary(NamedTuple):
         }
 
     def in_manifest(self) -> dict[str, Any]:
-        """Return what the manifest of rows or ids says of it, and what tells where its words begin."""
+        """Return the vocabulary's entries for the manifest of rows or ids, including its word mark."""
         return {"vocab_size": len(self.pieces), "special_tokens": self.special_tokens(), "word_mark": self.special.mark}
 
     def special_tokens(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ class TokenizerVocabulary(NamedTuple):
 
 
 def read_named(directory: Path) -> dict[str, str]:
-    """Read which tokens have which role, by keys such as ``cls_token``, from the files beside a tokenizer.json."""
+    """Read which tokens have which role, by keys such as ``cls_token``, from the files next to a tokenizer.json."""
     named: dict[str, str] = {}
     for path in (directory / name for name in reversed(_SETTINGS)):
         if not path.exists():
@@ -114,10 +114,13 @@ def roles_of(option: str) -> dict[str, str]:
 
 
 def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str) -> TokenizerVocabulary:
-    """Return the vocabulary of a tokenizer.json.
+    """Return the vocabulary of a tokenizer.json. Raise UsageError if it cannot be used.
 
-    where: what messages call it.  beside: what `read_named` found.  option: `special_tokens`, whose tokens are added where the
-    tokenizer lacks them.  Raise UsageError for a tokenizer that can't be used.
+    Args:
+        where: Name for messages.
+        text: Contents of the tokenizer.json.
+        beside: Result of `read_named`.
+        option: `special_tokens`. Tokens that the tokenizer lacks are added.
     """
     parsed = _parsed(where, text)
     try:
@@ -148,9 +151,9 @@ def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str)
 
 
 def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
-    """Say which special tokens rows need and a vocabulary lacks, and what to do; nothing where all is there.
+    """Return which special tokens a vocabulary lacks for rows, and how to add them, or an empty string.
 
-    Two roles may share a token, but [MASK] and padding must differ from all others that stand in rows.
+    Two roles may share a token, but [MASK] and padding must differ from all other tokens in rows.
     """
     roles = OBJECTIVES[objective].roles
     ids = vocabulary.special._asdict()

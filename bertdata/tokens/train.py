@@ -5,9 +5,9 @@
     unigram              NFKC, all whitespace as ▁, characters
     unigram, byte_fallback   as bpe with byte_fallback
 
-Line feeds, which stand between paragraphs, are pieces of their own where there are bytes; without them they would be [UNK].
-A word is what stands between spaces, with the space before it.  `tokenizers` gets words and alphabet in a fixed order; that makes
-its BPE the same in each run.  Its Unigram adds up in the order of a hash map, so Unigram is trained by `unigram`, here.
+With bytes, the line feeds between paragraphs are separate tokens. Without bytes, they would be [UNK]. A word is the text between
+two spaces, with the space before it. `tokenizers` receives words and alphabet in a fixed order, which makes its BPE reproducible.
+Its Unigram trainer sums in the order of a hash map, so `unigram` in this package trains Unigram instead.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .vocab import SPECIAL, alphabet_of, filled, merged
 
 __all__ = ["blank", "count_words", "train"]
 
-_LEAST_PIECES = 16  # left beside the alphabet
+_MIN_MERGED_PIECES = 16  # tokens reserved in addition to the alphabet
 
 
 def blank(config: VocabConfig) -> Tokenizer:
-    """Return a tokenizer without pieces, which cuts text into words as the trained one does."""
+    """Return a tokenizer without tokens that splits text into words like the trained one."""
     tokenizer = Tokenizer(Unigram() if config.model == "unigram" else BPE())
     lower = [normalizers.Lowercase()] if config.lowercase else []
     if config.model == "bpe" and not config.byte_fallback:
@@ -64,11 +64,11 @@ def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
-    """Train on counted words; raise EmptyResultError where there are none."""
+    """Train on counted words. Raise EmptyResultError if there are none."""
     special = [*SPECIAL, *config.extra_tokens]
     bytes_of = [f"<0x{byte:02X}>" for byte in range(256)] if config.byte_fallback else []
     level = pre_tokenizers.ByteLevel.alphabet() if config.model == "bpe" and not config.byte_fallback else []
-    most = max(1, config.size - len(special) - len(bytes_of) - _LEAST_PIECES)
+    most = max(1, config.size - len(special) - len(bytes_of) - _MIN_MERGED_PIECES)
     alphabet = sorted(level) or alphabet_of(words, min(config.alphabet, most))[0]
     if not words or not alphabet:
         raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")

@@ -1,8 +1,8 @@
 """Train a Unigram vocabulary (Kudo 2018, "Subword regularization", section 3.2): all words at once, by NumPy, in a fixed order.
 
-Pieces have probabilities; a word's is the sum over all ways to cut it.  It begins with the frequent strings inside words; then
-expectation maximization fits the probabilities, and the quarter of the pieces goes without which words lose least, over and over,
-until there are as few as asked for.  Characters of the alphabet always stay.
+Each token has a probability. The probability of a word is the sum over all ways to split it. Training starts with the frequent
+strings inside words. Then it repeats two steps until the target size is reached: fit the probabilities by expectation
+maximization, and remove the quarter of the tokens with the least loss. Characters of the alphabet always stay.
 
 Differences from SentencePiece: words are cut at spaces and punctuation first, the frequent strings are counted by length, and a
 probability is a plain share of the expected counts.
@@ -19,16 +19,16 @@ import numpy.typing as npt
 
 __all__ = ["train"]
 
-_MOST_WORDS = 300_000  # distinct words looked at, the frequent first: they and their strings are in memory together
-_LONGEST_WORD = 32  # characters; longer ones are cut there: products of so many probabilities are numbers of 64 bits
-_LONGEST = 16  # characters of a piece, as SentencePiece has it
-_SEEDS = 10  # strings to begin with, for each piece asked for
-_SHRINK = 0.75  # of the pieces are kept at a time
-_STEPS = 2  # of expectation maximization between
-_SPARE = 1.1  # times the pieces asked for are chosen by loss, and of these the most probable
+_MOST_WORDS = 300_000  # distinct words, the most frequent first; limits memory
+_LONGEST_WORD = 32  # characters; longer words are cut, so that products of probabilities fit in 64-bit floats
+_MAX_PIECE_CHARACTERS = 16  # as in SentencePiece
+_SEEDS = 10  # initial strings per requested token
+_SHRINK = 0.75  # share of tokens kept per round
+_STEPS = 2  # of expectation maximization per round
+_SPARE = 1.1  # times the requested size is selected by loss, then the most probable of these
 _FEWEST = 0.5  # expected occurrences of a piece that stays, as SentencePiece has it
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a string; odd
-_EDGES = 1 << 18  # looked at together, which bounds what they take beside the lattice
+_EDGES = 1 << 18  # processed at a time, to limit memory in addition to the lattice
 Array = npt.NDArray[Any]
 
 
@@ -69,9 +69,9 @@ def _known_runs(word: str, known: Mapping[str, int]) -> list[str]:
 
 
 class _Strings:
-    """Strings end to end: the hash of each substring by its length, and where its characters stand.
+    """Concatenated strings, with the position of each character and the hashes of all substrings by length.
 
-    At most `_MOST_WORDS` of `_LONGEST_WORD` characters: positions are numbers of 32 bits, which halves what they take.
+    There are at most `_MOST_WORDS` strings of `_LONGEST_WORD` characters, so positions fit in 32 bits, which halves the memory.
     """
 
     def __init__(self, strings: Sequence[str], known: Mapping[str, int]) -> None:
@@ -95,7 +95,7 @@ class _Strings:
 def _seeds(texts: _Strings, strings: Sequence[str], counts: Array, most: int) -> list[str]:
     """Return the strings of two characters and more that cover most text, of those that occur twice."""
     values, positions_of, lengths = [np.zeros(0)], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-    for length, positions, hashes in texts.hashes(_LONGEST):
+    for length, positions, hashes in texts.hashes(_MAX_PIECE_CHARACTERS):
         if length < 2 or not len(positions):
             continue
         _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
@@ -173,7 +173,7 @@ class _Lattice:
 def _tables(pieces: Sequence[str], known: Mapping[str, int]) -> Any:
     """Yield for each length the pieces of it: (length, places, hashes), and the number of the piece at a place."""
     strings = _Strings(pieces, known)
-    for length, positions, hashes in strings.hashes(_LONGEST):
+    for length, positions, hashes in strings.hashes(_MAX_PIECE_CHARACTERS):
         whole = strings.sizes[strings.of[positions]] == length
         yield (length, positions[whole], hashes[whole]), strings.of
 

@@ -1,7 +1,7 @@
 """Train a WordPiece vocabulary, and write and read its directory: vocab.txt, tokenizer.json, tokenizer_config.json.
 
-The directory loads with `transformers.BertTokenizerFast.from_pretrained`, tokenizer.json with `tokenizers`, and all give
-equal ids.  An existing vocab.txt, Google's for instance, or tokenizer.json of a BERT is read as well.
+The directory loads with `transformers.BertTokenizerFast.from_pretrained`, tokenizer.json with `tokenizers`, both
+with the same ids. An existing vocab.txt, such as Google's, or a BERT tokenizer.json can be read, too.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class Vocabulary(_Fields):
         return {"vocab_size": len(self.pieces)}
 
     def for_rows(self) -> Vocabulary:
-        """Return what is needed by those who have the ids."""
+        """Return the part that code with token ids needs."""
         return self
 
     def continues(self) -> npt.NDArray[np.bool_]:
-        """Return, for each piece [V], whether it continues a word (``##ing``)."""
+        """Return whether each token [V] continues a word (``##ing``)."""
         return np.array([continues_word(piece) for piece in self.pieces])
 
     def tokenizer(self) -> Tokenizer:
@@ -130,12 +130,12 @@ def is_sampled(seed: int, document_id: str, share: float) -> bool:
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
-    """Train on counted words; raise EmptyResultError where there are none.
+    """Train on counted words. Raise EmptyResultError if there are none.
 
-    Words come with or without accents as `config.strip_accents` says; None stands for what BERT does: without them in lower case.
+    The words have accents unless `config.strip_accents` is set. None follows `lowercase`, as in BERT.
 
-    `tokenizers` gives ids to the alphabet and to ``##x`` in the order of a hash map, which differs from run to run and decides
-    which of two equally frequent pairs is merged.  So both are chosen here and given to it in a fixed order.
+    `tokenizers` assigns ids to the alphabet and to ``##x`` in the order of a hash map, which differs between runs and decides
+    which of two equally frequent pairs is merged. So this function passes both in a fixed order.
     """
     special = [*special_tokens(config.layout), *config.extra_tokens]
     most = max(1, (config.size - len(special)) // 2)  # characters: each may take two pieces, x and ##x
@@ -166,7 +166,7 @@ def merged(
 
 
 def filled(pieces: list[str], config: VocabConfig) -> list[str]:
-    """Return the pieces, and as many ``[unusedN]`` more as make a multiple of what was asked for."""
+    """Append ``[unusedN]`` tokens up to a multiple of `config.pad_to_multiple_of`."""
     used = set(pieces)
     missing = -len(pieces) % config.pad_to_multiple_of if config.pad_to_multiple_of else 0
     unused = (name for number in itertools.count() if (name := f"[unused{number}]") not in used)
@@ -174,7 +174,7 @@ def filled(pieces: list[str], config: VocabConfig) -> list[str]:
 
 
 def alphabet_of(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
-    """Return the most frequent characters, and ``##x`` for those of them that stand inside words."""
+    """Return the most frequent characters, and ``##x`` for those that occur inside words."""
     counts: Counter[str] = Counter()
     inside: set[str] = set()
     for word, count in words.items():
@@ -186,7 +186,7 @@ def alphabet_of(words: Mapping[str, int], limit: int) -> tuple[list[str], list[s
 
 
 def repeated(words: Mapping[str, int]) -> Iterator[str]:
-    """Give every word as often as it was counted, in texts of bounded size."""
+    """Yield every word as often as it was counted, in texts of limited size."""
     for word, count in words.items():
         most = max(1, _TEXT // (len(word) + 1))
         for start in range(0, count, most):
@@ -214,9 +214,9 @@ def write(directory: Path, vocabulary: AnyVocabulary) -> list[str]:
 def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None) -> Vocabulary:
     """Read a vocabulary of BERT's kind: a directory, a vocab.txt or a tokenizer.json.
 
-    `lowercase` and `strip_accents` are what tokenizer_config.json or tokenizer.json says; without either, a vocabulary with words
-    in upper case is a cased one, and accents come off with lower case, as in BERT.  Raise UsageError for a file that can't be
-    read or is no vocabulary of BERT, and where one of them is given but said otherwise.
+    `lowercase` and `strip_accents` default to the values in tokenizer_config.json or tokenizer.json. Without these files, a
+    vocabulary with uppercase words is cased, and accents are stripped from lowercase text, as in BERT. Raise UsageError if the
+    file cannot be read or is not a BERT vocabulary, or if an argument contradicts the files.
     """
     file = _file(to_path(path))
     if file.suffix == ".json":
@@ -246,7 +246,7 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
 
 
 def says_accents(path: str | Path) -> bool:
-    """Return True if a vocabulary comes with a file that says what becomes of accents."""
+    """Return True if a vocabulary's files specify whether to strip accents."""
     file = _file(to_path(path))
     return file.suffix == ".json" or "strip_accents" in read_settings(file.with_name("tokenizer_config.json"))
 

@@ -1,7 +1,7 @@
 """Count the words of sentences for training WordPiece, as BERT's normalizer and pre-tokenizer make them.
 
-Sentences are first cut into parts at whitespace and around punctuation and Chinese characters, which `tokenizers` cuts too. The
-library is then asked once for each distinct part, which gives the same words at a fraction of the price.
+Sentences are first cut into parts at whitespace and around punctuation and Chinese characters, like `tokenizers`. The library
+then processes each distinct part once, which produces the same words much faster.
 
 >>> from bertdata.tokens.vocab import SPECIAL, Vocabulary
 >>> tokenizer = Vocabulary(list(SPECIAL), lowercase=True, strip_accents=True).tokenizer()
@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 __all__ = ["count_parts", "count_words", "parts_to_words"]
 
 PARTS_AT_A_TIME = 1000  # per call of the normalizer, which takes about 60 bytes a character until it is done
-BETWEEN = "."  # put between parts: a word of its own, which the normalizer makes of no other character
+BETWEEN = "."  # separator between parts: a separate word that the normalizer produces from no other character
 _ALONE = r"!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # punctuation of ASCII, and Chinese characters
 _PART = re.compile(rf"[^ \t\n\r{_ALONE}]+|[{_ALONE}]")
 
