@@ -122,7 +122,11 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     """Return the error for an unreadable file: the suffixes that are read, and a command to convert it if known."""
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
-        return UsageError(f"{known}, not this kind of file", field=option.strip("`"))
+        ways = conversions(
+            by_suffix([path.name]), next((k for k, each in INPUTS.items() if each.suffixes == tuple(suffixes)), "")
+        )
+        how = f". Convert the file: {'; '.join(ways)}" if ways else ""
+        return UsageError(f"{known}, not this kind of file{how}", field=option.strip("`"))
     packed = f"{path.stem}.bz2"
     if _has_suffix(packed, suffixes):
         return UsageError(

@@ -110,8 +110,8 @@ class CorpusCommit:
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons()}), more than `max_rejects` {self.config.max_rejects} "
-                f"allows: look at {self.root}/rejects, mend the input and run again with `overwrite`, or run the same command "
-                "again with a larger `max_rejects`"
+                f"allows: look at {self.root}/rejects, fix the input or download it again, then run with `overwrite`, or run the "
+                "same command again with a larger `max_rejects`"
             )
         size = sum(entry["bytes"] for entry in inputs)
         if lost > self.config.max_rejects * size:

@@ -112,7 +112,7 @@ def _rows(lines: _Lines, part: FileRange, source: str, columns: Columns, max_byt
     delimiter, names = _header(lines, part.name, columns)
     if columns.text not in names:
         there = ", ".join(name[:40] for name in names[:12])
-        problem = f"the first line names no column {columns.text!r}; the columns there: {there}"
+        problem = f"the first line names no column {columns.text!r}, only {there}. Name the text column with `text_column`"
         yield RowAddress(source, part.name, 1, "line 1").reject("no-text" if any(names) else "empty", problem)
         return
     used = {name: names.index(name) for name in columns.used if name in names}
