@@ -190,7 +190,7 @@ def test_an_interrupted_replacement_is_named(run: Run, text: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("toml", "says"),
     [
-        ("[buildcorpus]\nseed = 1\n", "'buildcorpus' is no table"),
+        ("[buildcorpus]\nseed = 1\n", "'buildcorpus' is not a command"),
         ("build-corpus = 3\n", "build-corpus is 3: write [build-corpus]"),
     ],
 )
