@@ -17,8 +17,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,18 @@ def in_batches(engine: Engine) -> Engine:
         return joined([engine(texts[start:end]) for start, end in pairwise([0, *cuts.tolist(), len(texts)])])
 
     return encode
+
+
+@cache
+def _unassigned() -> npt.NDArray[np.bool_]:
+    """Return, for each code point, whether Python's version of Unicode leaves it undefined. A newer one may define a letter."""
+    return np.fromiter((unicodedata.category(chr(code)) == "Cn" for code in range(sys.maxunicode + 1)), bool, sys.maxunicode + 1)
+
+
+def _has_unassigned(text: str) -> bool:
+    if text.isascii():
+        return False
+    return bool(_unassigned()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")].any())
 
 
 def exact_engine(tokenizer: Tokenizer) -> Engine:
@@ -130,15 +144,16 @@ class Nanotoken:
 class Gigatoken:
     """Byte-level BPE by gigatoken, on the calling thread, with a cache of bounded size.
 
-    `tokenizers` normalizes the text, where that changes it: the two libraries know different versions of Unicode. Python's tables
-    are not older than those of `tokenizers`, so text in form C by Python stays as it is.
+    The two libraries use different versions of Unicode. `tokenizers` therefore normalizes text that is not in form C, and encodes
+    text with characters that Python's version of Unicode does not define: U+0CDC is a letter for gigatoken (Unicode 17) only.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
         from gigatoken.gigatoken_rs import load_hf_json
 
         steps = _steps(plain.get("normalizer"), "normalizers")
-        self._normalizer = Tokenizer.from_str(json.dumps(plain)).normalizer if steps else None
+        tokenizer = Tokenizer.from_str(json.dumps(plain))
+        self._normalizer, self._exact = tokenizer.normalizer if steps else None, exact_engine(tokenizer)
         self._only_nfc = all(step["type"] == "NFC" for step in steps)
         form = json.dumps({**plain, "normalizer": None})
         self._load: Callable[[], Any] = lambda: load_hf_json(form)
@@ -157,12 +172,18 @@ class Gigatoken:
 
     def __call__(self, texts: Sequence[str]) -> Encoded:
         with _failures_as_exceptions():
-            parts = [self._tokenizer.encode(self._normal(text)) for text in texts]
+            parts = [self._encode(text) for text in texts]
         self._encoded += sum(map(len, texts))
         grown = _process_bytes() - self._start_bytes
         if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
             self._restart()
         return _end_to_end(parts)
+
+    def _encode(self, text: str) -> npt.NDArray[Any]:
+        if _has_unassigned(text):
+            ids: npt.NDArray[Any] = self._exact([text])[0]
+            return ids
+        return np.asarray(self._tokenizer.encode(self._normal(text)))
 
     def _normal(self, text: str) -> str:
         if self._normalizer is None or (self._only_nfc and unicodedata.is_normalized("NFC", text)):

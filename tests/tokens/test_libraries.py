@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import digests, read_manifest
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import bertdata
 from bertdata.build.rows import encoding
@@ -48,6 +50,21 @@ def test_same_bytes_without_the_fast_libraries(make: Make, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "nanotoken", None)  # an import fails
     monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", None)
     assert digests(make("without")) == with_them
+
+
+def test_characters_of_a_newer_unicode_have_the_ids_of_tokenizers() -> None:
+    """U+0CDC is a letter in Unicode 17 and undefined in older versions, so a library may or may not join it with U+05CF."""
+    pytest.importorskip("gigatoken")
+    text = "\u0cdc\u05cf"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        [f"{text} {text}"] * 9, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    )
+    plain = json.loads(tokenizer.to_str())
+    assert engines.Gigatoken.fits(plain)
+    assert engines.Gigatoken(plain)([text])[0].tolist() == tokenizer.encode(text).ids
 
 
 def test_a_task_with_a_difference_is_encoded_by_tokenizers(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
