@@ -320,7 +320,7 @@ def test_without_rules_there_is_nothing_beside_the_shards(inputs: dict[str, list
 @pytest.mark.parametrize(
     ("choice", "says"),
     [
-        ({"mix": "wikipedia=1"}, "to no other: wikipedia, books, text"),
+        ({"mix": "wikipedia=1"}, "and no others: wikipedia, books, text"),
         ({"mix": "wikipedia=1,books=1,text=0"}, "a share over 0"),
         ({"mix": "wikipedia"}, "a share over 0"),
         ({"mix": "books=1,books=2"}, "each source once"),

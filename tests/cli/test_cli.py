@@ -46,7 +46,7 @@ def test_help_and_version(run: Run) -> None:
     [
         (["nope"], 2, "No such command"),
         (["build-corpus"], 2, "--output"),
-        (["build-corpus", "--output", "{tmp}/x"], 2, "give --wikipedia, --books, --text or --read"),
+        (["build-corpus", "--output", "{tmp}/x"], 2, "Pass --wikipedia, --books, --text or --read"),
         (["build-corpus", "--wikipedia", "{tmp}/none*.bz2", "--output", "{tmp}/x"], 2, "no file of this name"),
         (["build-corpus", "--wikipedia", "{tmp}/a.pdf", "--output", "{tmp}/x"], 2, "not this kind of file"),
         (["build-corpus", "--wikipedia", "{tmp}/a.xml", "--output", "{tmp}/x"], 2, "not a MediaWiki export"),
@@ -74,7 +74,7 @@ def test_help_and_version(run: Run) -> None:
         (["build-corpus", "--text", "{tmp}/bad.jsonl", "--output", "{tmp}/x"], 3, "--max-rejects"),
         (["build-corpus", "--text", "{tmp}/empty.jsonl", "--output", "{tmp}/x", "--max-rejects", "1"], 3, "gave a document"),
         (["build-corpus", "--config", "{tmp}/bad.toml", "--output", "{tmp}/x"], 2, "has no option 'bucks'"),
-        (["train-vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "no directory"),
+        (["train-vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "is not a directory"),
         (["train-vocab", "{tmp}/own", "--output", "{tmp}/x"], 2, "no dataset of bertdata"),
         (["train-vocab", "{corpus}", "--output", "{tmp}/x", "--size", "3"], 2, "--size"),
         (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "none (No such file or directory): give"),

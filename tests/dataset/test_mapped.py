@@ -190,7 +190,7 @@ def test_a_length_that_cannot_be_is_damage(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus: Path) -> None:
-    with pytest.raises(NoInputError, match="no directory"):
+    with pytest.raises(NoInputError, match="is not a directory"):
         Shards(tmp_path / "nothing")
     with pytest.raises(UsageError, match="holds documents"):
         Shards(sample_corpus)

@@ -251,7 +251,7 @@ def test_hostile_settings(text: str, books: Path, build: Build) -> None:
 def test_a_small_file_is_read_no_further_than_it_may_have(tmp_path: Path) -> None:
     with open(tmp_path / "a.toml", "wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(UsageError, match="more than 1,048,576 bytes"):
+    with pytest.raises(UsageError, match="larger than the limit of 1,048,576 bytes"):
         read_small(tmp_path / "a.toml")
     with pytest.raises(UsageError, match="is not valid TOML"):
         parse_toml("a.toml", "a = " + "[" * 100_000)

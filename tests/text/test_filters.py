@@ -234,7 +234,7 @@ def test_explain(build: Build, mixed: Path, tmp_path: Path) -> None:
 def test_explain_of_what_is_no_corpus(sample_vocab: Path) -> None:
     done = CliRunner().invoke(cli, ["inspect", str(sample_vocab), "--explain", "enwiki:12"])
     assert isinstance(done.exception, UsageError)
-    assert "give the corpus" in str(done.exception)
+    assert "pass the corpus" in str(done.exception)
 
 
 def test_explain_names_what_is_only_counted(sample_corpus: Path) -> None:
