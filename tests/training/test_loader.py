@@ -273,7 +273,7 @@ def test_refusals(shards: Shards) -> None:
         ({"rank": 1}, "rank 1 of 1"),
         ({"start_step": -1}, "0 or more"),
         ({"steps": -1}, "0 or more"),
-        ({"masks": "80/10/10"}, "give a MaskConfig or None"),
+        ({"masks": "80/10/10"}, "expected MaskConfig or None"),
         ({"widths": [32]}, "the last of the widths"),
     ):
         with pytest.raises(UsageError, match=said):

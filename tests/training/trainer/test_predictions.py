@@ -81,7 +81,7 @@ def test_of_packed_rows_without_padding(build: Build, sample_corpus: Path, sampl
 
 def test_without_rows_held_out_they_are_of_the_last_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And few, however many there are."""
-    for name, most in (("_ROWS", 2), ("_WORDS", 3), ("_PIECES", 20)):
+    for name, most in (("_MAX_ROWS", 2), ("_MAX_WORDS", 3), ("_MAX_PIECES", 20)):
         monkeypatch.setattr(predictions, name, most)
     data = write_pairs(tmp_path / "pairs", {"train": [[60] * 40]})
     train(small(data, 3), tmp_path / "run")
