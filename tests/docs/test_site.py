@@ -26,7 +26,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert {"index.html", "zh.html", "reference/commands.html", "explanation/pairs.html", "CONTRIBUTING.html"} <= made.keys()
     commands = text_of(made["reference/commands.html"])
     assert "--objective" in commands and "made of the code" not in commands
-    assert "Replace what output holds, once the new corpus is whole." in text_of(made["reference/python.html"])
+    assert "Replace the contents of output once the new corpus is complete." in text_of(made["reference/python.html"])
     assert (tmp_path / "site" / "examples" / "bert-base.toml").is_file(), "a page links to it"
     index = (tmp_path / "site" / "search" / "search_index.js").read_text("utf-8")
     assert index.startswith("var __index = ") and "ModernBERT" in index, "a page of file:// can load a script, and not fetch JSON"
