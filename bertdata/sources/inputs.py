@@ -93,12 +93,17 @@ def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[s
     none = "no file below this directory is of a kind that is read" if is_directory else "no file of this name"
     counts = by_suffix(unread)
     there = f"; it matches {describe(counts)}" if counts else ""
-    ways = conversions(counts, next((kind for kind, each in INPUTS.items() if each.suffixes == tuple(suffixes)), ""))
+    ways = conversions(counts, _kind(suffixes))
     advice = f", or convert the files ({'; '.join(ways)})" if ways else ""
     return NoInputError(
         f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}){there}: check the path, and quote a glob{advice}",
         field=option.strip("`"),
     )
+
+
+def _kind(suffixes: Sequence[str]) -> str:
+    """Return the kind of input that reads these suffixes."""
+    return next((kind for kind, each in INPUTS.items() if each.suffixes == tuple(suffixes)), "")
 
 
 def _once(paths: set[str]) -> Iterable[str]:
@@ -122,9 +127,7 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     """Return the error for an unreadable file: the suffixes that are read, and a command to convert it if known."""
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
-        ways = conversions(
-            by_suffix([path.name]), next((k for k, each in INPUTS.items() if each.suffixes == tuple(suffixes)), "")
-        )
+        ways = conversions(by_suffix([path.name]), _kind(suffixes))
         how = f". Convert the file: {'; '.join(ways)}" if ways else ""
         return UsageError(f"{known}, not this kind of file{how}", field=option.strip("`"))
     packed = f"{path.stem}.bz2"
