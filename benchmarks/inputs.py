@@ -13,9 +13,9 @@ from pathlib import Path
 from grow import read_dump
 
 import bertdata
-from bertdata.build import documents
 from bertdata.sample import sample
 from bertdata.sources.dumps.page_xml import read_fields
+from bertdata.stages import documents
 from bertdata.text.wikitext import extract_paragraphs
 
 __all__ = ["Inputs"]

@@ -28,10 +28,10 @@ from google_pairs import Text
 from locate import Hashes, Index
 from ratios import ratio
 
-from bertdata.build import documents as corpora
-from bertdata.build.rows import partners
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_types import PairsManifest
+from bertdata.stages import documents as corpora
+from bertdata.stages.rows import partners
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder
 

@@ -35,7 +35,7 @@ from grow import Dump, join_dumps, read_dump, wiki, write_dump
 from measured import Run, numbers, run, workplace
 from ratios import ratio
 
-from bertdata.report.drawing import Line, Panel, figure
+from bertdata.reports.drawing import Line, Panel, figure
 
 SIZES = {
     "tiny": ["--base-mb 0.4 --sizes 1 --repeats 1 --vocab-size 500 --picture {work}/scale.svg"],

@@ -33,7 +33,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bertdata import Shards
-from bertdata.build.rows.commit import describe
 from bertdata.codec import decode
 from bertdata.config import PairsConfig
 from bertdata.config.train import ModelConfig, OptimizerConfig
@@ -41,7 +40,8 @@ from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_records import ShardEntry
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.labels import IGNORED
-from bertdata.report import card
+from bertdata.reports import card
+from bertdata.stages.rows.commit import describe
 from bertdata.tally import Tally
 from bertdata.tokens import vocab
 from bertdata.training import attention, loader

@@ -17,7 +17,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .build.trace import trace
     from .commands.build_corpus import build_corpus
     from .commands.export import export
     from .commands.make_pairs import make_pairs
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     from .dataset.data_set import DataSet
     from .dataset.shards import Shards
     from .errors import BertDataError
-    from .report.page.write import report
+    from .reports.page.write import report
     from .sources.books import read_book
+    from .stages.trace import trace
     from .text.sentences import split_sentences
     from .text.wikitext import extract_paragraphs, load_templates
     from .training.loader import batches
@@ -45,8 +45,8 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
-    "report": "report.page.write",
-    "trace": "build.trace",
+    "report": "reports.page.write",
+    "trace": "stages.trace",
     "push": "commands.push",
     "verify": "verification",
     "train": "training.trainer",

@@ -4,8 +4,8 @@ import signal
 import sys
 
 from .errors import BertDataError
-from .io.signals import HEEDED, signals
-from .io.storage import storage_errors
+from .storage.signals import HEEDED, signals
+from .storage.storage import storage_errors
 
 __all__ = ["main"]
 

@@ -1,6 +1,6 @@
 """Keep secrets out of messages and files: logins and signatures in URLs, and tokens.
 
-bertdata accepts no URL with a secret in it (`io.stores.check_url`).  A message may still quote one: the URL that was refused, a
+bertdata rejects URLs that contain a secret (`storage.stores.check_url`).  A message may still quote one: the rejected URL, a
 signed address that a server redirects to, or a token from the environment.  `hide` masks these.
 
     https://ada:word@host/a.jsonl?Signature=…   ->   https://***@host/a.jsonl?Signature=***

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bertdata.build.corpus.commit import CorpusCommit
-from bertdata.build.corpus.extract import Extract
-from bertdata.build.corpus.plan import CorpusPlan, packages
-from bertdata.build.selection import rules
-from bertdata.build.selection.kinds import Kinds
-from bertdata.build.selection.rewrite import Rewrite
-from bertdata.build.selection.rounds import Decide, KeepLosses, PutClaims, Rule, bucket_count
-from bertdata.build.shuffle import Receive
 from bertdata.config import CorpusConfig
 from bertdata.config.base import format_packages
-from bertdata.io.files import to_path
 from bertdata.records import Report
 from bertdata.sources import PLAIN
+from bertdata.stages.corpus.commit import CorpusCommit
+from bertdata.stages.corpus.extract import Extract
+from bertdata.stages.corpus.plan import CorpusPlan, packages
+from bertdata.stages.selection import rules
+from bertdata.stages.selection.kinds import Kinds
+from bertdata.stages.selection.rewrite import Rewrite
+from bertdata.stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, bucket_count
+from bertdata.stages.shuffle import Receive
+from bertdata.storage.files import to_path
 
 from . import command
 from .steps import FlatMap, Map, Step, Steps

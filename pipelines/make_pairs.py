@@ -10,13 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bertdata.build.documents import Corpus
-from bertdata.build.rows import buckets
-from bertdata.build.rows.bucket import BuildBucket, Output
-from bertdata.build.rows.commit import PairsCommit
-from bertdata.build.rows.partners import Partners
-from bertdata.build.shuffle import FileShuffle, Receive, Shuffle
-from bertdata.io.files import to_path
+from bertdata.stages.documents import Corpus
+from bertdata.stages.rows import buckets
+from bertdata.stages.rows.bucket import BuildBucket, Output
+from bertdata.stages.rows.commit import PairsCommit
+from bertdata.stages.rows.partners import Partners
+from bertdata.stages.shuffle import FileShuffle, Receive, Shuffle
+from bertdata.storage.files import to_path
 from bertdata.tokens.vocab import AnyVocabulary
 
 from . import command

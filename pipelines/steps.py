@@ -13,7 +13,7 @@ from inspect import isroutine
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
 
-from bertdata.io.progress import NO_CONTEXT, TaskContext
+from bertdata.storage.progress import NO_CONTEXT, TaskContext
 
 if TYPE_CHECKING:
     from typing_extensions import Self

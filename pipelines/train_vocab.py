@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bertdata.build.documents import Corpus
-from bertdata.build.sampling import Sample
-from bertdata.build.vocab import STAGE, CountWords, Train
 from bertdata.config import VocabConfig
+from bertdata.stages.documents import Corpus
+from bertdata.stages.sampling import Sample
+from bertdata.stages.vocab import STAGE, CountWords, Train
 
 from . import command
 from .steps import FlatMap, Steps

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from bertdata.build.shuffle import EngineShuffle, FileShuffle, Shuffle
 from bertdata.config.base import Config
 from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
@@ -18,11 +17,12 @@ from bertdata.dataset.spilled import work_root
 from bertdata.dataset.staging import commit as committing
 from bertdata.dataset.versions import versions
 from bertdata.errors import UsageError, VerificationError
-from bertdata.io.fence import fenced, token
-from bertdata.io.files import is_local, to_path
-from bertdata.io.progress import NO_CONTEXT, InContext, TaskContext
-from bertdata.io.storage import storage_errors
 from bertdata.records import Report, Task
+from bertdata.stages.shuffle import EngineShuffle, FileShuffle, Shuffle
+from bertdata.storage.fence import fenced, token
+from bertdata.storage.files import is_local, to_path
+from bertdata.storage.progress import NO_CONTEXT, InContext, TaskContext
+from bertdata.storage.storage import storage_errors
 
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 

@@ -17,7 +17,7 @@ fsync = os.fsync
 
 
 def skip_fsync() -> None:
-    """Don't wait for the disk in this process: tests/io/test_flushed.py tests what is flushed, and when."""
+    """Don't wait for the disk in this process: tests/storage/test_flushed.py tests what is flushed, and when."""
     os.fsync = lambda _: None
 
 

@@ -13,7 +13,7 @@ from conftest import REPOSITORY, SAMPLE, read_manifest
 from bertdata.cli import cli
 from bertdata.config import VocabConfig
 from bertdata.config.base import options_of
-from bertdata.report.metrics import read_metrics
+from bertdata.reports.metrics import read_metrics
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BPE = "model" in options_of(VocabConfig)  # else the vocabulary is WordPiece

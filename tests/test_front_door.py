@@ -17,10 +17,10 @@ from conftest import REPOSITORY
 
 import bertdata
 from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress, VocabConfig
-from bertdata.build.corpus.sources import source
 from bertdata.config.inputs import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
+from bertdata.stages.corpus.sources import source
 
 COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export", "push")
 
@@ -163,17 +163,17 @@ def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
 @pytest.mark.slow
 def test_a_dry_run_on_books_imports_nothing_for_tables() -> None:
     """Parquet and functions on columns are a tenth of the start; `--dry-run` reads books and writes a sample of a shard."""
-    code = "import sys, bertdata.build.corpus.ledger, bertdata.dataset.shards, bertdata.commands.estimate as estimate"
-    code += "; from bertdata.build.corpus.sources import source; source('books'); print(*sys.modules)"
+    code = "import sys, bertdata.stages.corpus.ledger, bertdata.dataset.shards, bertdata.commands.estimate as estimate"
+    code += "; from bertdata.stages.corpus.sources import source; source('books'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "pyarrow" in loaded
-    assert not {"pyarrow.parquet", "pyarrow.compute", "bertdata.build.selection.rules"} & set(loaded)
+    assert not {"pyarrow.parquet", "pyarrow.compute", "bertdata.stages.selection.rules"} & set(loaded)
 
 
 @pytest.mark.slow
 def test_a_run_on_dumps_imports_nothing_for_books() -> None:
     """Each kind of input is imported where it is read: books are a tenth of the start."""
-    code = "import sys, bertdata.pipelines.build_corpus; from bertdata.build.corpus.sources import source; source('wikipedia')"
+    code = "import sys, bertdata.pipelines.build_corpus; from bertdata.stages.corpus.sources import source; source('wikipedia')"
     code += "; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "bertdata.sources.dumps" in loaded

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from conftest import REPOSITORY
 
-from bertdata.build.selection.rules import REASONS
+from bertdata.stages.selection.rules import REASONS
 from bertdata.text.filters.bounds import FILTERS
 
 DOC = (REPOSITORY / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ REASON_AT = {"Reject": 1, "Drop": 0, "reject": 0, "Unreadable": 0, "Damage": 2} 
 
 def given() -> Iterator[str]:
     """Yield the reasons that stand as constants in calls."""
-    for folder in ("sources", "build/corpus"):
+    for folder in ("sources", "stages/corpus"):
         for path in (REPOSITORY / "bertdata" / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""

@@ -12,7 +12,7 @@ import pytest
 from conftest import STEPS, Build, Run, build_of, command_line, digests, leftovers, records
 from processes import Started, start
 
-from bertdata.io.files import TEMPORARY
+from bertdata.storage.files import TEMPORARY
 
 
 def wait_for_tasks(process: Started | subprocess.Popen[bytes], output: Path, step: str, count: int) -> None:
@@ -110,7 +110,7 @@ def workers_of(parent: int) -> list[int]:
     if not children.exists():
         pytest.skip("this system does not list a process's children")
     found = [int(child) for task in Path(f"/proc/{parent}/task").iterdir() for child in (task / "children").read_text().split()]
-    return [pid for pid in found if b"bertdata.io.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in found if b"bertdata.storage.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def test_workers_end_with_a_killed_driver(parts: Path, text: Path, tmp_path: Path) -> None:

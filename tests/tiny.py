@@ -12,7 +12,7 @@ from bertdata.codec import decode, encode
 from bertdata.config import LABEL_1, CorpusConfig, PairsConfig
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_records import CorpusShard, ShardEntry
-from bertdata.io.files import file_entry
+from bertdata.storage.files import file_entry
 from bertdata.tally import Tally
 from bertdata.tokens import vocab
 

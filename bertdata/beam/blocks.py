@@ -20,17 +20,17 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.metrics import Metrics
 
-from ..build.corpus.documents import up_to_limits
-from ..build.corpus.sources import Counts, source
-from ..build.corpus.sources.base import document
-from ..build.corpus.sources.wikipedia import extract, read_articles
 from ..config import CorpusConfig
 from ..config.inputs import INPUTS
-from ..io.files import to_path
-from ..io.storage import storage_errors
 from ..keys import key
 from ..records import Drop, FileRange, Reject
 from ..sources.inputs import find
+from ..stages.corpus.documents import up_to_limits
+from ..stages.corpus.sources import Counts, source
+from ..stages.corpus.sources.base import document
+from ..stages.corpus.sources.wikipedia import extract, read_articles
+from ..storage.files import to_path
+from ..storage.storage import storage_errors
 from .rows import Article, Document, InputFile, Prose, SkippedRecord
 
 __all__ = ["ExtractParagraphs", "ReadBooks", "ReadText", "ReadWikipedia", "SplitSentences", "count", "take"]

@@ -20,9 +20,6 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
-from ..build.corpus.commit import CorpusCommit
-from ..build.corpus.extract import write_shard
-from ..build.corpus.sources import in_order
 from ..config import CorpusConfig
 from ..config.inputs import INPUTS
 from ..dataset.plan_files import StoredValue
@@ -30,11 +27,14 @@ from ..dataset.run import building, check_begun, clean_up
 from ..dataset.staging import STATE, build_path, builds, commit, discard, is_complete
 from ..dataset.versions import versions
 from ..errors import UsageError
-from ..io.files import is_local, read_json, to_path
-from ..io.moves import move
-from ..io.storage import storage_errors
 from ..keys import key
 from ..records import Document, Drop, Reject
+from ..stages.corpus.commit import CorpusCommit
+from ..stages.corpus.extract import write_shard
+from ..stages.corpus.sources import in_order
+from ..storage.files import is_local, read_json, to_path
+from ..storage.moves import move
+from ..storage.storage import storage_errors
 from .blocks import count, take
 from .rows import InputFile, SkippedRecord
 

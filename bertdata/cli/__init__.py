@@ -11,7 +11,7 @@ import click
 
 from .. import __version__, credentials
 from ..errors import BertDataError
-from ..io.storage import storage_errors
+from ..storage.storage import storage_errors
 from .suggest import Suggesting
 
 __all__ = ["cli", "main"]
@@ -72,8 +72,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. Print each error as one message and exit with its code."""
-    from ..io.signals import signals
-    from ..io.terminal import guard
+    from ..storage.signals import signals
+    from ..storage.terminal import guard
     from . import output
     from .bars import answer
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..io.signals import Answer, stopped
-from ..io.terminal import unguarded
-from ..report.words import count, size
+from ..reports.words import count, size
+from ..storage.signals import Answer, stopped
+from ..storage.terminal import unguarded
 from . import output
 
 if TYPE_CHECKING:

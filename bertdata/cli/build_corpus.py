@@ -11,8 +11,8 @@ import click
 from ..config import ChoiceConfig, CorpusConfig, FilterConfig
 from ..config.inputs import INPUTS
 from ..errors import UsageError
-from ..report.card import reading_line
-from ..report.words import count, size
+from ..reports.card import reading_line
+from ..reports.words import count, size
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, take_options
@@ -142,7 +142,7 @@ def command(
 def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) -> None:
     """Print how many documents were dropped by id, because a mistyped id drops nothing."""
     if config.exclude_ids:
-        from ..build.corpus.filtering import load_ids
+        from ..stages.corpus.filtering import load_ids
 
         ids = len(load_ids(config.exclude_ids))
         dropped = sum(stage.dropped.get("excluded id", 0) for stage in corpus.counts)
@@ -154,11 +154,11 @@ def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) 
 def _announce_excluded(config: CorpusConfig) -> None:
     """Read the files of ids and evaluation sets, and print how many ids and word runs they have."""
     if config.exclude_ids:
-        from ..build.corpus.filtering import load_ids
+        from ..stages.corpus.filtering import load_ids
 
         echo(f"  exclude-ids {count(len(load_ids(config.exclude_ids)), 'id')}", err=True)
     if config.exclude:
-        from ..build.corpus.filtering import load_grams
+        from ..stages.corpus.filtering import load_grams
 
         grams = load_grams(config.exclude)
         short = f"; {grams.short:,} are too short to match" if grams.short else ""

@@ -15,8 +15,8 @@ import bertdata
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..extras import install
-from ..io.files import write_text
-from ..report.words import describe
+from ..reports.words import describe
+from ..storage.files import write_text
 from .options import Command
 from .run import echo
 
@@ -100,7 +100,7 @@ def _describe(*data_sets: DataSet[Any]) -> None:
 def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     """Train on many copies of short rows with a small vocabulary, which suits little text. Print the result."""
     from ..config import PairsConfig, VocabConfig
-    from ..report.metrics import read_metrics
+    from ..reports.metrics import read_metrics
     from .train import command as train
 
     # A model this small gains nothing from more threads. On a busy machine they wait for each other and take ten times as long.

@@ -14,9 +14,9 @@ import click
 
 from .. import __version__
 from ..extras import EXTRAS, install, missing
-from ..io import cgroup
-from ..io.process import cores, usable_cpus
-from ..report.words import count, size
+from ..reports.words import count, size
+from ..storage import cgroup
+from ..storage.process import cores, usable_cpus
 from .options import Command
 from .output import echo
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError
-from ..io.files import is_local
-from ..io.terminal import clean
-from ..report.words import count, size
+from ..reports.words import count, size
+from ..storage.files import is_local
+from ..storage.terminal import clean
 from .bars import of_bytes
 from .options import Command
 from .run import echo
@@ -128,8 +128,8 @@ def _fetch(
     files: Sequence[RemoteFile], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None
 ) -> None:
     """Download files. Also write their checksum file, if `sums` has its name and text."""
-    from ..io.files import write_text
     from ..sources.download.transfer import fetch_all, missing_bytes
+    from ..storage.files import write_text
 
     to_come = missing_bytes(files, output)
     with _progress(files) as progress:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..io.terminal import unguarded
+from ..storage.terminal import unguarded
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -15,16 +15,16 @@ from ..dataset.manifest import check_files, listed, read
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
 from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
-from ..io.terminal import clean
 from ..pieces import shown
-from ..report.words import describe
+from ..reports.words import describe
+from ..storage.terminal import clean
 from .folding import Line, print_folded
 from .options import Command
 from .paths import to_path
 from .run import echo
 
 if TYPE_CHECKING:
-    from ..report.masking import MaskRule
+    from ..reports.masking import MaskRule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -69,7 +69,7 @@ def _explain(directory: Path, id: str) -> None:
     if not isinstance(manifest, CorpusManifest):
         raise UsageError(f"--explain {id}: {directory} holds {manifest.kind}: pass the corpus that they were built from")
     check_files(directory, listed(manifest))
-    from ..report.trace import explain
+    from ..reports.trace import explain
 
     for line in explain(directory, manifest, id):
         echo(line)
@@ -77,7 +77,7 @@ def _explain(directory: Path, id: str) -> None:
 
 def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> None:
     """Print the first matching documents or rows. Raise UsageError if there are none."""
-    from ..report.select import select
+    from ..reports.select import select
 
     contents = read(directory)
     check_files(directory, listed(contents))
@@ -92,7 +92,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     """Suggest a language, title or id for one without a match."""
-    from ..report.trace import alike, example
+    from ..reports.trace import alike, example
 
     if not isinstance(contents, CorpusManifest):
         return ""
@@ -109,7 +109,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None, search: str = "") -> None:
     """Print a document or a row, with masks of `rule` or `epoch` in color. `search` selects sentences."""
-    from ..report import examples, masking
+    from ..reports import examples, masking
     from ..tokens.read import read_any
 
     contents = read(directory)
@@ -137,7 +137,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         echo(f"  made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")
     if isinstance(manifest, ExportManifest):
         return  # show rows of the dataset that was exported instead
-    from ..report import examples
+    from ..reports import examples
     from ..tokens.read import read_any
 
     if isinstance(manifest, VocabManifest):
@@ -148,7 +148,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
         _print([(2, "  ".join(f"{i} {shown(pieces[i], mark)}" for i in chosen))])
         if number is None:
-            from ..report.coverage import table
+            from ..reports.coverage import table
 
             echo(table(manifest.coverage, mark))
         return

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ..config import PairsConfig
-from ..report.card import reading_line
-from ..report.vocabulary import poor_fit
+from ..reports.card import reading_line
+from ..reports.vocabulary import poor_fit
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, take_options

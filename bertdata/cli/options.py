@@ -17,7 +17,7 @@ from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, Pai
 from ..config.base import Config, Option, options_of
 from ..config.inputs import INPUTS
 from ..errors import BertDataError, UsageError, did_you_mean, nearest
-from ..io.process import arrow_alone
+from ..storage.process import arrow_alone
 from . import bars
 from .config_file import from_file
 from .output import echo

@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from ..errors import StorageError, UsageError
-from ..io.signals import print_stop
-from ..io.terminal import clean
+from ..storage.signals import print_stop
+from ..storage.terminal import clean
 
 __all__ = ["JsonHandler", "duration", "echo", "error", "event", "is_json", "is_quiet", "speak", "stop"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import UsageError
-from ..io import files
+from ..storage import files
 
 __all__ = ["to_path"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from ..config import PushConfig
-from ..io.terminal import clean
-from ..report.words import count
+from ..reports.words import count
+from ..storage.terminal import clean
 from .bars import of_bytes
 from .options import Command, config_options, take
 from .paths import to_path

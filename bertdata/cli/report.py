@@ -34,7 +34,7 @@ def command(directories: tuple[Path, ...], output: Path | None) -> None:
         bertdata report pairs
         bertdata report pairs-a pairs-b --output compared.html
     """
-    from ..report.page.write import write
+    from ..reports.page.write import write
 
     if len(directories) > 1 and output is None:
         again = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])

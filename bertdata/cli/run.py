@@ -17,9 +17,9 @@ from ..dataset import manifest
 from ..dataset.manifest_types import Manifest, VocabManifest
 from ..dataset.run import STATE, is_complete, leftovers
 from ..dataset.versions import made_elsewhere
-from ..io.files import is_local
-from ..io.lock import holder
-from ..report.words import count, describe, size
+from ..reports.words import count, describe, size
+from ..storage.files import is_local
+from ..storage.lock import holder
 from . import output
 from .bars import reporting
 from .config_file import config_option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..report.words import count
+from ..reports.words import count
 from .options import Command
 from .run import echo
 
@@ -32,8 +32,8 @@ def command(dumps: tuple[str, ...], templates: tuple[Path, ...], pages: int, mos
     For each language, the command prints the share of unknown template calls in prose, and the most frequent names with their
     number of calls and an example line. CONTRIBUTING.md explains how to add templates.
     """
-    from ..build.templates import survey_dumps
     from ..commands.build_corpus import tables
+    from ..stages.templates import survey_dumps
 
     for language, survey in sorted(survey_dumps(list(dumps), tables(templates), pages).items()):
         share = 100 * survey.unknown.total() / max(1, survey.calls)

@@ -13,12 +13,12 @@ from ..config.train import read_training
 from ..dataset import manifest
 from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
-from ..io.terminal import clean
 from ..pieces import shown
-from ..report.diff import Span, diff
-from ..report.masking import MaskRule, of_epoch
-from ..report.trace import Trace
-from ..report.words import count
+from ..reports.diff import Span, diff
+from ..reports.masking import MaskRule, of_epoch
+from ..reports.trace import Trace
+from ..reports.words import count
+from ..storage.terminal import clean
 from ..tokens.read import read_any
 from ..training.masks import MaskConfig
 from .folding import Line, print_folded
@@ -73,12 +73,12 @@ def command(
         bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
         bertdata trace corpus enwiki:12 --pairs pairs --step 9000 --run run.toml
     """
-    from ..build.trace import trace
+    from ..stages.trace import trace
 
     rule = _rule(pairs, epoch, **step)
     traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     if html is not None:
-        from ..report.page.trace import write_trace
+        from ..reports.page.trace import write_trace
 
         write_trace(traced, html, pairs, rule)
         echo(f"{html}")

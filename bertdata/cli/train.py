@@ -20,10 +20,10 @@ from ..config.train import TrainConfig, read_training
 from ..dataset import manifest
 from ..dataset.manifest_types import PairsManifest
 from ..errors import BertDataError
-from ..io.files import read_json, to_path
-from ..io.signals import Answer, signals
-from ..io.terminal import clean
-from ..report.words import count
+from ..reports.words import count
+from ..storage.files import read_json, to_path
+from ..storage.signals import Answer, signals
+from ..storage.terminal import clean
 from ..training.recipe import PhaseRows, Recipe, prepare
 from . import output as speech
 from .bars import drawn, is_watched

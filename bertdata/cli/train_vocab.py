@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ..config import VocabConfig
-from ..io.files import is_local
-from ..report.vocabulary import fewer, unknown
+from ..reports.vocabulary import fewer, unknown
+from ..storage.files import is_local
 from .options import Command, config_options, in_options, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, take_options
@@ -37,7 +37,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     """
     options = take_options(values)
     from ..commands.train_vocab import plan_vocab
-    from ..report.coverage import table
+    from ..reports.coverage import table
     from ..tokens.read import read_any
 
     plan = plan_vocab(corpus, output=output, config=take(VocabConfig, values))

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from ..errors import NoInputError, VerificationError
-from ..io.terminal import clean
-from ..report.words import count, size
+from ..reports.words import count, size
+from ..storage.terminal import clean
 from .bars import of_bytes
 from .options import Command, in_options
 from .paths import to_path

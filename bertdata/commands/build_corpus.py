@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.corpus.plan import CorpusPlan, own_splitters, packages
-from ..build.corpus.plan import plan as cut_input
-from ..build.corpus.sources import source
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..dataset.data_set import DataSet
@@ -20,14 +17,17 @@ from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import digest, is_local, to_path
-from ..io.functions import load, name_of, source_digest
-from ..io.stamp import stamp
-from ..io.storage import storage_errors
 from ..records import Document
-from ..report.words import count, size
+from ..reports.words import count, size
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
+from ..stages.corpus.plan import CorpusPlan, own_splitters, packages
+from ..stages.corpus.plan import plan as cut_input
+from ..stages.corpus.sources import source
+from ..storage.files import digest, is_local, to_path
+from ..storage.functions import load, name_of, source_digest
+from ..storage.stamp import stamp
+from ..storage.storage import storage_errors
 from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, given_digest, paths_of
 from .progress import Progress, PythonReporter, Step
 from .run import run
@@ -66,7 +66,7 @@ def build_corpus(
         books: Books, in the same form.
         text: Other text, in the same form.
         read: Your reader functions, or their names ``module:function``, each with its paths. A function takes a path and yields
-            documents as dicts, described in `bertdata.build.corpus.sources.functions`.
+            documents as dicts, described in `bertdata.stages.corpus.sources.functions`.
         filters: Your filter functions, or their names. Each takes a `Document` and returns None or the reason to drop it.
         config: How to read the input and which text to drop.
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.

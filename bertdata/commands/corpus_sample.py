@@ -15,17 +15,17 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..io.files import size
-from ..io.progress import current, working
 from ..records import Document, Drop, FileRange, Page, Reject
 from ..sources import dumps
 from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
+from ..storage.files import size
+from ..storage.progress import current, working
 
 if TYPE_CHECKING:
-    from ..build.corpus.plan import CorpusPlan
-    from ..build.corpus.sources import Counts
     from ..config import CorpusConfig
+    from ..stages.corpus.plan import CorpusPlan
+    from ..stages.corpus.sources import Counts
 
 __all__ = ["Stratum", "lost_share", "repeated_shares", "rewritten_share", "sample_files", "task_seconds"]
 
@@ -103,7 +103,7 @@ def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: fl
 
 def _strata(plan: CorpusPlan) -> list[Stratum]:
     """Group file ranges by kind, suffix and, for dumps, wiki, because the text per byte differs between languages."""
-    from ..build.corpus.sources import is_check
+    from ..stages.corpus.sources import is_check
 
     parts: dict[tuple[str, ...], list[tuple[int, FileRange]]] = {}
     for position, task in enumerate(plan.tasks):
@@ -252,10 +252,10 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
 
 def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> None:
     """Run the task's function on samples, and add up their cost and output."""
-    from ..build.corpus import documents
-    from ..build.corpus.extract import write_shard
-    from ..build.corpus.sources import Counts
-    from ..build.selection import facts, rules
+    from ..stages.corpus import documents
+    from ..stages.corpus.extract import write_shard
+    from ..stages.corpus.sources import Counts
+    from ..stages.selection import facts, rules
 
     start = clock()
     next(documents.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, as each worker does once
@@ -288,7 +288,7 @@ class _Read:
         self._seconds, self._clock = math.inf if _is_piece(part) else seconds, clock
 
     def __call__(self, counts: Counts) -> Iterator[Document | Drop | Reject]:
-        from ..build.corpus import documents
+        from ..stages.corpus import documents
 
         work, before, deadline = current(), 0, self._clock() + self._seconds
         for record in documents.read(self._kind, [self._part], self._config, counts):

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..io.files import is_local
-from ..io.process import cores, workers_for
-from ..io.progress import peak_memory
+from ..storage.files import is_local
+from ..storage.process import cores, workers_for
+from ..storage.progress import peak_memory
 
 if TYPE_CHECKING:
-    from ..build.corpus.plan import CorpusPlan
     from ..config import CorpusConfig
+    from ..stages.corpus.plan import CorpusPlan
 
 __all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "clock_of", "estimate", "free_space", "longest", "of_corpus"]
 

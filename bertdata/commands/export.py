@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.documents import refuse_to_replace
 from ..config import ExportConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import ExportManifest, PairsManifest
@@ -19,10 +18,11 @@ from ..errors import StorageError, TransferError, UsageError
 from ..exports import FORMATS
 from ..exports.base import ExportSource, read
 from ..extras import install
-from ..io.files import size, to_path
-from ..io.storage import storage_errors
 from ..records import Task
-from ..report.words import count
+from ..reports.words import count
+from ..stages.documents import refuse_to_replace
+from ..storage.files import size, to_path
+from ..storage.storage import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
 from .plan import Output, Plan, RunOptions, complete_already, given_digest

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.documents import Corpus, read, refuse_to_replace
 from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import to_path
-from ..io.storage import storage_errors
-from ..report.vocabulary import poor_fit, unsaid
-from ..report.words import count, size
+from ..reports.vocabulary import poor_fit, unsaid
+from ..reports.words import count, size
+from ..stages.documents import Corpus, read, refuse_to_replace
+from ..storage.files import to_path
+from ..storage.storage import storage_errors
 from ..tokens import segment
 from .plan import Output, Plan, RunOptions, complete_already, given_digest
 from .progress import Progress, PythonReporter, Step
@@ -144,7 +144,7 @@ class PairsPlan(Plan):
         else:
             from bertdata.pipelines.make_pairs import MakePairs
 
-        from ..build.rows.bucket import Output as PairsOutput
+        from ..stages.rows.bucket import Output as PairsOutput
 
         outputs = [PairsOutput(str(root), config) for root, config in zip(roots, self.configs, strict=True) if root is not None]
         return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards)
@@ -176,8 +176,8 @@ def plan_pairs(
     beam_args: Sequence[str] = (),
 ) -> Plan:
     """Return what `make_pairs` would do; nothing is written."""
-    from ..build.rows.buckets import shard_count
-    from ..build.rows.partners import fill
+    from ..stages.rows.buckets import shard_count
+    from ..stages.rows.partners import fill
     from ..tokens.read import read_any
 
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)

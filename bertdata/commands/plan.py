@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..dataset.run import is_done, unfinished
 from ..errors import BertDataError
-from ..io.storage import storage_errors
-from ..report.words import count
+from ..reports.words import count
+from ..storage.storage import storage_errors
 from .progress import Step
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ..dataset.run import count_done
 from ..errors import BertDataError
-from ..io.files import is_local
-from ..io.progress import TaskProgress
-from ..io.storage import storage_errors
+from ..storage.files import is_local
+from ..storage.progress import TaskProgress
+from ..storage.storage import storage_errors
 
 __all__ = ["EVERY", "EVERY_IN_STORE", "Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
 

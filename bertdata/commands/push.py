@@ -24,9 +24,9 @@ from ..dataset.manifest_records import File, FileEntry
 from ..dataset.manifest_types import Manifest, RowManifest
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..extras import missing_package
-from ..io.files import digest, is_local, open_file, read_json, to_path
-from ..io.storage import storage_errors
-from ..report import card
+from ..reports import card
+from ..storage.files import digest, is_local, open_file, read_json, to_path
+from ..storage.storage import storage_errors
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

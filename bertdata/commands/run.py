@@ -15,9 +15,9 @@ from ..dataset.spilled import spilling
 from ..dataset.staging import builds
 from ..dataset.staging import size as build_size
 from ..errors import StorageError, TransferError, UsageError
-from ..io.files import is_local, is_private
-from ..io.process import imports_frozen, worker_count
-from ..report.words import size
+from ..reports.words import size
+from ..storage.files import is_local, is_private
+from ..storage.process import imports_frozen, worker_count
 from .plan import Finished, Output, Plan, RunOptions, kept
 from .progress import EVERY, EVERY_IN_STORE, Monitor, Reporter, watched
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..dataset.plan_files import StoredValue
 from ..dataset.run import STATE, building
 from ..errors import BertDataError, EmptyResultError
-from ..io.progress import working
 from ..records import Task
+from ..storage.progress import working
 from ..tokens import vocab
 from .estimate import REPORT, SECONDS, Measured, Sample, clock_of
 
 if TYPE_CHECKING:
-    from ..build.documents import Corpus
-    from ..build.sampling import Sample as Drawn
     from ..config import PairsConfig, VocabConfig
     from ..exports.work import ExportShard
+    from ..stages.documents import Corpus
+    from ..stages.sampling import Sample as Drawn
 
 __all__ = ["of_export", "of_pairs", "of_vocab", "stored"]
 
@@ -67,7 +67,7 @@ def _bytes(root: Path) -> int:
 
 def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> Sample:
     """Return a function that counts the words of some batches of `total` bytes to read, and trains on them."""
-    from ..build.vocab import CountWords, Train
+    from ..stages.vocab import CountWords, Train
 
     def sample(root: Path) -> Measured:
         clock = clock_of([corpus.reader.directory])
@@ -84,11 +84,11 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
 
 def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
     """Return a function that tokenizes some batches and builds their rows, as if they were a bucket."""
-    from ..build.rows.bucket import BuildBucket, Output
-    from ..build.rows.buckets import Layout, Tokenize
-    from ..build.rows.encoding import encoder_of_run
-    from ..build.rows.partners import Partners
-    from ..build.shuffle import Pieces
+    from ..stages.rows.bucket import BuildBucket, Output
+    from ..stages.rows.buckets import Layout, Tokenize
+    from ..stages.rows.encoding import encoder_of_run
+    from ..stages.rows.partners import Partners
+    from ..stages.shuffle import Pieces
 
     def sample(root: Path) -> Measured:
         clock = clock_of([corpus.reader.directory])

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.documents import Corpus, read, refuse_to_replace
-from ..build.sampling import Sample
-from ..build.vocab import STAGE
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError
-from ..io.files import to_path
-from ..io.storage import storage_errors
-from ..report.words import count, size
+from ..reports.words import count, size
+from ..stages.documents import Corpus, read, refuse_to_replace
+from ..stages.sampling import Sample
+from ..stages.vocab import STAGE
+from ..storage.files import to_path
+from ..storage.storage import storage_errors
 from .plan import Output, Plan, RunOptions, complete_already, given_digest
 from .progress import Progress, PythonReporter, Step
 from .run import run

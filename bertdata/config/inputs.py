@@ -1,6 +1,6 @@
 """List the kinds of input that `build-corpus` reads, with their option names, help and file suffixes.
 
-To add a kind, add an entry here and a module in `bertdata/build/corpus/sources/` that splits its files into tasks and reads them.
+To add a kind, add an entry here and a module in `bertdata/stages/corpus/sources/` that splits its files into tasks.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import VerificationError
-from ..io.files import open_file, write_text
-from ..io.storage import storage_errors
+from ..storage.files import open_file, write_text
+from ..storage.storage import storage_errors
 from .manifest_rules import LISTS
 
 __all__ = ["FOLDER", "FORMAT", "MOST", "bytes_entry", "join", "names", "split", "write"]

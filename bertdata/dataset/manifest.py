@@ -17,9 +17,9 @@ from typing import Any, NoReturn, TypedDict, TypeVar, overload
 from ..codec import WrongValue, decode, encode
 from ..config.base import Config
 from ..errors import NoInputError, UsageError, VerificationError
-from ..io.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
-from ..io.lock import holder
-from ..io.storage import storage_errors
+from ..storage.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
+from ..storage.lock import holder
+from ..storage.storage import storage_errors
 from ..tally import StageCounts, Tally
 from . import lists
 from .manifest_records import File, FileEntry, RowFile, ShardInput

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..codec import decode
-from ..io.files import PRIVATE, replacing, to_path
-from ..io.ranges import range_digest, read_range
 from ..records import Task
+from ..storage.files import PRIVATE, replacing, to_path
+from ..storage.ranges import range_digest, read_range
 from .staging import STATE
 
 __all__ = ["StoredValue", "TaskRange", "ranges", "write_tasks"]

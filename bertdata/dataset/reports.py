@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import VerificationError
-from ..io.ahead import ahead
-from ..io.files import is_local, read_json
-from ..io.ranges import range_digest
-from ..io.storage import storage_errors
 from ..records import Report
+from ..storage.ahead import ahead
+from ..storage.files import is_local, read_json
+from ..storage.ranges import range_digest
+from ..storage.storage import storage_errors
 from .staging import STATE
 
 __all__ = ["read", "record_path", "reference"]

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
-from ..io.fence import TOKEN, is_fenced
-from ..io.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
-from ..io.lock import holder, lock, refuse_reserved, release
-from ..io.moves import remove, remove_temporary
-from ..io.process import release_memory
-from ..io.progress import NO_CONTEXT, TaskContext
-from ..io.storage import storage_errors
+from ..storage.fence import TOKEN, is_fenced
+from ..storage.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
+from ..storage.lock import holder, lock, refuse_reserved, release
+from ..storage.moves import remove, remove_temporary
+from ..storage.process import release_memory
+from ..storage.progress import NO_CONTEXT, TaskContext
+from ..storage.storage import storage_errors
 from .differences import NO_BYTES, differences, first_few, in_terms_of
 from .reports import record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, recover, size

@@ -13,9 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..io.fence import token
-from ..io.files import PRIVATE, is_local, write_json
-from ..io.storage import storage_errors
+from ..storage.fence import token
+from ..storage.files import PRIVATE, is_local, write_json
+from ..storage.storage import storage_errors
 from .staging import STATE, check_own, discard
 
 __all__ = ["spilling", "work_root"]

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BertDataError, OutputExistsError, OutputLockedError, VerificationError
-from ..io.files import PRIVATE, TEMPORARY, is_local, read_json, sync_directory, write_json
-from ..io.lock import lock, release
-from ..io.moves import remove, remove_temporary
-from ..io.storage import storage_errors
+from ..storage.files import PRIVATE, TEMPORARY, is_local, read_json, sync_directory, write_json
+from ..storage.lock import lock, release
+from ..storage.moves import remove, remove_temporary
+from ..storage.storage import storage_errors
 from .differences import NO_BYTES
 from .lists import FOLDER
 

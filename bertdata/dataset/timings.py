@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StorageError
-from ..io.files import is_local, read_json, write_json
+from ..storage.files import is_local, read_json, write_json
 from .staging import STATE, TIMINGS
 
 __all__ = ["read", "write"]

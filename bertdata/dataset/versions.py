@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .. import __version__
-from ..io.files import digest
+from ..storage.files import digest
 
 __all__ = ["code_digest", "made_elsewhere", "versions"]
 

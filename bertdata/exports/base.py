@@ -15,10 +15,10 @@ import pyarrow as pa
 from ..dataset import manifest, shards
 from ..dataset.manifest_types import PairsManifest, RowManifest
 from ..errors import UsageError, VerificationError
-from ..io.files import digest, file_entry, replacing, size, to_path
-from ..io.progress import current
 from ..pieces import Special
 from ..records import FileRange, Task
+from ..storage.files import digest, file_entry, replacing, size, to_path
+from ..storage.progress import current
 from ..tally import Tally
 from ..tokens.vocab import AnyVocabulary
 

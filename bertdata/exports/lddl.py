@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from ..dataset import shards
 from ..dataset.manifest_types import PairsManifest
-from ..io.files import json_text, write_text
+from ..storage.files import json_text, write_text
 from .base import Format, Shard, column
 from .bert import only_nsp
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import UsageError
-from ..io.files import json_text, write_text
+from ..storage.files import json_text, write_text
 from .base import Format, Shard, column, write_file
 
 __all__ = ["MDS", "ndarray"]

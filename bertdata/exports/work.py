@@ -14,8 +14,8 @@ from ..dataset.manifest_records import ExportedShard, FileEntry
 from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
-from ..io.files import to_path
 from ..records import Task
+from ..storage.files import to_path
 from ..tally import Tally
 from ..tokens import vocab
 from .base import ExportSource, Shard

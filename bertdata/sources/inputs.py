@@ -17,8 +17,8 @@ from typing import Any
 
 from ..config.inputs import INPUTS
 from ..errors import NoInputError, UsageError
-from ..io.files import to_path
-from ..io.storage import storage_errors
+from ..storage.files import to_path
+from ..storage.storage import storage_errors
 from .ignored import by_suffix, conversions, describe
 
 __all__ = ["find"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from ..io.files import open_file
 from ..records import FileRange, Reject
+from ..storage.files import open_file
 
 __all__ = ["check_end", "read_lines", "skip_line", "split_lines", "to_blank"]
 

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
 from ..config.inputs import PLAIN
-from ..io.files import open_file, size
 from ..records import Drop, FileRange, Reject
+from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
 from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines

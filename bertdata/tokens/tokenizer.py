@@ -19,8 +19,8 @@ from tokenizers import AddedToken, Tokenizer
 
 from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
-from ..io.files import write_json, write_text
 from ..pieces import ROLES, Special, continues_word, of_tokenizer
+from ..storage.files import write_json, write_text
 from .bert_files import MAX_TOKENIZER_BYTES
 from .documents import DocumentEncoder
 

@@ -24,8 +24,8 @@ from .. import keys
 from ..config import VocabConfig
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
-from ..io.files import to_path, write_json, write_text
 from ..pieces import OF_BERT, Special, continues_word, of_bert
+from ..storage.files import to_path, write_json, write_text
 from .bert_files import SETTINGS, check_pieces, read_pieces, read_settings, read_tokenizer
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary

@@ -13,7 +13,7 @@ from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
-from ..report.masking import MaskRule
+from ..reports.masking import MaskRule
 from .masks import MaskConfig, Masker
 from .recipe import prepare
 from .windows import plan_of

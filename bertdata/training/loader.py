@@ -21,8 +21,8 @@ from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..extras import missing_package
-from ..io.process import obey_parent
 from ..labels import IGNORED
+from ..storage.process import obey_parent
 from .ahead import StepsAhead
 from .masks import MaskConfig, Masker
 from .models import Target, target_for

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
-from ..io.files import write_json
 from ..labels import IGNORED
 from ..pieces import ROLES
-from ..report.metrics import PREDICTIONS
+from ..reports.metrics import PREDICTIONS
+from ..storage.files import write_json
 from .loader import Batches
 from .recipe import PhaseRows
 

@@ -12,8 +12,8 @@ from ..config.train import ModelConfig, Phase, TrainConfig
 from ..dataset import manifest
 from ..dataset.shards import Shards
 from ..errors import UsageError
-from ..io.files import read_json, to_path, write_json
 from ..rows.masking import UNITS
+from ..storage.files import read_json, to_path, write_json
 from .masks import MaskConfig, Schedule
 from .words import words_per_token
 

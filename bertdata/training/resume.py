@@ -10,10 +10,10 @@ from typing import Any
 from ..dataset.differences import differences, first_few
 from ..dataset.run import STATE
 from ..errors import OutputExistsError, ResumeError
-from ..io.files import PRIVATE, TEMPORARY, read_json, write_json
-from ..io.lock import lock
-from ..io.moves import remove, remove_temporary
-from ..io.storage import storage_errors
+from ..storage.files import PRIVATE, TEMPORARY, read_json, write_json
+from ..storage.lock import lock
+from ..storage.moves import remove, remove_temporary
+from ..storage.storage import storage_errors
 
 __all__ = ["begin", "changes", "checkpoints", "claimed", "steps_of"]
 

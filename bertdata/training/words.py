@@ -17,7 +17,7 @@ from pathlib import Path
 from ..dataset import manifest
 from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
-from ..io.files import to_path
+from ..storage.files import to_path
 
 __all__ = ["Words", "rate", "words_per_token"]
 

@@ -16,9 +16,9 @@ from ..dataset.manifest_records import CorpusShard, File, FileEntry, ListEntry, 
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
 from ..dataset.staging import steady
 from ..errors import VerificationError
-from ..io.files import is_private, json_text, to_path
-from ..io.process import cores, worker_count
-from ..io.workers import Pool
+from ..storage.files import is_private, json_text, to_path
+from ..storage.process import cores, worker_count
+from ..storage.workers import Pool
 from . import documents, leaks, lists, pairs, rows, sums, vocabulary
 from .files import CheckFailed, compare, fetched
 

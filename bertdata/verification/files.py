@@ -21,8 +21,8 @@ from ..dataset.manifest_types import Manifest
 from ..dataset.run import STATE
 from ..dataset.staging import REPORT
 from ..errors import VerificationError
-from ..io.files import TEMPORARY, is_local, open_file, to_path
-from ..io.storage import storage_errors
+from ..storage.files import TEMPORARY, is_local, open_file, to_path
+from ..storage.storage import storage_errors
 
 __all__ = ["CheckFailed", "compare", "fetched", "require"]
 

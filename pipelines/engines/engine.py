@@ -17,7 +17,7 @@ from apache_beam.transforms import environments
 
 from bertdata import errors
 from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.io.storage import storage_error
+from bertdata.storage.storage import storage_error
 
 from ..steps import Step
 from ..transforms import Chain

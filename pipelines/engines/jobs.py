@@ -20,8 +20,8 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.runner import PipelineState
 
 from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.io.files import is_local, to_path
-from bertdata.io.lock import Job, release, reserve
+from bertdata.storage.files import is_local, to_path
+from bertdata.storage.lock import Job, release, reserve
 
 __all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "refuse_local", "submit"]
 

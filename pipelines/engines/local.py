@@ -14,9 +14,9 @@ from itertools import chain as chained
 from typing import Any
 
 from bertdata.errors import BertDataError
-from bertdata.io.progress import NO_CONTEXT, InContext, TaskContext, TaskProgress
-from bertdata.io.storage import storage_error
-from bertdata.io.workers import Pool
+from bertdata.storage.progress import NO_CONTEXT, InContext, TaskContext, TaskProgress
+from bertdata.storage.storage import storage_error
+from bertdata.storage.workers import Pool
 
 from ..steps import Map, Step
 from ..transforms import Chain

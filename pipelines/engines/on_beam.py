@@ -12,7 +12,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from bertdata.errors import StorageError
-from bertdata.io.progress import TaskContext, TaskProgress
+from bertdata.storage.progress import TaskContext, TaskProgress
 
 from ..steps import Create, FlatMap, GroupByKey, Map, Step, ToList
 

@@ -26,7 +26,7 @@ from bertdata.beam import (
     WriteDocuments,
 )
 from bertdata.errors import EmptyResultError, OutputExistsError, UsageError
-from bertdata.io.files import to_path
+from bertdata.storage.files import to_path
 
 TEA = Document("tea:1", "text", "en", "Tea", "", ["The kettle sings.", "Tea is ready."], [0, 1])
 

@@ -224,7 +224,7 @@ def test_an_interrupt_that_is_lost_still_stops_the_command() -> None:
     """One that arrives in a finalizer, or in what a library calls back, is printed or swallowed by Python."""
     code = (
         "import os, signal\n"
-        "from bertdata.io.signals import signals\n"
+        "from bertdata.storage.signals import signals\n"
         "try:\n"
         "    with signals():\n"
         "        try:\n"

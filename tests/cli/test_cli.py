@@ -16,7 +16,7 @@ from conftest import COMMAND, SAMPLE, SECONDS, Run, digests
 from processes import Started
 
 from bertdata.cli import cli
-from bertdata.io.terminal import clean
+from bertdata.storage.terminal import clean
 
 COMMANDS = ["build-corpus", "train-vocab", "make-pairs", "export", "push", "inspect", "templates", "demo"]
 

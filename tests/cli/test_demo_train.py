@@ -10,7 +10,7 @@ import torch
 from click.testing import CliRunner
 
 from bertdata.cli import cli, demo
-from bertdata.report.metrics import read_metrics
+from bertdata.reports.metrics import read_metrics
 
 
 @pytest.mark.slow

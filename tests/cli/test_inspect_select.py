@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from bertdata.cli import cli
 from bertdata.cli.inspect import _print
 from bertdata.errors import UsageError
-from bertdata.report.examples import document_lines
+from bertdata.reports.examples import document_lines
 
 
 def inspect(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

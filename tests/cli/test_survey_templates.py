@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from bertdata.build.templates import survey_dumps
+from bertdata.stages.templates import survey_dumps
 from bertdata.text.wikitext import load_templates
 from bertdata.text.wikitext.templates.survey import Survey, survey
 

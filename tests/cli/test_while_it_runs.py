@@ -27,8 +27,8 @@ from bertdata.cli.doctor import command as doctor
 from bertdata.commands import progress
 from bertdata.commands.progress import Progress
 from bertdata.errors import StorageError
-from bertdata.io import cgroup, process
-from bertdata.io.progress import TaskProgress
+from bertdata.storage import cgroup, process
+from bertdata.storage.progress import TaskProgress
 
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "verify", "inspect", "templates", "demo", "doctor")
 
@@ -36,7 +36,7 @@ COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "train", "ver
 @pytest.mark.slow
 def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """One task of a second and a half: bytes and documents grow before it is done, to the whole."""
-    from bertdata.build.corpus import documents
+    from bertdata.stages.corpus import documents
 
     whole = documents.read
 
@@ -313,7 +313,7 @@ def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    from bertdata.build.corpus import extract
+    from bertdata.stages.corpus import extract
 
     output_of, done = tmp_path / "corpus", []
     whole = extract.Extract.__call__

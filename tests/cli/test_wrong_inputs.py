@@ -18,7 +18,7 @@ from bertdata.cli import cli
 from bertdata.config import CorpusConfig, FilterConfig, languages
 from bertdata.config.train import parse_training
 from bertdata.errors import BertDataError, UsageError
-from bertdata.report import trace
+from bertdata.reports import trace
 from bertdata.sources.tables import columns
 from bertdata.tokens import vocab
 from bertdata.tokens.vocab import SPECIAL, Vocabulary

@@ -22,8 +22,6 @@ from conftest import Build
 from made import tar, write_arrow
 
 from bertdata import build_corpus, train_vocab
-from bertdata.build.corpus import commit
-from bertdata.build.selection import rewrite
 from bertdata.commands import estimate as estimating
 from bertdata.commands.build_corpus import plan_corpus
 from bertdata.commands.corpus_sample import lost_share, repeated_shares
@@ -35,6 +33,8 @@ from bertdata.commands.train_vocab import plan_vocab
 from bertdata.config import CorpusConfig, ExportConfig, VocabConfig
 from bertdata.dataset import shards
 from bertdata.records import FileRange
+from bertdata.stages.corpus import commit
+from bertdata.stages.selection import rewrite
 
 WORDS = ("ferry", "harbour", "miller", "lamp", "quay", "dog", "boat", "river", "bridge", "night", "letter", "winter", "garden")
 DOCUMENTS = [

@@ -10,11 +10,11 @@ from conftest import digests
 from s3_server import Bucket, environment, reach, serving
 
 import bertdata
-from bertdata.build.rows.bucket import BuildBucket
 from bertdata.config import CorpusConfig, PairsConfig
 from bertdata.dataset import run, spilled
 from bertdata.errors import OutputExistsError, StorageError
-from bertdata.io.files import to_path
+from bertdata.stages.rows.bucket import BuildBucket
+from bertdata.storage.files import to_path
 
 
 def _run(store: Bucket, corpus: Path, vocab: Path, **more: str) -> None:
@@ -46,7 +46,7 @@ def test_files_for_a_store_lie_on_a_local_disk_and_a_run_goes_on_with_them(
         assert len(files) == len(list(build.glob(".bertdata/tasks/tokenize/*.json"))) > 0
         done = run.count_done(build, "tokenize")
         with monkeypatch.context() as seen:
-            seen.setattr("bertdata.build.rows.buckets.WriteTokens.__call__", fail)
+            seen.setattr("bertdata.stages.rows.buckets.WriteTokens.__call__", fail)
             _run(store, sample_corpus, sample_vocab)
         assert done == len(files) and list(local.iterdir()) == []
         assert not [key for key in store.written if "/work/tokens" in key or "/tasks/tokenize/" in key]

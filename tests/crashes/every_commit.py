@@ -21,7 +21,7 @@ from typing import Any
 from bertdata.dataset.run import building
 from bertdata.dataset.staging import recover
 from bertdata.errors import OutputExistsError
-from bertdata.io.files import write_json, write_text
+from bertdata.storage.files import write_json, write_text
 
 _CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink"}
 _OLD, _NEW, _OTHER = ({"command": name} for name in ("old", "new", "other"))

@@ -19,7 +19,7 @@ from test_resume import kill_in_mid_run
 
 from bertdata.dataset import shards
 from bertdata.errors import BertDataError, ResumeError, StorageError, VerificationError
-from bertdata.io import files
+from bertdata.storage import files
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -255,7 +255,7 @@ def test_a_store_that_fails_while_pairs_are_made(parts: Path, build: Any, monkey
         return real(*arguments)
 
     monkeypatch.setattr("bertdata.dataset.run.digest", digest)
-    monkeypatch.setattr("bertdata.build.documents.digest", digest)
+    monkeypatch.setattr("bertdata.stages.documents.digest", digest)
     with pytest.raises(StorageError, match=r"check the address, the network.*same command"):
         build("make-pairs", output, corpus, "--vocab", parts / "train-vocab", "--shards", 12)
     left[0] = 10_000

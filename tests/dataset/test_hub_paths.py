@@ -22,8 +22,8 @@ from conftest import Build, Run, digests, read_manifest, read_rows
 from loopback import listening
 
 from bertdata.errors import NoInputError, StorageError, UsageError
-from bertdata.io import files
 from bertdata.sources.inputs import find
+from bertdata.storage import files
 
 pytest.importorskip("upath")
 huggingface_hub = pytest.importorskip("huggingface_hub")

@@ -10,12 +10,12 @@ import pytest
 from tiny import write_pairs
 
 from bertdata import DataSet, Shards
-from bertdata.build import documents as corpus
 from bertdata.dataset import lists, manifest
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.errors import StorageError, VerificationError
 from bertdata.exports.base import read as read_data_set
-from bertdata.report import card
+from bertdata.reports import card
+from bertdata.stages import documents as corpus
 from bertdata.verification.check import verify
 
 

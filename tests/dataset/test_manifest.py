@@ -18,7 +18,7 @@ from bertdata.config import CorpusConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
 from bertdata.errors import NoInputError, UsageError, VerificationError
-from bertdata.io.files import file_entry, json_text
+from bertdata.storage.files import file_entry, json_text
 from bertdata.tally import Tally
 
 COUNTS = st.dictionaries(st.sampled_from(["redirect", "empty", "broken"]), st.integers(0, 9), max_size=3).map(Counter)

@@ -14,8 +14,8 @@ from bertdata.dataset.differences import differences
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.io.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
-from bertdata.io.lock import Job, lock, release, reserve
+from bertdata.storage.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
+from bertdata.storage.lock import Job, lock, release, reserve
 
 IDENTITY: dict[str, Any] = {
     "command": "build-corpus",

@@ -21,13 +21,13 @@ from conftest import SAMPLE, SECONDS, Build, Run, digests
 from processes import Started
 from s3_server import environment, reach
 
-from bertdata.build.corpus.extract import Extract
-from bertdata.build.corpus.plan import plan
 from bertdata.config import CorpusConfig
 from bertdata.errors import StorageError
-from bertdata.io import files
 from bertdata.records import FileRange, Page, Reject
 from bertdata.sources import dumps
+from bertdata.stages.corpus.extract import Extract
+from bertdata.stages.corpus.plan import plan
+from bertdata.storage import files
 
 pytest.importorskip("upath")
 pytest.importorskip("s3fs")

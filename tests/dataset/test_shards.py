@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from bertdata.config import FORMATS
 from bertdata.dataset import shards
 from bertdata.errors import VerificationError
-from bertdata.io.files import digest
 from bertdata.records import Document
+from bertdata.storage.files import digest
 
 LAW = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.one_of(

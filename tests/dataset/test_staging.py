@@ -29,9 +29,9 @@ from bertdata.dataset.run import STATE, building, is_complete
 from bertdata.dataset.shards import windows
 from bertdata.dataset.staging import commit, recover, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
-from bertdata.io.files import read_json, write_json, write_text
-from bertdata.io.lock import Job, lock, reserve
 from bertdata.records import Task
+from bertdata.storage.files import read_json, write_json, write_text
+from bertdata.storage.lock import Job, lock, reserve
 
 TASK = Task(0, "text", ())
 NOBODY = 65534

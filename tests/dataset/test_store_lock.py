@@ -12,9 +12,9 @@ import pytest
 from s3_server import Bucket, environment, reach, serving
 
 from bertdata.errors import OutputLockedError
-from bertdata.io import files
-from bertdata.io import lock as locks
-from bertdata.io.lock import lock
+from bertdata.storage import files
+from bertdata.storage import lock as locks
+from bertdata.storage.lock import lock
 
 pytest.importorskip("s3fs")
 KEY = "corpus/.bertdata/lock"

@@ -16,10 +16,10 @@ from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, count_done, is_complete, perform
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
-from bertdata.io import files, moves
-from bertdata.io import lock as locks
-from bertdata.io.lock import lock
 from bertdata.sources.inputs import find
+from bertdata.storage import files, moves
+from bertdata.storage import lock as locks
+from bertdata.storage.lock import lock
 
 pytest.importorskip("upath")
 IDENTITY: dict[str, Any] = {"command": "build-corpus", "config": {"seed": 1}}

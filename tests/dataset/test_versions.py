@@ -48,7 +48,7 @@ def _run_copy(site: Path, *arguments: object, code: int = 0, cwd: Path | None = 
 
 def _change_code(site: Path) -> None:
     """Change one line: titles of JSON lines get a sign in front of them."""
-    path = site / "bertdata" / "build" / "corpus" / "sources" / "base.py"
+    path = site / "bertdata" / "stages" / "corpus" / "sources" / "base.py"
     source = path.read_text()
     old = "return Document(id, source, code, title, url, sentences, starts, as_of) if sentences"
     assert source.count(old) == 1

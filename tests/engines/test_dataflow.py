@@ -19,9 +19,9 @@ from bertdata.pipelines.build_corpus import BuildCorpus
 from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
-from bertdata.build.corpus.plan import CorpusPlan
 from bertdata.config import CorpusConfig
 from bertdata.records import FileRange, Task
+from bertdata.stages.corpus.plan import CorpusPlan
 
 pytest.importorskip("google.cloud.dataflow", reason="Beam's client of Dataflow is not installed")
 cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")

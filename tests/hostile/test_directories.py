@@ -104,7 +104,7 @@ def test_a_directory_that_can_not_be_listed_is_an_error(books: Path, monkeypatch
 @pytest.mark.parametrize("change", ["vanish", "shrink", "grow", "replace"])
 def test_a_file_that_changes_after_the_plan(change: str, tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is made, then the file is another: no crash, nothing that the counts do not tell of."""
-    from bertdata.build.corpus import extract
+    from bertdata.stages.corpus import extract
 
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": f"{n} {TEXT}"}) + "\n" for n in range(2000)))

@@ -16,8 +16,6 @@ from typing import Any
 
 import pytest
 
-from bertdata.build.selection.duplicates import fingerprint, normal
-from bertdata.build.selection.minhash import Signer
 from bertdata.config import FilterConfig
 from bertdata.records import Document
 from bertdata.sources.books import clean
@@ -27,6 +25,8 @@ from bertdata.sources.dumps.page_xml import BrokenPage, guess_name, read_fields
 from bertdata.sources.dumps.pages import PageCutter
 from bertdata.sources.encodings import decode
 from bertdata.sources.lines import paragraphs
+from bertdata.stages.selection.duplicates import fingerprint, normal
+from bertdata.stages.selection.minhash import Signer
 from bertdata.text.filters.boilerplate import is_boilerplate
 from bertdata.text.filters.bounds import check
 from bertdata.text.filters.overlap import Grams

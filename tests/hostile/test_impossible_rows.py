@@ -22,7 +22,7 @@ from bertdata import report, trace, verify
 from bertdata.cli.inspect import show
 from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, VerificationError
-from bertdata.io.files import file_entry
+from bertdata.storage.files import file_entry
 
 Values = list[Any]
 NUMBERS = (0, 1, 2, 3, 5, 100, 127, 255, 4095, 65_535)

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from made import XHTML, epub, package, page
 
-from bertdata.build.corpus import documents
-from bertdata.build.corpus.sources import Counts
 from bertdata.config import CorpusConfig, FilterConfig
 from bertdata.records import Document, Drop, FileRange, Reject
 from bertdata.sources.compressed import Damage, blocks, members
+from bertdata.stages.corpus import documents
+from bertdata.stages.corpus.sources import Counts
 
 GOOD = "The ferry crossed the harbour in the morning. A miller measured all of his lamps."
 SECONDS_PER_MB = 2.0

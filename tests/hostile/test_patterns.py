@@ -47,8 +47,8 @@ _LINE = "it is matched once, at the beginning of a line or of a block's text"
 _NAME = "it is matched once against a file's name"
 _ONWARD = "each match begins where the last one ended"
 ANCHORED = {  # patterns that would take quadratic time in a search, and why nothing searches with them
-    ("bertdata.io.files", "_URL"): "it is matched once against a path",
-    ("bertdata.io.files", "_HUB"): "it is matched once against a path",
+    ("bertdata.storage.files", "_URL"): "it is matched once against a path",
+    ("bertdata.storage.files", "_HUB"): "it is matched once against a path",
     ("bertdata.sources.books.apparatus", "_PAGE_LINE"): _LINE,
     ("bertdata.sources.books.blocks", "_ITEM"): _LINE,
     ("bertdata.sources.books.epub", "_TRUSTED"): "it is matched once against the name of an encoding",

@@ -22,11 +22,11 @@ from loopback import listening
 
 from bertdata import credentials
 from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.io import files
-from bertdata.io.stores import check_url
 from bertdata.sources.download.client import Client
 from bertdata.sources.download.transfer import fetch_all
 from bertdata.sources.download.wikimedia import find_dump
+from bertdata.storage import files
+from bertdata.storage.stores import check_url
 
 conf = pytest.importorskip("fsspec.config").conf
 pytest.importorskip("upath")

@@ -16,8 +16,8 @@ from conftest import Build, Run, read_rows
 from loopback import Answer, serving
 
 from bertdata.cli import main
-from bertdata.io.terminal import clean, guard
-from bertdata.report.drawing import Line, Panel, figure
+from bertdata.reports.drawing import Line, Panel, figure
+from bertdata.storage.terminal import clean, guard
 
 # colours, window title, link, clipboard, cursor, C1 forms of them, bidirectional overrides, a half of a character
 EVIL = "\x1b[31m\x1b]0;owned\x07\x1b]8;;file:///etc\x1b\\link\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\x9d0;x\x9c\u202e\u2066\r\x08\x7f"

@@ -20,15 +20,15 @@ from bertdata.pipelines.train_vocab import TrainVocab
 from bertdata.pipelines.transforms import Gather, Perform
 from conftest import SAMPLE, Build
 
-from bertdata.build import documents as corpus
-from bertdata.build.corpus.plan import plan
-from bertdata.build.rows.bucket import Output
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import versions
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
-from bertdata.io.files import is_local
 from bertdata.records import Report, Task
+from bertdata.stages import documents as corpus
+from bertdata.stages.corpus.plan import plan
+from bertdata.stages.rows.bucket import Output
+from bertdata.storage.files import is_local
 from bertdata.tokens.vocab import read
 
 PRIMITIVES = {"Impulse", "ParDo", "FlatMap", "Map", "GroupByKey", "CombinePerKey", "_GroupByKeyOnly", "CombineValues"}

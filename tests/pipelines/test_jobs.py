@@ -12,7 +12,7 @@ from apache_beam.runners.runner import PipelineState
 from bertdata.pipelines.engines import jobs
 
 from bertdata.errors import BertDataError
-from bertdata.io.lock import Job
+from bertdata.storage.lock import Job
 
 BEFORE, AFTER = Job("", "PortableRunner", "localhost:8099"), Job("7", "PortableRunner", "localhost:8099")
 PortableRunner = type("PortableRunner", (), {})

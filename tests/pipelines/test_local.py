@@ -17,7 +17,7 @@ from conftest import is_alive
 from works import Long, Unreadable, Work, die_beside, die_once, end_early, fail_beside, fail_oddly, note
 
 from bertdata.errors import BertDataError, EmptyResultError
-from bertdata.io import process, workers
+from bertdata.storage import process, workers
 
 
 @pytest.mark.slow

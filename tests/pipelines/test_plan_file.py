@@ -27,10 +27,6 @@ from bertdata.pipelines.transforms import Chain, Tasks
 from google.protobuf.json_format import MessageToJson
 from tiny import corpus_manifest
 
-from bertdata.build.corpus.plan import CorpusPlan
-from bertdata.build.documents import Corpus, DocumentReader
-from bertdata.build.rows.bucket import Output
-from bertdata.build.rows.buckets import Tokens
 from bertdata.codec import decode
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import plan_files
@@ -38,8 +34,12 @@ from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.errors import VerificationError
 from bertdata.exports.base import ExportSource
-from bertdata.io.files import write_json
 from bertdata.records import FileRange, Report, Task
+from bertdata.stages.corpus.plan import CorpusPlan
+from bertdata.stages.documents import Corpus, DocumentReader
+from bertdata.stages.rows.bucket import Output
+from bertdata.stages.rows.buckets import Tokens
+from bertdata.storage.files import write_json
 from bertdata.tokens.vocab import Vocabulary
 
 MOST = 200_000  # bytes of any job

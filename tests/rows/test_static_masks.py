@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from test_resume import kill_in_mid_run
 
 from bertdata import rows as pairs
-from bertdata.build.rows import static_masks
 from bertdata.config import PairsConfig
 from bertdata.errors import UsageError
 from bertdata.rows import masking
+from bertdata.stages.rows import static_masks
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 from bertdata.tokens.vocab import read as read_vocabulary
 

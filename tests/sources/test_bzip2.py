@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bertdata.io import files
 from bertdata.sources.compressed import bzip2
 from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Damage, DecompressedBlock, block_starts, blocks
+from bertdata.storage import files
 
 LAW = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = b"".join(b"%d %s\n" % (i, random.Random(i).randbytes(40).hex().encode()) for i in range(6000))  # five blocks of 100 kB

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from conftest import SAMPLE, Build, digests, read_manifest
 
-from bertdata.build import documents as corpus
-from bertdata.build.corpus import documents, extract
-from bertdata.build.corpus.commit import CorpusCommit
 from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
 from bertdata.errors import ResumeError, StorageError, VerificationError
-from bertdata.io import stamp
-from bertdata.io.files import to_path
+from bertdata.stages import documents as corpus
+from bertdata.stages.corpus import documents, extract
+from bertdata.stages.corpus.commit import CorpusCommit
+from bertdata.storage import stamp
+from bertdata.storage.files import to_path
 
 DUMP = "xwiki-20260101-pages-articles.xml"
 

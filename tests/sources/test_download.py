@@ -16,11 +16,11 @@ import pytest
 from loopback import Answer, Server, serving
 
 from bertdata.errors import BertDataError, OutputLockedError, StorageError, TransferError, UsageError, VerificationError
-from bertdata.io.lock import lock
 from bertdata.sources.download import client as clients
 from bertdata.sources.download import transfer
 from bertdata.sources.download.client import Client, Missing, user_agent
 from bertdata.sources.download.transfer import PARTS, RemoteFile, fetch_all, missing_bytes
+from bertdata.storage.lock import lock
 
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)

@@ -13,11 +13,11 @@ import pytest
 from conftest import Build, Run, digests, read_manifest, read_rows
 from made import SENTENCES, book, epub, page, plain_epub, table, tar, write_arrow, write_parquet
 
-from bertdata.io.files import size
 from bertdata.records import FileRange, Reject
 from bertdata.sources import ranges
 from bertdata.sources.books import Book, markup, read_books, sentence_lines, split, xhtml
 from bertdata.sources.tables import Columns, batches, columns
+from bertdata.storage.files import size
 
 ALL = ("--dedup", "none", "--max-repeated", 1)  # the sample's texts repeat themselves
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bertdata.errors import NoInputError, UsageError
-from bertdata.io.files import write_json
 from bertdata.sources import SUFFIXES
 from bertdata.sources.inputs import find
+from bertdata.storage.files import write_json
 
 TXT = SUFFIXES["books"]
 WIKI = SUFFIXES["wikipedia"]

@@ -14,10 +14,10 @@ from conftest import Build, digests, read_manifest, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.build.corpus import filtering
 from bertdata.cli import cli
 from bertdata.config import CorpusConfig
 from bertdata.errors import ResumeError, UsageError
+from bertdata.stages.corpus import filtering
 from bertdata.text.filters import Grams, overlap, read_examples
 
 EXAMPLE = "Nobody in the lower harbour had seen the grey ferry since the night of the great flood."

@@ -16,9 +16,9 @@ from test_tokens import CHARACTERS, MOST_TELLING, by_library, split
 from tokenizers import Tokenizer
 from tokenizers.normalizers import BertNormalizer
 
-from bertdata.build import vocab as building
 from bertdata.config import VocabConfig
-from bertdata.report import vocabulary as report
+from bertdata.reports import vocabulary as report
+from bertdata.stages import vocab as building
 from bertdata.tokens import vocab
 from bertdata.tokens import words as tokens
 from bertdata.tokens.encoder import Encoder

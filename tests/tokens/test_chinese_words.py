@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import bertdata
 from bertdata import rows as pairs
-from bertdata.build.rows import buckets
 from bertdata.config import PairsConfig
-from bertdata.io.progress import Work
+from bertdata.stages.rows import buckets
+from bertdata.storage.progress import Work
 from bertdata.tokens.chinese import WordEncoder
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter, is_chinese

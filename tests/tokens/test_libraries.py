@@ -14,7 +14,7 @@ from conftest import digests, read_manifest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import bertdata
-from bertdata.build.rows import encoding
+from bertdata.stages.rows import encoding
 from bertdata.tokens import encoder, engines
 
 Make = Callable[[str], Path]

@@ -24,7 +24,7 @@ from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_records import Coverage
 from bertdata.dataset.manifest_types import CorpusManifest, VocabManifest
 from bertdata.errors import EmptyResultError, UsageError
-from bertdata.report import coverage
+from bertdata.reports import coverage
 from bertdata.tokens import vocab
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 

@@ -24,9 +24,9 @@ from bertdata import Shards
 from bertdata.cli import cli
 from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, NoInputError, StorageError, VerificationError
-from bertdata.io import files
-from bertdata.io.files import file_entry, to_path
-from bertdata.io.storage import storage_errors
+from bertdata.storage import files
+from bertdata.storage.files import file_entry, to_path
+from bertdata.storage.storage import storage_errors
 from bertdata.verification import verify
 
 SECRET = "nobody is to see this"

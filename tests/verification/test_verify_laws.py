@@ -19,7 +19,7 @@ from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.shards import read_batches, write
 from bertdata.errors import NoInputError, UsageError
-from bertdata.io.files import file_entry, json_text
+from bertdata.storage.files import file_entry, json_text
 from bertdata.verification import verify
 from bertdata.verification.pairs import is_half
 

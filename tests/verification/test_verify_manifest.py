@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from conftest import Build
 
 from bertdata import Shards
-from bertdata.build import documents as corpus
 from bertdata.cli import cli
 from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, VerificationError
+from bertdata.stages import documents as corpus
 from bertdata.verification import verify
 
 KINDS = ("documents", "vocabulary", "pairs")

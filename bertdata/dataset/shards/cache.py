@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...errors import StorageError, VerificationError
-from ...io.files import PRIVATE, TEMPORARY, digest, is_local
-from ...io.storage import storage_errors
+from ...storage.files import PRIVATE, TEMPORARY, digest, is_local
+from ...storage.storage import storage_errors
 from .views import CHANGED, REMAKE
 from .write import read_batches
 

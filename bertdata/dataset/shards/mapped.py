@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import UsageError, VerificationError
-from ...io.files import is_local, to_path
 from ...labels import IGNORED
 from ...pieces import Special
+from ...storage.files import is_local, to_path
 from .. import manifest
 from ..manifest_records import ShardEntry
 from ..manifest_types import PairsManifest

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from ...errors import VerificationError
-from ...io.storage import storage_errors
 from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
+from ...storage.storage import storage_errors
 from ..manifest_rules import VOCABULARIES
 from ..manifest_types import PairsManifest
 from .views import REMAKE

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ...config import PairsConfig
 from ...errors import UsageError, VerificationError
-from ...io.files import digest
+from ...storage.files import digest
 from ..manifest_records import ShardEntry, Statistics
 from .cache import Cache, RemoteShard
 from .views import CHANGED, DIFFER, VERIFY, ColumnView, View, columns_of, map_rows

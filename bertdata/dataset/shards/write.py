@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from ...errors import VerificationError
-from ...io.files import digest, is_local, open_file, replacing
-from ...io.storage import storage_errors
+from ...storage.files import digest, is_local, open_file, replacing
+from ...storage.storage import storage_errors
 
 __all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
 

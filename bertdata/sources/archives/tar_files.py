@@ -11,8 +11,8 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
-from ...io.files import open_file
 from ...records import Drop, FileRange, Reject
+from ...storage.files import open_file
 from ..compressed import Stream
 from .member import Member, Wanted, member_name, refuse_name
 

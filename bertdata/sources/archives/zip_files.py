@@ -16,8 +16,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, cast
 
-from ...io.files import open_file
 from ...records import Drop, FileRange, Reject
+from ...storage.files import open_file
 from ..tables.limits import Allowance, TooLarge
 from .member import Member, Wanted, member_name, refuse_name
 

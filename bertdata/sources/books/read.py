@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from ...errors import UsageError
-from ...io.files import open_file
-from ...io.storage import storage_errors
 from ...records import Drop, FileRange, Reject
+from ...storage.files import open_file
+from ...storage.storage import storage_errors
 from .. import archives
 from ..encodings import decode_or_reject
 from ..lines import count_lines, unify_newlines

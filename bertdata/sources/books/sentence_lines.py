@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...io.files import open_file
 from ...records import FileRange, Reject
+from ...storage.files import open_file
 from ..ranges import check_end, read_lines
 
 __all__ = ["is_sentence_lines", "read_sentences"]

@@ -19,8 +19,8 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from ...io.files import is_local, open_file, size
-from ...io.process import cores
+from ...storage.files import is_local, open_file, size
+from ...storage.process import cores
 
 __all__ = ["CHUNK", "MOST", "DecompressedBlock", "Damage", "block_starts", "blocks", "next_block_start"]
 

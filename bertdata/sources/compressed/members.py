@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from ...errors import UsageError
 from ...extras import missing_package
-from ...io.files import open_file
+from ...storage.files import open_file
 from . import bzip2
 from .bzip2 import CHUNK, MOST, Damage, DecompressedBlock
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StorageError, VerificationError
-from ...io.files import PRIVATE, digest, read_json, sync_directory, write_json
-from ...io.lock import lock
+from ...storage.files import PRIVATE, digest, read_json, sync_directory, write_json
+from ...storage.lock import lock
 from .client import Client, RetryableError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...config.languages import problem_of
 from ...errors import NoInputError, TransferError, UsageError, VerificationError
-from ...io.stores import check_url
+from ...storage.stores import check_url
 from .client import Client, Missing
 from .transfer import RemoteFile
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from ...errors import VerificationError
-from ...io.files import open_file, to_path
 from ...records import FileRange
+from ...storage.files import open_file, to_path
 
 __all__ = ["check", "is_sums", "published"]
 

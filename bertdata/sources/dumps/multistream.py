@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import VerificationError
-from ...io.files import open_file, size, to_path
+from ...storage.files import open_file, size, to_path
 from ..compressed import Damage, blocks
 
 __all__ = ["Index", "find_index", "is_index", "find_stream", "read_index"]

@@ -12,8 +12,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ...io import files
 from ...records import FileRange, Page, Reject
+from ...storage import files
 from ..compressed import CHUNK, UNCUT, Damage, DecompressedBlock, block_starts, blocks
 from .header import Site
 from .page_xml import BrokenPage, guess_name, read_fields, split_joined

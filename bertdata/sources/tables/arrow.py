@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...io.files import is_local, open_file, to_path
-from ...io.progress import current
-from ...io.storage import storage_errors
 from ...records import FileRange, Reject
+from ...storage.files import is_local, open_file, to_path
+from ...storage.progress import current
+from ...storage.storage import storage_errors
 from .batches import read_batch
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge, check_unpacked

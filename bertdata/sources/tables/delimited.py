@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
-from ...io.files import open_file
 from ...records import FileRange, Reject
+from ...storage.files import open_file
 from ..compressed import Stream
 from ..encodings import BROKEN_BYTE, MARK_BROKEN, REPAIR, BinaryData, encoding_of
 from .columns import Columns, Row, RowAddress, make_row

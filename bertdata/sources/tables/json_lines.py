@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any, cast
 
-from ...io.files import open_file
 from ...records import FileRange, Reject
+from ...storage.files import open_file
 from ..compressed import Stream
 from ..ranges import check_end, read_lines, skip_line
 from .columns import Columns, Row, RowAddress, make_row

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...io.files import open_file, size
 from ...records import FileRange, Reject
+from ...storage.files import open_file, size
 from .batches import is_used, read_batch
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge

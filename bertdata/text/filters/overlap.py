@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ... import keys
 from ...errors import UsageError
-from ...io.files import open_file
+from ...storage.files import open_file
 from .characters import DIGIT, LETTER, LIMIT, WINDOW, codes, kinds
 
 __all__ = ["CHARACTERS", "WORDS", "Grams", "read_examples"]

@@ -19,8 +19,8 @@ from safetensors.torch import save as packed
 from torch import Tensor
 
 from ...errors import VerificationError
-from ...io.files import TEMPORARY, read_json, replacing_directory, write_json
-from ...io.moves import remove
+from ...storage.files import TEMPORARY, read_json, replacing_directory, write_json
+from ...storage.moves import remove
 from ..recipe import Recipe
 from ..resume import checkpoints
 from .learner import Learner

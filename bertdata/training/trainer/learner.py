@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from ... import keys
 from ...config.train import ModelConfig, TrainConfig
 from ...labels import IGNORED
-from ...report.metrics import SUMS
+from ...reports.metrics import SUMS
 from ..attention import for_bert
 from .model import BertForPreTraining, score
 from .optimizer import AdamWeightDecay

@@ -141,7 +141,7 @@ def _at(hidden: Tensor, positions: Tensor) -> Tensor:
 
 
 def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the summed losses of masked words and of pairs, and all sums that `report.metrics.SUMS` names, in float64.
+    """Return the summed losses of masked words and of pairs, and all sums that `reports.metrics.SUMS` names, in float64.
 
     words [B, P, V] and relations [B, (D,) 2] are logits. Rows without ``next_sentence_label`` have no pair loss.
     """

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
-from ...report import curve
-from ...report.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, read_metrics
-from ...report.page import REPORT, write_report
+from ...reports import curve
+from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, read_metrics
+from ...reports.page import REPORT, write_report
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, distributed
 
-from ...io.process import loopback_store
+from ...storage.process import loopback_store
 
 __all__ = ["World", "joined"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertdata.config.train import ModelConfig
 from bertdata.labels import IGNORED
-from bertdata.report.metrics import SUMS
+from bertdata.reports.metrics import SUMS
 from bertdata.training.trainer.model import BertForPreTraining, score
 
 transformers = pytest.importorskip("transformers")

@@ -19,7 +19,7 @@ from tiny import PIECES
 
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.errors import BertDataError, OutputExistsError, ResumeError, UsageError, VerificationError
-from bertdata.report.metrics import Record, read_metrics
+from bertdata.reports.metrics import Record, read_metrics
 from bertdata.training.trainer import train
 
 torch.set_num_threads(1)

@@ -21,7 +21,7 @@ from processes import Started
 from small import TOML, differ, pairs, started
 
 from bertdata.config.train import read_training
-from bertdata.report.metrics import read_metrics
+from bertdata.reports.metrics import read_metrics
 from bertdata.training.resume import checkpoints
 from bertdata.training.trainer import train
 

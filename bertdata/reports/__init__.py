@@ -1,0 +1,1 @@
+"""Describe the contents of a dataset as text, pictures and pages."""

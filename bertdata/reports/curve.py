@@ -1,0 +1,65 @@
+"""Draw the picture of a training run: loss of words and accuracy of pairs by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..storage.files import write_text
+from .drawing import Line, Panel, Points, figure
+from .metrics import NAME as METRICS
+from .metrics import Record, read_metrics
+
+__all__ = ["NAME", "draw", "panels", "picture"]
+
+NAME = "curve.svg"
+_TRAIN, _EVALUATION = "#8db4de", "#c2410c"
+_MOST, _MARKED = 300, 60  # points of a line; more of them are averaged; few of them are marked
+
+
+def draw(output: Path) -> bool:
+    """Draw the metrics of a run's directory into curve.svg there; return False where there is nothing to draw."""
+    records = read_metrics(output / METRICS)
+    if not any(record["kind"] in ("train", "evaluation") for record in records):
+        return False
+    write_text(output / NAME, picture(records, output.resolve().name))
+    return True
+
+
+def picture(records: Sequence[Record], name: str) -> str:
+    """Return the SVG of a run's records."""
+    last = max(record["step"] for record in records)
+    return figure(f"Training of {name}", f"{last:,} steps", "step", panels(records))
+
+
+def panels(records: Sequence[Record]) -> list[Panel]:
+    """Return the panels of a run: the loss of words and, for pairs, the accuracy of labels."""
+    drawn = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
+    entropies = [record["unigram_entropy"] for record in records if record.get("unigram_entropy")]
+    if entropies:
+        drawn[0] = drawn[0]._replace(across=("entropy of the words by frequency alone", entropies[-1]))
+    if any("nsp_accuracy" in record for record in records):
+        pairs = _panel(records, "nsp_accuracy", "Pairs told right")
+        drawn.append(pairs._replace(across=("chance", 0.5), percent=True))
+    return drawn
+
+
+def _panel(records: Sequence[Record], field: str, title: str) -> Panel:
+    lines = []
+    for kind, colour, label in (("train", _TRAIN, "training"), ("evaluation", _EVALUATION, "evaluation")):
+        points = [(record["step"], record[field]) for record in records if record["kind"] == kind and field in record]
+        if points := _thinned([point for point in points if math.isfinite(point[1])]):
+            lines.append(Line(label, colour, points, marked=kind == "evaluation" and len(points) <= _MARKED))
+    return Panel(title, lines)
+
+
+def _thinned(points: Points) -> Points:
+    """Average neighbours until there are few enough points to see.
+
+    >>> len(_thinned([(float(x), 1.0) for x in range(1000)])) <= 300
+    True
+    """
+    run = math.ceil(len(points) / _MOST)
+    groups = [points[start : start + run] for start in range(0, len(points), run or 1)]
+    return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]

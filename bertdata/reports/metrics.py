@@ -1,0 +1,97 @@
+"""Write and read the metrics of a training run: a line of JSON for each measurement in metrics.jsonl, and to TensorBoard.
+
+Measurements are sums, which add up over micro-batches, processes and steps; means are computed last.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..extras import missing_package
+from ..storage.files import write_text
+
+__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "describe", "read_metrics"]
+
+NAME = "metrics.jsonl"
+PREDICTIONS = "predictions.json"  # what the last saved model predicts of a few rows
+SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
+Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and what was measured
+
+
+def describe(sums: Sequence[float]) -> Record:
+    """Return the means of sums.
+
+    >>> means = describe([2.0, 4, 1, 0.0, 0, 0, 2, 48, 64])
+    >>> means["mlm_loss"], means["mlm_accuracy"], round(means["perplexity"], 4), means["padding_share"], "nsp_loss" in means
+    (0.5, 0.25, 1.6487, 0.25, False)
+    """
+    named = dict(zip(SUMS, sums, strict=True))
+    masked, pairs = max(named["masked"], 1), named["pairs"]
+    loss = named["mlm_loss"] / masked
+    means = {"mlm_loss": loss, "mlm_accuracy": named["mlm_right"] / masked, "perplexity": math.exp(min(loss, 700))}
+    if pairs:
+        means |= {"nsp_loss": named["nsp_loss"] / pairs, "nsp_accuracy": named["nsp_right"] / pairs}
+    return means | {"padding_share": 1 - named["tokens"] / max(named["places"], 1)}
+
+
+class RunningSums:
+    """The sums of the steps since the last line, of which a resumed run's may be in part of an earlier process; and rates."""
+
+    def __init__(self, sums: Sequence[float] | None = None) -> None:
+        self.sums = list(sums or [0.0] * len(SUMS))
+        self._rows = self._tokens = 0.0
+        self._steps, self._since = 0, time.perf_counter()
+
+    def add(self, sums: Sequence[float]) -> None:
+        """Count a step."""
+        self.sums = [old + new for old, new in zip(self.sums, sums, strict=True)]
+        self._rows, self._tokens, self._steps = self._rows + sums[6], self._tokens + sums[7], self._steps + 1
+
+    def pause(self, seconds: float) -> None:
+        """Leave time out of the rates that was not spent on steps."""
+        self._since += seconds
+
+    def close(self, steps_left: int) -> Record:
+        """Return means and rates, and begin anew."""
+        seconds = max(time.perf_counter() - self._since, 1e-9)
+        rates = {"sequences_per_second": self._rows / seconds, "tokens_per_second": self._tokens / seconds}
+        record = {**describe(self.sums), **rates, "seconds_left": steps_left * seconds / max(self._steps, 1)}
+        self.__init__()  # type: ignore[misc]
+        return record
+
+
+def read_metrics(path: Path) -> list[Record]:
+    """Read the lines of a metrics.jsonl; a last one that was cut is left out."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+class Metrics:
+    """Write the metrics of a run that continues from `step`: lines of later steps, which it is to do again, are removed."""
+
+    def __init__(self, output: Path, step: int, *, tensorboard: bool = False) -> None:
+        self._path = output / NAME
+        self._board: Any = None
+        if tensorboard:
+            try:
+                from tensorboard.summary import Writer  # type: ignore[import-untyped,import-not-found,unused-ignore]
+            except ImportError as error:
+                raise missing_package("tensorboard = true needs TensorBoard", "tensorboard", error) from None
+            self._board = Writer(str(output / "tensorboard"))
+        kept = [record for record in read_metrics(self._path) if record["step"] <= step and record["kind"] != "error"]
+        write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))
+
+    def write(self, record: Record) -> None:
+        """Add a line."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        if self._board:
+            for name, value in record.items():
+                if isinstance(value, int | float) and name not in ("step", "of"):
+                    self._board.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+            self._board.flush()

@@ -1,0 +1,167 @@
+"""Read a bounded part of a dataset: rows and documents from positions spread evenly over its shards, and lines of its lists.
+
+However large a dataset is, at most _SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
+mapped file in which the chosen ones lie; of documents, the two megabytes that build-corpus writes at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ...dataset import shards
+from ...dataset.manifest_records import ListEntry, ShardEntry
+from ...dataset.manifest_types import CorpusManifest, PairsManifest, RowManifest
+from ...dataset.shards.write import raise_for
+from ...errors import VerificationError
+from ...storage.files import is_local, open_file
+from ..checks import check_documents, check_rows
+from ..examples import pick
+
+__all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
+
+_SHARDS = 12
+_ROWS, _TOKENS, _RUN = 16_384, 4_000_000, 64  # rows that are looked at, tokens of them, and rows that stand together
+_REQUEST = 32 << 20  # bytes of a record batch that is fetched from a store
+_LIST = 1 << 18  # bytes of a list that are read
+Array = npt.NDArray[Any]
+
+
+class DocumentSample(NamedTuple):
+    """Documents that were read: their table, and characters of their sentences [S], sentences and characters of each [D]."""
+
+    table: pa.Table
+    sentences: Array
+    per_document: Array
+    characters: Array
+
+
+class RowSample(NamedTuple):
+    """Rows that were read: their table, each one's number in the dataset [N], and its position in its shard, 0 to 1 [N]."""
+
+    table: pa.Table
+    numbers: Array
+    positions: Array
+
+    def flat(self, name: str) -> tuple[Array, Array]:
+        """Return a column of lists end to end, and where each row begins and the last ends [N + 1]."""
+        column = self.table.column(name).combine_chunks()
+        ends = np.cumsum(np.concatenate([[0], pc.list_value_length(column).to_numpy(zero_copy_only=False)]))
+        return column.flatten().to_numpy(zero_copy_only=False), ends.astype(np.int64)
+
+
+def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample | None:
+    """Read documents; None where there are none, or where they lie in a store in record batches that are too large."""
+    tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
+    if not tables:
+        return None
+    whole = _joined(directory, tables)
+    check_documents(directory, whole)
+    column = whole.column("sentences").combine_chunks()
+    lengths = pc.utf8_length(column.flatten()).to_numpy(zero_copy_only=False).astype(np.int64)
+    counts = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    ends = np.cumsum(counts)
+    sums = np.concatenate([[0], np.cumsum(lengths)])
+    return DocumentSample(whole, lengths, counts, sums[ends] - sums[ends - counts])
+
+
+def read_rows(directory: Path, manifest: PairsManifest) -> RowSample | None:
+    """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
+    most = max(_RUN, min(_ROWS, _TOKENS // manifest.settings.max_seq_length))
+    chosen = min(_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
+    tables, numbers, positions = [], [], []
+    for before, rows, batch in _first_batches(directory, manifest):
+        for start in _runs(batch.num_rows, most // chosen):
+            part = batch.slice(start, _RUN)
+            tables.append(pa.Table.from_batches([part]))
+            at = np.arange(start, start + part.num_rows)
+            numbers.append(before + at)
+            positions.append(at / rows)
+    if not tables:
+        return None
+    sample = RowSample(_joined(directory, tables), np.concatenate(numbers), np.concatenate(positions))
+    check_rows(directory, sample.table, sample.numbers, manifest)
+    return sample
+
+
+def _joined(directory: Path, tables: list[pa.Table]) -> pa.Table:
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowException as error:
+        problem = " ".join(str(error).split())
+        raise VerificationError(f"{directory}: its shards have different columns ({problem}). Build the dataset again.") from None
+
+
+def _runs(rows: int, wanted: int) -> list[int]:
+    """Return where runs begin that are spread over a shard, all of it where it is small.
+
+    >>> _runs(100, 500), _runs(6400, 128)
+    ([0, 64], [0, 3200])
+    """
+    runs = -(-rows // _RUN)
+    count = max(1, min(runs, wanted // _RUN))
+    return [runs * index // count * _RUN for index in range(count)]
+
+
+def _first_batches(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+    """Yield of shards that are spread evenly: how many rows stand before, how many it has, and its first record batch."""
+    before, filled = 0, []
+    for shard in manifest.shards:
+        if shard.rows:
+            filled.append((before, shard))
+        before += shard.rows
+    for before, shard in map(filled.__getitem__, pick(len(filled), _SHARDS)):
+        for batch in _first_batch(directory / shard.name, shard, manifest):
+            yield before, shard.rows, batch
+
+
+def _first_batch(path: Path, shard: ShardEntry, manifest: RowManifest) -> Iterator[pa.RecordBatch]:
+    format = manifest.settings.format
+    if manifest.kind == "pairs" and is_local(path):
+        yield from islice(_parquet(path) if format == "parquet" else _mapped(path, format), 1)
+    elif is_local(path) or shard.bytes // max(1, shard.batches) <= _REQUEST:
+        yield from islice(shards.read_batches(path, format, 0, 1), 1)
+
+
+def _mapped(path: Path, format: str) -> Iterator[pa.RecordBatch]:
+    try:
+        with pa.memory_map(str(path)) as source:
+            reader = pa.ipc.open_file(source) if format == "arrow-file" else pa.ipc.open_stream(source)
+            batch = reader.get_batch(0) if format == "arrow-file" else reader.read_next_batch()
+            batch.validate()
+            yield batch
+    except (pa.ArrowException, OSError, StopIteration, UnicodeDecodeError) as error:
+        failed = error if isinstance(error, OSError) else ValueError(str(error))
+        raise_for(path, failed, "missing or damaged", "build the dataset again")
+
+
+def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from pq.ParquetFile(path).iter_batches(batch_size=_ROWS // 4, row_groups=[0])
+    except (pa.ArrowException, OSError) as error:
+        raise_for(path, error, "missing or damaged", "build the dataset again")
+
+
+def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[dict[str, Any]]]:
+    """Return, by reason, some lines of the lists of rejects or drops."""
+    by_reason: dict[str, list[dict[str, Any]]] = {}
+    filled = [file for file in files if file.rows]
+    for file in map(filled.__getitem__, pick(len(filled), _SHARDS)):
+        with open_file(directory / file.name) as lines:
+            for line in lines.read(_LIST).splitlines()[: file.rows]:
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue  # the last one, which is cut, or a damaged one: `verify` tells
+                if isinstance(record, dict) and len(records := by_reason.setdefault(str(record.get("reason")), [])) < most:
+                    records.append(record)
+    return by_reason

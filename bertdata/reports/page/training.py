@@ -1,0 +1,151 @@
+"""Write the report of a training run: its curve, its rates, what it predicts, and how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...pieces import shown
+from ...storage.files import read_json
+from ..curve import panels
+from ..metrics import NAME, PREDICTIONS, Record, read_metrics
+from ..words import percent
+from .charts import lines
+from .markup import Column, Html, foreign, join, number, table, tag
+from .section import Section, figures
+from .tokens import marked
+
+__all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
+
+_ENTROPY = ("unigram_entropy", "entropy of the words by frequency alone (nats)", False)
+_FIGURES = (  # of an evaluation: what it is called in metrics.jsonl, what it is, whether it is a share
+    ("mlm_loss", "loss of masked words (nats)", False),
+    ("perplexity", "perplexity", False),
+    ("mlm_accuracy", "masked words told right", True),
+    ("nsp_loss", "loss of pairs (nats)", False),
+    ("nsp_accuracy", "pairs told right", True),
+    _ENTROPY,
+)
+_SHOWN = 12  # evaluations in the table
+
+
+def is_run(directory: Path) -> bool:
+    """Return True if a directory is of a training run."""
+    return (directory / NAME).is_file()
+
+
+def records_of(directory: Path) -> list[Record]:
+    """Read the metrics of a run."""
+    return read_metrics(directory / NAME)
+
+
+def predictions_of(directory: Path) -> Any:
+    """Read what the last saved model of a run predicts; None where that is not stored."""
+    return read_json(directory / PREDICTIONS)
+
+
+def key_figures(records: list[Record]) -> Html:
+    """Return the figures that come first."""
+    last = max((record["step"] for record in records), default=0)
+    known = [("steps", f"{last:,}")]
+    for kind in ("evaluation", "train"):
+        of_kind = [record for record in records if record["kind"] == kind]
+        if of_kind:
+            known += [
+                (f"{name}, {kind}", _written(of_kind[-1][key], share))
+                for key, name, share in _FIGURES[:5:2]
+                if key in of_kind[-1]
+            ]
+            break
+    rates = _rates(records, "tokens_per_second")
+    known += [("tokens a second", f"{np.median(rates):,.0f}")] if rates else []
+    return figures(known)
+
+
+def sections(records: list[Record], predictions: Any = None) -> Iterator[Section]:
+    """Yield the sections of a run; `predictions` are those of its predictions.json."""
+    measured = [record for record in records if record["kind"] in ("train", "evaluation")]
+    if measured:
+        pictures = [lines(panel, "step") for panel in panels(measured)]
+        yield Section("curve", "Curve", tag("div", *pictures, class_="pair"))
+    if evaluations := [record for record in records if record["kind"] == "evaluation"]:
+        yield Section("evaluations", "Evaluations", _evaluations(evaluations))
+    if body := _speed(records):
+        yield Section("rates", "Rates", body)
+    if predicted := _predictions(predictions):
+        yield Section("predictions", "Predictions", predicted)
+    if errors := [record for record in records if record["kind"] == "error"]:
+        yield Section(
+            "errors", "Errors", tag("ul", *(tag("li", f"step {e['step']:,}: {e.get('message', 'failed')}") for e in errors))
+        )
+
+
+def _evaluations(records: list[Record]) -> Html:
+    """Return a table of evaluations, some from everywhere and the last."""
+    every = -(-len(records) // _SHOWN)
+    shown = records[::-1][::every][::-1]
+    known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
+    fixed = ""
+    if len({record.get(_ENTROPY[0]) for record in shown}) == 1 and _ENTROPY in known:
+        known.remove(_ENTROPY)
+        fixed = f"; {_ENTROPY[1]}: {_written(shown[0][_ENTROPY[0]], _ENTROPY[2])}"
+    columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
+    rows = [[f"{r['step']:,}", *(_written(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
+    return table(f"On documents held out{fixed}", columns, rows)
+
+
+def _speed(records: list[Record]) -> Html:
+    rows = []
+    for key, name in (("sequences_per_second", "Rows a second"), ("tokens_per_second", "Tokens a second")):
+        if values := _rates(records, key):
+            rows.append((name, *(f"{value:,.0f}" for value in (np.median(values), min(values), max(values)))))
+    columns = (Column("Rate"), *(Column(name, numbers=True) for name in ("Median", "Least", "Most")))
+    return join(table("", columns, rows))
+
+
+def _predictions(predictions: Any) -> Html:
+    """Return rows with their masked words, what was guessed of each and what stood there; nothing where that is not known."""
+    try:
+        mark, held_out = str(predictions["mark"]), bool(predictions["held_out"])
+        rows = [_predicted(row, mark, list(map(str, predictions["special"]))) for row in predictions["rows"]]
+        step = f"{predictions['step']:,}"
+    except (KeyError, TypeError, ValueError, IndexError):
+        return Html("")
+    which = "rows held out" if held_out else "rows of the last batch that it learnt from"
+    note = f"Of the model after step {step}, on {which}: the masked words are marked, and of each are the best guesses below."
+    return join(tag("p", note), *rows)
+
+
+def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
+    words, pieces = row["words"], list(map(str, row["pieces"]))
+    kinds = {w["at"]: "kept" if w["shown"] == w["truth"] else "[MASK]" for w in words}
+    right = sum(bool(w["guesses"]) and w["guesses"][0][0] == w["truth"] for w in words)
+    body = [tag("p", f"{row['tokens']:,} tokens; {right} of these {len(words)} words told right", class_="faint")]
+    for pair in row.get("pairs", []):
+        kind = "good" if pair["guess"] == pair["truth"] else "flag"
+        guess = tag("span", f"{pair['guess']} ({percent(pair['share'])})", class_=kind)
+        body.append(tag("p", tag("b", pair["truth"]), ": told ", guess))
+    body.append(tag("p", marked(pieces, kinds, mark, special), " …" if row["tokens"] > len(pieces) else ""))
+    columns = (Column("Truth"), Column("Shown as"), *(Column(name) for name in ("Guess", "Second", "Third")))
+    lines = []
+    for w in words:
+        cells = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
+        for piece, share in w["guesses"]:
+            name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
+            cells.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w["truth"] else "guess"))
+        lines.append(cells)
+    return tag("article", *body, table("", columns, lines))
+
+
+def _rates(records: list[Record], key: str) -> list[float]:
+    return [float(record[key]) for record in records if record["kind"] == "train" and key in record]
+
+
+def _written(value: Any, share: bool) -> str:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return "–"
+    return percent(value) if share else number(round(value, 3))

@@ -1,0 +1,127 @@
+"""Extract a task's documents: write a shard, lists of rejects and drops, and a report with all counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...config import CorpusConfig
+from ...dataset import shards
+from ...records import Document, Drop, FileRange, Reject, Task
+from ...sources.dumps import checksums, multistream
+from ...storage.files import digest, to_path
+from ...storage.progress import current
+from ...storage.stamp import read_unchanged
+from ...storage.storage import storage_errors
+from ...tally import Tally
+from ..listing import Listing
+from ..selection import rules
+from ..selection.facts import Facts
+from . import documents, trial
+from .filtering import check_dependencies
+from .ledger import Ledger
+from .sources import CHECKSUM, INDEX, Counts, source
+
+__all__ = ["EXAMPLES", "Extract", "most_frequent", "write_shard"]
+
+EXAMPLES = 50  # dropped templates shown with an example line
+_NAMES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
+
+
+@dataclass(frozen=True)
+class Extract:
+    """Extract a shard of documents and a list of rejects from a task's input, or check a file."""
+
+    root: str
+    config: CorpusConfig
+    count: int
+    choosing: bool = False
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        parts = list(task.parts)
+        kind, _, checksum = task.kind.partition(" ")
+        check_dependencies(self.config.depends_on)
+        with storage_errors("cannot read the input"):
+            if kind == CHECKSUM:
+                digests = checksums.check(parts, checksum)
+                inputs = [{**part._asdict(), "sha256": sha256} for part, sha256 in zip(parts, digests, strict=True)]
+                return {"kind": kind, "files": [], "inputs": inputs, "checksum": checksum}
+            return read_unchanged((part.path for part in parts), lambda: self._read(task, kind, parts))
+
+    def _read(self, task: Task, kind: str, parts: list[FileRange]) -> dict[str, Any]:
+        if kind == INDEX:
+            index = multistream.read_index(parts[0].path, parts[1].path)._asdict()
+            return {"kind": kind, "files": [], "inputs": _inputs(parts[:1]), "index": index, "name": parts[1].name}
+        return self._extract(task, parts)
+
+    def _extract(self, task: Task, parts: list[FileRange]) -> dict[str, Any]:
+        current().reads(parts)
+        most = trial.quota(task.number, self.count, self.config.max_documents)
+        facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
+        root, read = to_path(self.root), partial(documents.read, task.kind, parts, self.config)
+        report = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
+        if facts is not None:
+            report["files"].append(facts.write(root, task.number))
+        return {**report, "inputs": [] if most else _inputs(parts)}  # a trial never reads a file to its end
+
+
+def write_shard(
+    root: Path,
+    kind: str,
+    number: int,
+    count: int,
+    format: str,
+    read: Callable[[Counts], Iterator[Document | Drop | Reject]],
+    most: int = 0,
+    facts: Facts | None = None,
+) -> dict[str, Any]:
+    """Write the records of one kind into a shard and lists of rejects and drops, and return a report that counts them.
+
+    Args:
+        root: Output directory.
+        kind: Kind of input.
+        number: Number of the shard.
+        count: Total number of shards, which is part of the file names.
+        format: Format of the shard.
+        read: Function that returns the records and counts the text it leaves out.
+        most: Maximum number of documents, or 0 for all.
+        facts: Collector of document facts for the selection rules.
+    """
+    name = f"{number:05d}-of-{count:05d}"
+    with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
+        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
+        batches = ledger.batches(read(ledger.counts))
+        shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
+    return {
+        "kind": kind,
+        "files": [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()],
+        "inputs": [],
+        "tally": ledger.tally.to_json(),
+        "amounts": ledger.amounts.to_json(),
+        "lost": ledger.lost,
+        "templates": _templates(ledger.counts, number),
+        "formulas": dict(sorted(ledger.counts.formulas.items())),
+        "marks": dict(sorted(ledger.counts.marks.items())),
+        "apparatus": dict(sorted(ledger.counts.apparatus.items())),
+        "licences": {name: dict(sorted(counts.items())) for name, counts in ledger.counts.licences.items()},
+    }
+
+
+def _templates(counts: Counts, task: int) -> dict[str, Any]:
+    """Return the number of template calls without words, the most frequent names, and examples with their task number."""
+    names = most_frequent(counts.templates, _NAMES)
+    examples = {name: [task, counts.examples[name]] for name, _ in names[:EXAMPLES] if name in counts.examples}
+    return {"calls": counts.templates.total(), "names": names, "examples": examples}
+
+
+def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:
+    return [{**part._asdict(), "sha256": digest(part.path, part.start, part.end)} for part in parts]
+
+
+def most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:
+    """Return the names with the highest counts. Ties are sorted by name."""
+    return [(name, count) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]

@@ -1,0 +1,124 @@
+"""Split dumps, books and other text into tasks of about equal size, and plan checks against checksum and index files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ...config import CorpusConfig
+from ...config.base import format_packages
+from ...config.inputs import INPUTS
+from ...errors import NoInputError
+from ...records import FileRange, Task
+from ...sources import dumps
+from ...storage.files import to_path
+from ...storage.storage import storage_errors
+from ...text import sentences
+from . import trial
+from .sources import in_order, is_check, source
+
+__all__ = ["CorpusPlan", "own_splitters", "packages", "plan"]
+
+_MIN_TASKS, _MAX_TASKS = 64, 40_000  # lower limit of tasks per input, if each has _MIN_TASK_BYTES, and upper limit
+_MIN_TASK_BYTES, _USUAL_TASK_BYTES = 2 << 20, 16 << 20  # for small inputs, and for most others
+
+
+class CorpusPlan(NamedTuple):
+    """The planned work of a run.
+
+    Attributes:
+        tasks: The tasks in order. Tasks that check files come last.
+        inputs: The manifest entry of each input file.
+        ignored: The number of files that no source reads, by kind of input and suffix.
+    """
+
+    tasks: list[Task]
+    inputs: list[dict[str, Any]]
+    ignored: dict[str, dict[str, int]] = {}
+
+    @property
+    def shards(self) -> int:
+        """Number of tasks that write a shard."""
+        return sum(not is_check(task.kind) for task in self.tasks)
+
+
+def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
+    """Split the input files, (name, path) by kind, into tasks of about `task_bytes`. The order of the files does not matter."""
+    target = config.task_bytes or _target(sources)
+    groups: list[tuple[str, list[FileRange]]] = []
+    checks: list[tuple[str, list[FileRange]]] = []
+    inputs: list[dict[str, Any]] = []
+    for kind in in_order(sources):
+        files = [_parts(kind, name, path, target, config) for name, path in sorted(sources[kind])]
+        for parts in files:
+            entry = _describe(kind, parts, config)
+            for check in source(kind).checks(parts):
+                entry |= check.entry
+                checks.append((check.kind, check.parts))
+            inputs.append(entry)
+        whole = (
+            _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for of_file in files for p in of_file)
+        )
+        groups += [(kind, group) for group in whole]
+    if not inputs:
+        raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
+    config.choice.check(dict.fromkeys(kind for kind, _ in groups))
+    if config.max_documents:
+        groups, checks = trial.limit(groups, config.max_documents), []  # a trial skips checks that read whole files
+    return CorpusPlan([Task(index, kind, tuple(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
+
+
+def packages(config: CorpusConfig) -> tuple[str, ...]:
+    """Return the packages whose versions affect the bytes of a corpus."""
+    names = (*sentences.packages(config.sentence_splitter), *format_packages(config.format))
+    if config.choice.dedup == "near":
+        from ..selection import minhash
+
+        names += minhash.packages()
+    return names
+
+
+def own_splitters(config: CorpusConfig) -> tuple[str, ...]:
+    """Return the user-defined sentence splitters, as ``module:function``."""
+    return sentences.own_functions(config.sentence_splitter)
+
+
+def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
+    """Return the task size in bytes: small enough that workers finish at about the same time, large enough to limit the file
+    count."""
+    total = 0
+    for kind, files in sources.items():
+        for _, path in files:
+            with storage_errors(f"cannot read {path}"):
+                total += to_path(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
+    return max(min(max(total // _MIN_TASKS, _MIN_TASK_BYTES), _USUAL_TASK_BYTES), total // _MAX_TASKS)
+
+
+def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[FileRange]:
+    with storage_errors(f"cannot read {path}"):
+        ranges = source(kind).ranges(path, to_path(path).stat().st_size, target, config)
+    return [FileRange(name, path, start, end) for start, end in ranges or [(0, 0)]]
+
+
+def _describe(kind: str, parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+    """Return the manifest entry of a file before it is read."""
+    name, end, licence = parts[0].name, parts[-1].end, source(kind).licence
+    date = dumps.dump_date(name)
+    entry = {"name": name, "source": kind, "bytes": end, "pieces": len(parts), "licence": licence}
+    entry |= source(kind).describe(parts, config)
+    return {**entry, "date": date} if date else entry
+
+
+def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:
+    """Group small files together."""
+    group: list[FileRange] = []
+    size = 0
+    for part in parts:
+        if group and size + part.end - part.start > target:
+            yield group
+            group, size = [], 0
+        group.append(part)
+        size += part.end - part.start
+    if group:
+        yield group

@@ -1,0 +1,131 @@
+"""Read Wikipedia dumps. Pages of the main namespace become documents. Redirects and other page types are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from ....config import CorpusConfig
+from ....config.inputs import WIKI_LICENCE
+from ....errors import UsageError
+from ....records import Article, Drop, FileRange, Page, Prose, Reject
+from ....sources import SUFFIXES, dumps
+from ....sources.dumps import checksums, multistream
+from ....sources.lines import MOST_LINES
+from ....storage.files import to_path
+from ....storage.storage import storage_errors
+from ....text.sentences import splitter
+from ....text.wikitext import Templates, check_variant, extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
+
+__all__ = ["SOURCE", "extract", "read_articles"]
+
+_LISTED = ("empty page", "disambiguation")  # drops listed by id; redirects and other namespaces are half of a dump
+
+
+def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+    site = dumps.read_site(path)  # fails before the run starts if the file is not a dump
+    load_templates(site.language, dict(config.templates))  # fails if a template table is invalid
+    check_variant(config.variant, site.language)
+    return dumps.split(path, target)
+
+
+def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+    return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
+
+
+def _checks(parts: list[FileRange]) -> Iterator[Check]:
+    """Plan to hash a dump that has a published checksum, and to count the pages of its index.
+
+    A separate task hashes the complete file while other tasks extract. It also hashes each file range, and the commit compares
+    these digests. This proves that the extracted bytes are the published bytes.
+    """
+    name, path = parts[0].name, parts[0].path
+    with storage_errors(f"cannot read the files next to {path}"):
+        whole = FileRange(name, path, 0, parts[-1].end)
+        if checksum := checksums.published(path):
+            yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", parts)
+        if index := multistream.find_index(path):
+            index_name = to_path(index).name
+            yield Check(
+                {"index": index_name}, INDEX, [FileRange(f"{name} {index_name}", index, 0, to_path(index).stat().st_size), whole]
+            )
+
+
+def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+    for record in read_articles(parts, config):
+        yield extract(record, config, counts) if isinstance(record, Article) else record
+
+
+def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
+    """Read the wikitext pages of the main namespace that are not redirects. Drop the others."""
+    for part in parts:
+        site = dumps.read_site(part.path)
+        for page in dumps.read_pages(part, site, config.max_page_bytes):
+            yield page if isinstance(page, Reject) else _article(page, site, part, config)
+
+
+def _article(page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig) -> Article | Drop | Reject:
+    if reason := _reason_to_drop(page, site, config):
+        return Drop(reason, page.id if reason in _LISTED else "")
+    if page.text.count("\n") > MOST_LINES:
+        return Reject(page.id, "too-large", f"{part.name}: a page of more than {MOST_LINES} lines")
+    as_of = dumps.as_of(part.name, page.revised)
+    return Article(page.id, site.language, page.title, site.url(page.title), page.text, site.namespaces, part.name, as_of)
+
+
+def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | Reject:
+    """Extract the paragraphs of an article."""
+    try:
+        paragraphs = extract_paragraphs(
+            article.wikitext,
+            title=article.title,
+            language=article.language,
+            namespaces=article.namespaces,
+            definition_lists=config.definition_lists,
+            variant=config.variant,
+            templates=_templates(article.language, config.templates) if config.inline_templates else None,
+            dropped=counts.templates,
+            examples=counts.examples,
+            math=config.math,
+            formulas=counts.formulas,
+            split=splitter(config.sentence_splitter),
+        )
+    except UsageError:  # from a user-defined sentence splitter
+        raise
+    except Exception as error:  # one page must never end a run: report it and continue
+        return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
+    return Prose(article.id, "wikipedia", article.language, article.title, article.url, paragraphs, article.as_of)
+
+
+@cache
+def _templates(language: str, tables: tuple[tuple[str, str], ...]) -> Templates:
+    return load_templates(language, dict(tables))
+
+
+def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
+    if page.namespace != 0:
+        return "namespace"
+    if page.model != "wikitext":
+        return "content model"
+    if page.redirect or is_redirect(page.text, site.language):
+        return "redirect"
+    if not page.text.strip():
+        return "empty page"
+    if config.drop_disambiguation and is_disambiguation(page.text, site.language):
+        return "disambiguation"
+    return ""
+
+
+SOURCE = Source(
+    name="wikipedia",
+    stage="wikipedia pages",
+    licence=WIKI_LICENCE,
+    suffixes=SUFFIXES["wikipedia"],
+    ranges=_ranges,
+    read=_read,
+    describe=_describe,
+    checks=_checks,
+    grouped=False,
+)

@@ -1,0 +1,54 @@
+"""Append to a list of rejects or drops on disk, because a few megabytes of input may unpack to any number of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from ..storage.files import file_entry, open_file, replacing
+
+__all__ = ["Listing"]
+
+_BUFFER_BYTES = 1 << 20  # copy buffer
+
+
+class Listing:
+    """A JSON Lines file that appears when the block ends without an error. An empty list creates no file."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.rows = 0
+        self._root, self._name = root, name
+        self._stack = contextlib.ExitStack()
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Listing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Write one line."""
+        self._open_list().write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
+        self.rows += 1
+
+    def copy(self, path: Path) -> None:
+        """Append the lines of another list."""
+        with open_file(path) as source:
+            while block := source.read(_BUFFER_BYTES):
+                self._open_list().write(block)
+                self.rows += block.count(b"\n")
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Yield the manifest entry of the file if it exists."""
+        if self.rows:
+            yield {"name": self._name, "rows": self.rows, **file_entry(self._root, self._name)}
+
+    def _open_list(self) -> IO[bytes]:
+        if self._file is None:
+            self._file = self._stack.enter_context(replacing(self._root / self._name))
+        return self._file

@@ -1,0 +1,229 @@
+"""Build the rows of one bucket: order its documents, build each output's rows, and write their shards."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import keys, rows
+from ...config import PairsConfig
+from ...dataset import reports, shards
+from ...dataset.plan_files import StoredValue
+from ...dataset.run import perform
+from ...errors import EmptyResultError
+from ...pieces import bare
+from ...records import Report
+from ...storage.files import to_path
+from ...storage.progress import NO_CONTEXT, TaskContext, current
+from ...text.language import writing
+from ...tokens import vocab
+from ..shuffle import Pieces
+from .buckets import Layout, Tokens, from_pieces
+from .static_masks import mask_rows
+
+__all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
+
+TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # prefixes of count names by source and language
+PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
+
+
+class Output(NamedTuple):
+    """An output directory of rows and its settings."""
+
+    root: str
+    config: PairsConfig
+
+
+@dataclass
+class BuildBucket:
+    """Build a bucket's rows, once for each output."""
+
+    vocabulary: StoredValue
+    outputs: list[Output]
+    layout: Layout
+
+    def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
+        documents = list(from_pieces(pieces))
+        seed = self.outputs[0].config.seed
+        documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
+        content = hashlib.sha256()
+        for document in documents:
+            content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
+            content.update(document.tokens + document.ends + document.continues)
+        bucket = self._bucket(documents)
+        origins = _origins(documents, bucket.tokens.itemsize)
+        origins.update(_unknown(documents, bucket.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
+        facts = _facts(documents) if self.layout.partners.scripts else {}
+        del documents
+        done = []
+        for output in self.outputs:
+            task = [number, content.hexdigest()]
+            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, facts, *self.layout.split_of(number))
+            done.append(perform(to_path(output.root), "pairs", number, task, work, context=context))
+        return reports.reference(number, ("pairs",), done)
+
+    def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
+        vocabulary = vocab.of_run(self.vocabulary)
+        dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
+        tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
+        lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
+        starts = np.cumsum(lengths) - lengths
+        ends = [np.frombuffer(d.ends, np.int64) + start for d, start in zip(documents, starts.tolist(), strict=True)]
+        counts = [len(d.ends) // 8 for d in documents]
+        zero = np.zeros(1, np.int64)
+        words = b"".join(d.continues for d in documents)
+        continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary)[tokens]
+        sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
+        begin = sentences[sentences < len(tokens)]
+        if continues[begin].any():  # the first token of a sentence always begins a word
+            continues = continues.copy()
+            continues[begin] = False
+        ids, partners = [d.id for d in documents], self.layout.partners
+        names, groups = np.unique([partners.group(d.origin) for d in documents], return_inverse=True)
+        is_chinese = not partners.across and any(d.origin.endswith(writing.CHINESE) for d in documents)
+        variants = _variants_of_run(self.vocabulary) if is_chinese else None
+        return rows.Bucket(tokens, continues, sentences, starts, ids, groups if len(names) > 1 else None, variants)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """Build one output's rows of a bucket, and write their shard."""
+
+    output: Output
+    vocabulary: vocab.AnyVocabulary
+    bucket: rows.Bucket
+    origins: Counter[str]  # see `_origins`
+    facts: Facts
+    split: str
+    number: int
+    count: int
+
+    def __call__(self) -> dict[str, Any]:
+        config = self.output.config
+        built = self._pairs()
+        columns, counts = self._columns(built), self._counts(built)
+        if config.masking == "static":
+            masked, masks = mask_rows(built, self.vocabulary, config, self.split, self.number)
+            columns, counts = {**columns, **masked}, {**counts, **masks}
+        schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
+        name = shards.name(self.split, self.number, self.count, config.format)
+        file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
+        tallies = [tally.to_json() for tally in built.tallies]
+        current().add(documents=len(self.bucket.ids))
+        return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
+
+    def _pairs(self) -> rows.Pairs:
+        special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
+        name = "" if self.split == "train" else self.split
+        if self.count > 1:
+            name = f"{self.split} bucket {self.number} of {self.count}"
+        try:
+            return rows.build(self.bucket, self.output.config, special, name)
+        except EmptyResultError as error:
+            more = ", or another `objective`, such as documents"
+            more += ", or use fewer `shards`" if self.count > 1 else ""
+            more += ", or a larger `validation_fraction`" if self.split == "validation" else ""
+            raise EmptyResultError(f"{error}{more}") from None  # hide the less specific cause
+
+    def _columns(self, built: rows.Pairs) -> dict[str, Any]:
+        """Return the unmasked columns of the shard."""
+        columns: dict[str, Any] = {
+            "ends": built.ends,
+            "input_ids": built.input_ids,
+            "token_type_ids": built.token_type_ids,
+        }
+        if built.parts is not None:
+            part_ends = np.searchsorted(built.parts, built.ends)
+            columns["part_ends"] = part_ends
+            columns["document_starts"] = built.parts[:-1] - np.repeat(built.ends[:-1], np.diff(part_ends))
+        if built.labels is not None:
+            columns["next_sentence_label"] = built.labels
+        if built.continues is not None:
+            columns["continues_word"] = built.continues
+        if self.output.config.provenance:
+            columns |= self._documents(built)
+        return columns
+
+    def _documents(self, built: rows.Pairs) -> dict[str, Any]:
+        """Return the columns with the document ids: of A and B for pairs, else of each row."""
+        a = [self.bucket.ids[d] for d in built.a_documents.tolist()]
+        if built.b_documents is not None:
+            return {"a_document": a, "b_document": [self.bucket.ids[d] for d in built.b_documents.tolist()]}
+        ends = np.arange(len(built.ends)) if built.document_ends is None else built.document_ends
+        return {"documents": a, "document_ends": ends if built.parts is None else np.searchsorted(built.parts, built.ends)}
+
+    def _counts(self, built: rows.Pairs) -> dict[str, int]:
+        """Count the rows and, for documents, their number, repeated ids, tokens and [UNK] tokens."""
+        documents, unk = self.bucket.ids, self.vocabulary.special.unk
+        return {
+            **rows.statistics(built),
+            "documents": len(documents),
+            "repeated_ids": len(documents) - len(set(documents)),
+            "text_tokens": len(self.bucket.tokens),
+            "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
+            **self.origins,
+            **self._partners(built),
+        }
+
+    def _partners(self, built: rows.Pairs) -> Counter[str]:
+        """Count pairs, NotNext pairs, and those whose B has a different value, for each fact of A's document."""
+        counts: Counter[str] = Counter()
+        if built.labels is None or built.a_documents is None or built.b_documents is None:
+            return counts
+        for fact, (names, of) in self.facts.items():
+            a, other = of[built.a_documents], of[built.a_documents] != of[built.b_documents]
+            for what, which in zip(PARTNERS, (slice(None), built.labels == 1, other), strict=True):
+                numbers = np.bincount(a[which], minlength=len(names)).tolist()
+                counts.update({f"{what} of {fact} {name}": n for name, n in zip(names, numbers, strict=True)})
+        return counts
+
+
+Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # by fact: its values, and the value index of each document
+
+
+def _facts(documents: list[Tokens]) -> Facts:
+    """Return the language, script and source of documents."""
+    found: Facts = {}
+    columns = list(zip(*(document.origin.split(" ") for document in documents), strict=True)) or [(), (), ()]
+    for fact, values in zip(("source", "language", "script"), columns, strict=True):
+        plain = [writing.plain(value) if fact == "language" else value for value in values]
+        names, numbers = np.unique(plain, return_inverse=True)
+        found[fact] = (names.tolist(), numbers)
+    return found
+
+
+@functools.lru_cache(maxsize=2)
+def _variants_of_run(vocabulary: StoredValue) -> npt.NDArray[np.int8]:
+    """Return, for each vocabulary id, its number of traditional minus simplified characters [V]."""
+    known = vocab.of_run(vocabulary)
+    return writing.signs([bare(piece, known.special.mark) for piece in known.pieces])
+
+
+@functools.lru_cache(maxsize=2)
+def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
+    """Return a mask of the vocabulary ids that continue a word [V]."""
+    return vocab.of_run(vocabulary).continues()
+
+
+def _origins(documents: list[Tokens], size: int) -> Counter[str]:
+    """Count the tokens of documents by source and language. A token has `size` bytes."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        source, language, _ = document.origin.split(" ")
+        counts[f"{TOKENS_OF}{source} {language}"] += len(document.tokens) // size
+    return counts
+
+
+def _unknown(documents: list[Tokens], dtype: np.dtype[Any], unk: int) -> Counter[str]:
+    """Count the [UNK] tokens of documents by source and language."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        source, language, *_ = document.origin.split(" ")
+        counts[f"{UNKNOWN_OF}{source} {language}"] += int(np.count_nonzero(np.frombuffer(document.tokens, dtype) == unk))
+    return counts

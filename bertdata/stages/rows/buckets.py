@@ -1,0 +1,207 @@
+"""Move documents to their buckets: tokenize each batch once, and write each document's ids to the piece of its bucket.
+
+Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  For pairs, documents of
+a rare language are spread over fewer buckets (partners.py).  The split depends only on a hash of the id, so a document stays
+in ``validation`` for any seed, length and number of buckets.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ... import keys
+from ...config import PairsConfig
+from ...dataset.manifest_records import DifferentIds
+from ...dataset.plan_files import StoredValue
+from ...dataset.run import STATE
+from ...records import Task
+from ...storage.files import file_entry, read_json, to_path, write_json
+from ...tokens.encoder import DifferentIdsError
+from ..documents import DocumentReader
+from ..shuffle import FileShuffle, Moved, Shuffle
+from .encoding import encoder_of_run
+from .partners import FEWEST, Partners, origins
+
+__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_bytes"]
+
+_SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
+
+
+def shard_count(config: PairsConfig, text_bytes: int, documents: int, most: int | None = None) -> int:
+    """Return the number of buckets, one shard each, from the size of all copies of a bucket, which are in memory together.
+
+    The number is limited so that each bucket has enough documents to exchange text: to `most`, or by the number of documents.
+    """
+    by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
+    return config.shards or max(1, min(99999, by_size, documents // FEWEST if most is None else most))
+
+
+class Layout(NamedTuple):
+    """The buckets of a run: first ``train``, then ``validation``, which contains `fraction` of the documents."""
+
+    seed: int
+    train: int
+    fraction: float
+    partners: Partners = Partners()
+
+    @property
+    def validation(self) -> int:
+        """Number of ``validation`` buckets, about as large as the others."""
+        return max(1, round(self.train * self.fraction / (1 - self.fraction))) if self.fraction else 0
+
+    @property
+    def total(self) -> int:
+        """Number of buckets in both splits."""
+        return self.train + self.validation
+
+    def bucket(self, doc_id: str, origin: str = "") -> int:
+        """Return the bucket of a document."""
+        held_out = self.fraction > 0 and keys.key(0, "split", doc_id) < self.fraction * 2.0**64
+        first, count = (self.train, self.validation) if held_out else (0, self.train)
+        window = self.partners.window(origin, held_out) if any(self.partners.windows) else None
+        start, size = window or (0, count)
+        return first + (start + (keys.key(self.seed, "bucket", doc_id) * size >> 64)) % count
+
+    def split_of(self, bucket: int) -> tuple[str, int, int]:
+        """Return a bucket's split, its index in the split, and the number of buckets of the split.
+
+        >>> Layout(1, 9, 0.1).split_of(2), Layout(1, 9, 0.1).split_of(9)
+        (('train', 2, 9), ('validation', 0, 1))
+        """
+        if bucket < self.train:
+            return "train", bucket, self.train
+        return "validation", bucket - self.train, self.validation
+
+
+class Tokens(NamedTuple):
+    """A document as ids: `tokens` and the ends of its sentences, as bytes. `task` and `row` are its address in the corpus.
+
+    `continues`: a mask of the tokens that continue a word, as bytes; empty if the vocabulary marks them with ``##``.
+    `origin`: the document's source, language and script, separated by spaces.
+    """
+
+    id: str
+    tokens: bytes
+    ends: bytes
+    continues: bytes
+    task: int
+    row: int
+    origin: str
+
+
+_LENGTHS = struct.Struct("<6Q")  # header of a document in a piece: its row, and the byte length of each field
+
+
+def to_bytes(document: Tokens) -> bytes:
+    """Serialize a document without its task. A piece is a concatenation of these."""
+    fields = (document.id.encode(), document.origin.encode(), document.tokens, document.ends, document.continues)
+    return b"".join((_LENGTHS.pack(document.row, *map(len, fields)), *fields))
+
+
+def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
+    """Read the documents of all pieces of a bucket.
+
+    >>> written = [Tokens("a", b"12", b"", b"", 3, 7, "books en "), Tokens("b", b"", b"8", b"1", 3, 8, "text  ")]
+    >>> list(from_pieces([(3, b"".join(map(to_bytes, written)))])) == written
+    True
+    """
+    for task, data in pieces:
+        at = 0
+        while at < len(data):
+            row, *lengths = _LENGTHS.unpack_from(data, at)
+            at += _LENGTHS.size
+            ends_of = accumulate(lengths, initial=at)
+            doc_id, origin, tokens, ends, continues = (data[start:end] for start, end in pairwise(ends_of))
+            at += sum(lengths)
+            yield Tokens(doc_id.decode(), tokens, ends, continues, task, row, origin.decode())
+
+
+@dataclass
+class Tokenize:
+    """Tokenize the documents of a task. Under `root`, a file records text for which the fast library returned wrong ids."""
+
+    root: str
+    vocabulary: StoredValue
+    reader: DocumentReader
+    layout: Layout
+    chinese_words: str = "none"
+
+    def __call__(self, task: Task) -> list[tuple[int, bytes | bytearray]]:
+        """Return the serialized documents of each non-empty bucket, in order of buckets.
+
+        `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
+        task, and a file records the text.
+        """
+        try:
+            return self._by_bucket(task, exact=False)
+        except DifferentIdsError as error:
+            write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
+            return self._by_bucket(task, exact=True)
+
+    def _by_bucket(self, task: Task, exact: bool) -> list[tuple[int, bytes | bytearray]]:
+        by_bucket: dict[int, bytearray] = {}
+        for document in self.documents(task, exact):
+            bucket = self.layout.bucket(document.id, document.origin)
+            by_bucket.setdefault(bucket, bytearray()).extend(to_bytes(document))
+        return sorted(by_bucket.items())
+
+    def documents(self, task: Task, exact: bool = False) -> Iterator[Tokens]:
+        """Yield the documents of a task."""
+        row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
+        names = ("id", "source", "language", "sentences", "paragraph_starts")
+        most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
+        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
+            tokens, ends, continues = encode(languages, documents, paragraphs, exact)
+            first = start = 0
+            found = origins(sources, languages, documents, self.layout.partners.scripts)
+            for doc_id, origin, sentences in zip(ids.to_pylist(), found, documents.value_lengths().to_pylist(), strict=True):
+                sentence_ends = ends[first : first + sentences]
+                first += sentences
+                end = int(sentence_ends[-1]) if len(sentence_ends) else start
+                ids_of, words = tokens[start:end].tobytes(), continues[start:end].tobytes()
+                yield Tokens(doc_id, ids_of, (sentence_ends - start).tobytes(), words, task.number, row, origin)
+                start, row = end, row + 1
+
+
+@dataclass(frozen=True)
+class WriteTokens:
+    """Tokenize a task's documents, write them to its shuffle file, and return the report of the task."""
+
+    tokenize: Tokenize
+    shuffle: FileShuffle
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        root, names = self.shuffle.root, [self.shuffle.file(task.number)]
+        self.shuffle.write(task.number, self.tokenize(task))
+        if (root / (different := different_ids_name(task.number))).exists():
+            names.append(different)
+        return {"files": [file_entry(root, name) for name in names]}
+
+
+@dataclass(frozen=True)
+class PutTokens:
+    """Tokenize a task's documents, send them to the engine's shuffle, and yield its elements."""
+
+    tokenize: Tokenize
+    shuffle: Shuffle
+
+    def __call__(self, task: Task) -> Iterator[tuple[int, Moved]]:
+        return self.shuffle.put(task.number, self.tokenize(task))
+
+
+def different_ids_name(number: int) -> str:
+    """Return the name of the file that records text with different ids from the fast library and `tokenizers`."""
+    return f"{STATE}/work/different-ids-{number:05d}.json"
+
+
+def different_ids(root: Path) -> DifferentIds | None:
+    """Return the manifest record of tasks re-encoded by `tokenizers` because the fast library's ids differed, or None."""
+    work = root / STATE / "work"
+    found = sorted(path for path in work.iterdir() if path.name.startswith("different-ids-")) if work.is_dir() else []
+    return DifferentIds(tasks=len(found), text=read_json(found[0])["text"]) if found else None

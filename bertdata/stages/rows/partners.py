@@ -1,0 +1,163 @@
+"""Decide which documents may exchange text, and bring the documents of rare languages together in few buckets.
+
+Documents exchange text within their group: those of one language and script, and with ``pair_within`` source also of one source.
+A group is spread over as many buckets as leave each of them 16 of its documents or more. Most groups have enough for all buckets.
+The buckets of the others lie in a ring, one group after the other, so that all buckets get about equally many of them:
+
+    bucket      0     1     2     3     4     5     6
+    en        160   160   160   160   160   160   160      1,120 documents: all buckets
+    de         20    20    20                              60 documents: three buckets
+    zh Hans                      16    16                  33 documents: two
+    zh Hant                                  11            11 documents: one
+
+The manifest of a corpus counts its languages. Of one that has several scripts, such as Chinese, a sample shows their shares.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ...config import PairsConfig
+from ...dataset.manifest_types import CorpusManifest
+from ...records import FileRange, Task
+from ...storage.files import to_path
+from ...text.language import writing
+from ..documents import Corpus
+
+__all__ = ["FEWEST", "Partners", "describe", "fill", "origins"]
+
+FEWEST = 16  # documents of a group per bucket, on average, so that they find partners
+_SAMPLED = 16  # record batches of 2 MB sampled to count scripts
+_OTHERS = "?"  # scripts of a language that are not in the sample
+Window = tuple[int, int]  # first bucket and number of buckets of a group
+
+
+class Partners(NamedTuple):
+    """The groups of documents that may exchange text, and the buckets of groups too small to fill all of them.
+
+    Attributes:
+        scripts: whether scripts are detected; without pairs nothing needs them.
+        across: whether languages and scripts are ignored.
+        by_source: whether a group has one source only.
+        windows: the buckets of each group in the split ``train``, by the name of the group, and those in ``validation``.
+    """
+
+    scripts: bool = False
+    across: bool = True
+    by_source: bool = False
+    windows: tuple[dict[str, Window], dict[str, Window]] = ({}, {})
+
+    @classmethod
+    def of(cls, config: PairsConfig) -> Partners:
+        """Return the groups for a configuration, each spread over all buckets."""
+        if config.objective != "nsp":
+            return cls()
+        return cls(True, config.pair_across_languages, config.pair_within == "source")
+
+    def spread(self, corpus: Corpus, config: PairsConfig, train: int, validation: int) -> Partners:
+        """Choose the buckets of small groups of a corpus. `train` and `validation` are the bucket counts of the splits."""
+        if max(train, validation) == 1 or not self.scripts or (self.across and not self.by_source):
+            return self
+        groups = self._count(corpus)
+        shares = ((train, 1 - config.validation_fraction), (validation, config.validation_fraction))
+        train_windows, validation_windows = (_windows(groups, buckets, share) for buckets, share in shares)
+        return self._replace(windows=(train_windows, validation_windows))
+
+    def group(self, origin: str) -> str:
+        """Return the group name for an origin string (see `describe`)."""
+        source, language, script = origin.split(" ")
+        parts = ([source] if self.by_source else []) + ([] if self.across else [writing.plain(language), script])
+        return " ".join(parts)
+
+    def window(self, origin: str, held_out: bool) -> Window | None:
+        """Return the buckets of a document's group in its split, or None for all buckets."""
+        windows, group = self.windows[held_out], self.group(origin)
+        return windows.get(group) or windows.get(f"{group.rpartition(' ')[0]} {_OTHERS}")
+
+    def _count(self, corpus: Corpus) -> dict[str, float]:
+        """Estimate the number of documents of each group."""
+        counts: dict[str, float] = {}
+        languages = dict(_languages(corpus.manifest))
+        several = set() if self.across else {code for _, code in languages if not writing.has_one_script(code)}
+        sampled = _sample(corpus, several) if several else Counter[str]()
+        for (source, language), documents in languages.items():
+            found = {writing.script(language, ""): 1}
+            if language in several:
+                prefix = describe(source, language, "")
+                found = {name.removeprefix(prefix): n for name, n in sampled.items() if name.startswith(prefix)}
+                # A script missing from the sample likely has no more than one document in that many.
+                found[_OTHERS] = 1
+            for script, n in found.items():
+                group = self.group(describe(source, language, script))
+                counts[group] = counts.get(group, 0) + documents * n / sum(found.values())
+        return counts
+
+
+def describe(source: str, language: str, script: str) -> str:
+    """Return a document's origin: source, language and script, separated by spaces.
+
+    >>> Partners(True, False).group(describe("wikipedia", "zh-tw", "Hant"))
+    'zh Hant'
+    """
+    return f"{source} {language} {script}"
+
+
+def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scripts: bool) -> list[str]:
+    """Return the origin of each document [D]. The text is read only for languages with several scripts."""
+    found = []
+    for row, (source, language) in enumerate(zip(sources.to_pylist(), languages.to_pylist(), strict=True)):
+        text = "" if not scripts or writing.has_one_script(language) else "".join(documents[row].as_py())
+        found.append(describe(source, language, writing.script(language, text) if scripts else ""))
+    return found
+
+
+def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
+    """Return the maximum number of buckets in which the documents of a corpus still find partners.
+
+    Either the largest group fills all of them, or several groups share each bucket.
+    """
+    partners, groups = Partners.of(config), Counter[str]()
+    for (source, language), documents in _languages(manifest):
+        groups[partners.group(describe(source, language, ""))] += documents
+    missing = manifest.rows - groups.total()  # documents of a corpus that does not count languages
+    largest = max([missing, *groups.values()])
+    return max(1, largest // FEWEST, sum(max(1, count // FEWEST) for count in groups.values()) // 2)
+
+
+def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield ((source, language), number of documents)."""
+    for source, entry in manifest.sources.items():
+        for language, counts in (entry.languages or {}).items():
+            yield (source, language), counts.documents
+
+
+def _windows(groups: Mapping[str, float], buckets: int, share: float) -> dict[str, Window]:
+    """Place groups that are too small for all buckets into a ring of buckets, the largest group first."""
+    windows: dict[str, Window] = {}
+    start = 0
+    for group, documents in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
+        count = max(1, int(documents * share) // FEWEST)
+        if count >= buckets:
+            windows[group] = (0, buckets)
+        else:
+            windows[group] = (start, count)
+            start = (start + count) % buckets
+    return windows
+
+
+def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[str]:
+    """Count the origins of documents in these languages, in a few record batches spread evenly over the corpus."""
+    wanted, counts = set(languages), Counter[str]()
+    batches = [(shard.name, number) for shard in corpus.manifest.shards for number in range(shard.batches)]
+    count = min(_SAMPLED, len(batches))
+    for name, number in (batches[len(batches) * (2 * index + 1) // (2 * count)] for index in range(count)):
+        path = str(to_path(corpus.reader.directory) / name)
+        task = Task(0, "documents", (FileRange(name, path, number, number + 1),))
+        for sources, spoken, documents in corpus.reader.columns(task, "source", "language", "sentences", whole=False):
+            chosen = pa.array([language in wanted for language in spoken.to_pylist()], pa.bool_())
+            counts.update(origins(sources.filter(chosen), spoken.filter(chosen), documents.filter(chosen), True))
+    return counts

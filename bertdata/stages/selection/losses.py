@@ -1,0 +1,156 @@
+"""Store the decisions of rules: documents and paragraphs that a task loses, or pairs of documents for the next rule to
+compare."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...dataset.run import STATE
+from ...errors import VerificationError
+from ...storage.files import digest, is_local, replacing, to_path
+from ...storage.ranges import range_digest
+from ...storage.readers import read_whole
+from ...storage.storage import storage_errors
+from .claims import Claims, Columns, Table
+from .duplicates import first_of_each
+
+__all__ = [
+    "LOST",
+    "PAIRS",
+    "REASONS",
+    "WHOLE",
+    "Losses",
+    "address",
+    "by_task",
+    "lose_later",
+    "merged",
+    "read_kept",
+    "whole",
+    "write_kept",
+]
+
+WHOLE = (1 << 32) - 1  # as a paragraph number: the complete document
+REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
+_FIRST = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document, which is kept
+PAIRS = np.dtype([("row", "<u4"), *_FIRST])
+# The loss of `paragraph`, or of the document (WHOLE), or, with the reason "words", of its text after the first `words` words. The
+# payload is the id of the document that is kept.
+LOST = np.dtype([("row", "<u4"), ("paragraph", "<u4"), ("words", "<u4"), ("reason", f"S{max(map(len, REASONS))}"), *_FIRST])
+_DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The documents and paragraphs that a task has lost in these rounds."""
+
+    root: str
+    task: int
+    rounds: tuple[str, ...]
+
+    @cached_property
+    def table(self) -> Table:
+        """All losses, round after round."""
+        tables = [read_kept(self.root, round, self.task, LOST) for round in self.rounds]
+        payload = pa.concat_arrays([pa.array([], pa.large_binary()), *(table.payload for table in tables)])
+        return Table(np.concatenate([np.zeros(0, LOST), *(table.columns for table in tables)]), payload)
+
+    def digests(self) -> list[str]:
+        """Hash the files that the table is read from."""
+        return [digest(_path(self.root, round, self.task)) for round in self.rounds]
+
+    def left(self, rows: int) -> npt.NDArray[np.bool_]:
+        """Return a mask of `rows` documents that is True for documents kept completely or in part."""
+        left, lost = np.ones(rows, bool), self.table.columns
+        left[lost["row"][whole(lost)]] = False
+        return left
+
+
+def whole(lost: Columns) -> npt.NDArray[np.bool_]:
+    """Return a mask of the losses that are complete documents."""
+    return np.asarray((lost["paragraph"] == WHOLE) & (lost["words"] == 0))
+
+
+def _path(root: str, round: str, task: int) -> Path:
+    return to_path(root) / f"{STATE}/work/{round}-gone-{task:05d}"
+
+
+def write_kept(root: str, round: str, task: int, table: Table) -> None:
+    """Write a round's decisions for a task, even if there are none, so that a missing file is an error."""
+    data = table.to_bytes()
+    with replacing(_path(root, round, task)) as file:
+        file.write(range_digest(data).to_bytes(_DIGEST_BYTES, "big") + data)
+
+
+def read_kept(root: str, round: str, task: int, dtype: np.dtype[Any]) -> Table:
+    """Read the output of `write_kept`. Raise VerificationError if it is missing or damaged."""
+    path, found = _path(root, round, task), b""
+    with storage_errors(f"cannot read {path}"), contextlib.suppress(FileNotFoundError):
+        found = path.read_bytes() if is_local(path) else read_whole(path)
+    data = found[_DIGEST_BYTES:]
+    if range_digest(data).to_bytes(_DIGEST_BYTES, "big") != found[:_DIGEST_BYTES]:
+        raise VerificationError(f"{path} is missing or damaged: run the same command again")
+    return Table.from_bytes(data, dtype, has_payload=dtype == LOST)
+
+
+def address(task: npt.NDArray[Any], row: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return 64-bit document addresses with the task in the high bits, so they sort in corpus order."""
+    return np.asarray(task.astype(np.uint64) << np.uint64(32) | row.astype(np.uint64))
+
+
+def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple[int, Table]]:
+    """Drop all claims except the first of each hash. The payload of a claim is its document's id.
+
+    `newer` [N] is the date of the first copy, in seconds since 1970, if the list of drops needs it, else 0.
+    """
+    first = first_of_each(claims.columns["hash"])
+    later = np.flatnonzero(first != np.arange(len(first)))
+    lost = np.zeros(len(later), LOST)
+    lost["row"], lost["reason"], lost["paragraph"] = claims.columns["row"][later], reason.encode(), WHOLE
+    if "paragraph" in (claims.columns.dtype.names or ()):
+        lost["paragraph"] = claims.columns["paragraph"][later]
+    lost["first_task"], lost["first_row"] = claims.task[first[later]], claims.columns["row"][first[later]]
+    ids = pa.array([], pa.large_binary()) if claims.payload is None else claims.payload.take(pa.array(first[later]))
+    if newer is not None:
+        dated = zip(ids.to_pylist(), newer[later].tolist(), strict=True)
+        ids = pa.array([_dated(id, int(seconds)) for id, seconds in dated], pa.large_binary())
+    return by_task(claims.task[later], Table(lost, ids))
+
+
+def by_task(task: npt.NDArray[Any], table: Table) -> Iterator[tuple[int, Table]]:
+    """Yield the losses of each task, in order of tasks, documents and paragraphs."""
+    is_lost = table.columns.dtype == LOST
+    order = np.lexsort(([table.columns["paragraph"]] if is_lost else []) + [table.columns["row"], task])
+    for of_task in np.split(order, np.flatnonzero(np.diff(task[order])) + 1) if len(order) else []:
+        yield int(task[of_task[0]]), table.take(of_task)
+
+
+def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
+    """Merge a task's losses from all buckets of a round. Each document or paragraph is listed once. Pairs are all kept.
+
+    A document may lose in several buckets, one per band of its signature, against different documents. The list then names the
+    earliest of them in the corpus.
+    """
+    held = list(tables)
+    columns = np.concatenate([np.zeros(0, dtype), *(table.columns for table in held)])
+    names = ("row", "paragraph") if dtype == LOST else ("row", "first_task", "first_row")
+    order = np.lexsort([columns[name] for name in ("first_row", "first_task", *names[::-1])])
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([np.diff(columns[name][order]) != 0 for name in names], axis=0)
+    payloads = [table.payload for table in held if table.payload is not None]
+    payload = pa.concat_arrays([pa.array([], pa.large_binary()), *payloads]) if dtype == LOST else None
+    return Table(columns, payload).take(order[new])
+
+
+def _dated(id: bytes, seconds: int) -> bytes:
+    date = datetime.fromtimestamp(seconds, timezone.utc).date()
+    return id + f", whose newer copy of {date} is kept".encode() if seconds else id

@@ -1,0 +1,137 @@
+"""Drop near-copies in two rounds: find documents that share a band of their signatures, then compare the signatures.
+
+    task 7 claims    bands of row 3      bucket of a band's hash       row 3 of task 7 shares it with row 5 of task 2
+    task 7 claims    (2, 5) for row 3, with row 3's signature       bucket of task 2, which reads its facts, compares
+
+No lookup is needed: a document sends its signature to each earlier document that it may be a copy of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...storage.files import to_path
+from . import duplicates, facts, minhash
+from .claims import Claims, Columns, Table, in_batches
+from .duplicates import Indices, first_of_each
+from .losses import LOST, PAIRS, WHOLE, Losses, address, by_task, read_kept
+from .rounds import Received
+
+__all__ = ["Bands", "Near"]
+
+_COMPARED = 16 << 20  # bytes of claims compared at a time
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Find pairs of a document and an earlier one that share a band of their signatures. `Near` compares the pairs.
+
+    A claim contains a hash and no signature, because a document has one claim per band, and few bands are shared.
+    """
+
+    threshold: float
+    name = "bands"
+    columns = np.dtype([("hash", "<u8", (1,)), ("row", "<u4")])
+    payload = None
+    drops = False
+
+    @property
+    def per_document(self) -> float:
+        """Return the number of bands."""
+        return float(minhash.layout(self.threshold)[0])
+
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim the hash of each band of a signature. Documents that share a band meet in one bucket."""
+        bands, rows = minhash.layout(self.threshold)
+        signatures = facts.signatures(table)
+        # An all-zero signature belongs to a text without words. Such texts are not copies of each other.
+        documents = np.flatnonzero(losses.left(len(signatures)) & signatures.any(1)).astype(np.uint32)
+        made = np.zeros(len(documents) * bands, self.columns)
+        made["hash"][:, 0] = minhash.band_hashes(signatures[documents], bands, rows).ravel()
+        made["row"] = np.repeat(documents, bands)
+        return made
+
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        """Return the bucket of each hash."""
+        return duplicates.bucket(columns["hash"], count)
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        """Pair each document with the first document that shares a band with it, and with the closest one before it.
+
+        For n documents with one band, these are 2n pairs instead of n squared: a template that a wiki uses for 100,000
+        pages must not take 5 billion comparisons.  For documents a b c d with one band: b with a, c with a and b, d with a and c.
+        """
+        claims = received.by_hash()
+        index, first = np.arange(len(claims.task)), first_of_each(claims.columns["hash"])
+        later = index[first != index]
+        of_pair, of_first = np.concatenate([later, later]), np.concatenate([first[later], later - 1])
+        pairs = np.zeros(len(of_pair), PAIRS)
+        pairs["row"] = claims.columns["row"][of_pair]
+        pairs["first_task"], pairs["first_row"] = claims.task[of_first], claims.columns["row"][of_first]
+        # Several bands may produce the same pair.
+        keys = np.stack([address(claims.task[of_pair], pairs["row"]), address(pairs["first_task"], pairs["first_row"])], 1)
+        _, once = np.unique(keys, axis=0, return_index=True)
+        return by_task(claims.task[of_pair[once]], Table(pairs[once]))
+
+
+@dataclass(frozen=True)
+class Near:
+    """Drop a document that is a near-copy of an earlier one, even if the earlier one is dropped too.
+
+    If a is like b, and b is like c, then c is dropped because of b, although b is dropped because of a. Otherwise the decision
+    about c would depend on the decision about b, which another bucket makes at the same time.
+
+    A pair is compared in the bucket of the earlier document. A bucket is a range of tasks and reads their facts once. The
+    signature of the later document arrives with the claim.
+    """
+
+    root: str
+    threshold: float
+    tasks: int
+    name = "near"
+    columns = PAIRS
+    payload = staticmethod(facts.signature_payloads)
+    per_document = 2.0  # a bucket holds signatures of its documents, 128 bytes each
+    drops = True
+
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim each pair of one of the task's documents and an earlier one to compare."""
+        return read_kept(self.root, Bands.name, task, PAIRS).columns
+
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        """Return the bucket of the earlier document's task."""
+        return np.asarray(columns["first_task"].astype(np.int64) * count // self.tasks)
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        """Compare signatures, and drop the later document of each pair that is similar enough."""
+        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this bucket's range
+        for claims in in_batches(received.by_task(), _COMPARED):
+            tasks, lost = list[npt.NDArray[Any]](), list[Table]()
+            for first_task in np.unique(claims.columns["first_task"]).tolist():
+                if first_task not in known:
+                    table = facts.read(to_path(self.root), first_task)
+                    known[first_task] = facts.signatures(table), table
+                pairs = claims.take(np.flatnonzero(claims.columns["first_task"] == first_task))
+                near = pairs.take(self._similar(pairs, known[first_task][0]))
+                made = np.zeros(len(near.task), LOST)
+                made["paragraph"], made["reason"] = WHOLE, b"near-duplicate"
+                for name in PAIRS.names or ():
+                    made[name] = near.columns[name]
+                tasks.append(near.task)
+                lost.append(Table(made, facts.ids(known[first_task][1], made["first_row"])))
+            columns = np.concatenate([table.columns for table in lost])
+            yield from by_task(np.concatenate(tasks), Table(columns, pa.concat_arrays([table.payload for table in lost])))
+
+    def _similar(self, pairs: Claims, signatures: minhash.Signatures) -> Indices:
+        """Return the documents that are near-copies of the earlier one in their pair. `signatures` are those of the earlier one's
+        task."""
+        assert pairs.payload is not None
+        own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.VALUES]
+        similarity = minhash.similarity(own.reshape(-1, minhash.VALUES), signatures[pairs.columns["first_row"]])
+        return np.flatnonzero(similarity >= self.threshold)

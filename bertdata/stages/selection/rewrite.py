@@ -1,0 +1,231 @@
+"""Rewrite shards that lose documents. The commit replaces the old shards just before it writes the manifest.
+
+Until then both exist, the new ones below ``work/chosen/``. A repeated task therefore reads the same shard, and the record of the
+first step, which has the digest of the old shard, stays valid.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...dataset import reports, shards
+from ...dataset.run import STATE, perform
+from ...errors import VerificationError
+from ...records import Document, Report
+from ...storage.files import digest, is_local, read_json, to_path
+from ...storage.moves import move
+from ...storage.progress import NO_CONTEXT, InContext, TaskContext, current
+from ...tally import Tally
+from ..amounts import Amounts, count_words
+from ..documents import text_bytes
+from ..listing import Listing
+from .losses import Losses, whole
+from .rules import LISTED
+
+__all__ = ["Rewrite", "put_in_place"]
+
+_AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
+_CHOSEN = f"{STATE}/work/chosen/"
+
+
+def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Replace old files by rewritten ones, several at a time in a store. Return the entries of all files under their final names.
+
+    An interrupted commit is repeated. A file that has already moved must then have the digest of the new one.
+    """
+    with ThreadPoolExecutor(1 if is_local(root) else _AT_ONCE) as pool:
+        groups = (files[start : start + 1000] for start in range(0, len(files), 1000))
+        return [entry for group in groups for entry in pool.map(partial(_put, root), group)]
+
+
+def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
+    name = file["name"].removeprefix(_CHOSEN)
+    if name != file["name"]:
+        if (root / file["name"]).is_file():
+            move(root / file["name"], root / name)
+        elif digest(root / name) != file["sha256"]:
+            raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
+        file = {**file, "name": name}
+    return file
+
+
+@dataclass(frozen=True)
+class Rewrite(InContext):
+    """Return a task's report without the documents that it has lost. If it has lost any, rewrite its shard and lists."""
+
+    root: str
+    rounds: tuple[str, ...]
+    format: str
+    count: int
+
+    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Report:
+        root = to_path(self.root)
+        report = read_json(reports.record_path(root, "extract", task))["report"]
+        steps: tuple[str, ...] = ("extract",)
+        losses = Losses(self.root, task, self.rounds)
+        if len(losses.table.columns):  # most tasks of a corpus without copies lose nothing, so their shards stay
+            # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
+            identity = [report["files"][0]["sha256"], *losses.digests()]
+            work = partial(self._rewrite, root, task, report, losses)
+            report |= perform(root, "choose", task, identity, work, context=context)
+            steps += ("choose",)
+        return reports.reference(task, steps, [report])
+
+    def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
+        shard, *others = report["files"]
+        if digest(root / shard["name"]) != shard["sha256"]:
+            raise VerificationError(f"{root / shard['name']} is not what its task has written: run the same command again")
+        name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
+        with Listing(root, _CHOSEN + name) as listed:
+            removal = _Removal(losses, Tally.from_json(report["tally"]), listed)
+            for _ in (file for file in others if file["name"] == name):  # the new list starts with the drops of the first step
+                listed.copy(root / name)
+            batches = removal.batches(shards.read_batches(root / shard["name"], self.format))
+            entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
+        files = [{**entry, "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
+        files += listed.entries()
+        return {
+            "files": files,
+            "tally": removal.tally.to_json(),
+            "amounts": removal.amounts.to_json(),
+            "removed_words": removal.words,
+            "trimmed": [removal.documents, removal.paragraphs],
+        }
+
+
+@dataclass
+class _Removal:
+    """Remove, count and list the losses of a task's documents, batch by batch.
+
+    A loss has a row of the shard, and either the complete document, one of its paragraphs, or its new number of words:
+
+        losses     (row 4, whole, duplicate)   (row 5, 0) (row 5, 2) duplicate paragraphs   (row 6, 100 words)
+        batch      rows 4 to 7 of the shard; row 5 has three paragraphs
+        result     row 5 with its paragraph 1, the first 100 words of row 6, row 7
+    """
+
+    losses: Losses
+    tally: Tally
+    listed: Listing
+    text_bytes: int = 0
+    amounts: Amounts = field(default_factory=Amounts)
+    documents: int = 0  # documents that lose some of their paragraphs
+    paragraphs: int = 0  # paragraphs lost by these documents
+    words: int = 0  # words lost by documents that are cut
+    _row: int = 0
+
+    def __post_init__(self) -> None:
+        lost = self.losses.table.columns
+        wholes = np.flatnonzero(whole(lost))
+        # Indices, in the table of losses, of the complete documents, in order of documents. A batch takes a slice.
+        self._whole = wholes[np.argsort(lost["row"][wholes], kind="stable")]
+        self._rows = lost["row"][self._whole]
+        # The lost paragraphs of each document, and its first loss, which is listed if no paragraph remains.
+        self._parts: dict[int, set[int]] = defaultdict(set)
+        self._firsts: dict[int, int] = {}
+        self._cuts: dict[int, int] = {}  # new number of words by document
+        for at in np.flatnonzero(~whole(lost)).tolist():
+            row, paragraph, words = (int(lost[name][at]) for name in ("row", "paragraph", "words"))
+            if words:
+                self._cuts[row] = words
+                continue
+            self._parts[row].add(paragraph)
+            self._firsts.setdefault(row, at)
+
+    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the remaining documents in full batches, as if the shard had been written without the others. There is at least
+        one."""
+        pending: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            pending.append(self.amounts.add(self._left(batch)))
+            del batch  # free its memory before the next batch is read
+            left = text_bytes(pending[-1])
+            self.text_bytes, size = self.text_bytes + left, size + left
+            if size >= shards.BATCH_BYTES:
+                yield from shards.joined(pending)
+                pending, size = [], 0
+        if pending and (size or not self.text_bytes):
+            yield from shards.joined(pending)
+
+    def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
+        self._row = end
+        kept = np.ones(batch.num_rows, bool)
+        low, high = np.searchsorted(self._rows, [start, end])
+        for at, row in zip(self._whole[low:high].tolist(), self._rows[low:high].tolist(), strict=True):
+            self._lose(batch, kept, row - start, at)
+        trimmed = {row - start: parts for row, parts in self._parts.items() if start <= row < end}
+        for row, parts in trimmed.items():
+            if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all paragraphs
+                self._lose(batch, kept, row, self._firsts[row + start])
+            else:
+                self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
+        if any(kept[row] for row in trimmed):  # before `filter`, which renumbers the rows
+            batch = _trim(batch, trimmed)
+        if cuts := {row - start: words for row, words in self._cuts.items() if start <= row < end}:
+            batch = self._cut(batch, cuts)
+        return batch if kept.all() else batch.filter(pa.array(kept))
+
+    def _cut(self, batch: pa.RecordBatch, cuts: dict[int, int]) -> pa.RecordBatch:
+        """Cut documents to their first words, and count the removed words."""
+        built = shards.DocumentBatch()
+        for row, values in enumerate(batch.to_pylist()):
+            document = Document(**values)
+            if row in cuts:
+                self.words += count_words(document.sentences) - cuts[row]
+                document = _first_words(document, cuts[row])
+            built.add(document)
+        return built.take()
+
+    def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, at: int) -> None:
+        reason, payload = self.losses.table.columns["reason"][at].decode(), self.losses.table.payload
+        kept[row] = False
+        self.tally.left -= 1
+        self.tally.dropped[reason] += 1
+        current().reasons[f"drops: {reason}"] += 1
+        if reason in LISTED:
+            first = payload[at].as_py().decode() if payload is not None else ""
+            self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})
+
+
+def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch:
+    """Remove paragraphs from documents. A document that would lose all of them is unchanged, because the caller drops it."""
+    built = shards.DocumentBatch()
+    for row, values in enumerate(batch.to_pylist()):
+        document = Document(**values)
+        paragraphs = document.paragraphs()
+        left = [paragraph for part, paragraph in enumerate(paragraphs) if part not in trimmed.get(row, ())]
+        if left and len(left) < len(paragraphs):
+            starts = np.cumsum([0, *map(len, left)])[:-1].tolist()  # paragraphs of 2 and 3 sentences begin at 0 and 2
+            document = document._replace(sentences=[s for paragraph in left for s in paragraph], paragraph_starts=starts)
+        built.add(document)
+    return built.take()
+
+
+def _first_words(document: Document, words: int) -> Document:
+    """Cut a document to its first `words` words. It must have at least that many.
+
+    >>> _first_words(Document("a", "text", "en", "", "", ["One two.", "Three  four five.", "Six."], [0, 2]), 4)[5:7]
+    (['One two.', 'Three  four'], [0])
+    """
+    sentences: list[str] = []
+    for sentence in document.sentences:
+        if words <= 0:
+            break
+        split = sentence.split(None, words)
+        whole = len(split) <= words
+        sentences.append(sentence if whole else sentence[: len(sentence) - len(split[-1])].rstrip())
+        words -= len(split) if whole else words
+    return document._replace(
+        sentences=sentences, paragraph_starts=[start for start in document.paragraph_starts if start < len(sentences)]
+    )

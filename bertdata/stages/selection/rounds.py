@@ -1,0 +1,149 @@
+"""Select documents across the corpus: each rule drops some in a separate round, then the affected shards are rewritten.
+
+A round is two shuffles.  Each task puts its claims, a hash and the row of a document or paragraph each, into buckets by hash.  A
+bucket gets all claims whose hashes are in its range, and decides which of them lose.  It writes the losses of each task
+into a piece for the task.  The task then stores its losses from all buckets in one file.  A document that one rule has dropped
+makes no claims to the next.
+
+    tasks ── claims, by hash ──► buckets ── losses, by task ──► tasks
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from ...storage.files import to_path
+from ...storage.progress import NO_CONTEXT, InContext, TaskContext
+from ..shuffle import Moved, Pieces, Shuffle
+from . import claims, facts
+from .claims import Claims, Columns, Table
+from .duplicates import Indices
+from .losses import LOST, PAIRS, Losses, merged, write_kept
+
+__all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "bucket_count"]
+
+CLAIMS = 1 << 19  # target claims of a bucket: 35 MB while they are sorted, plus their payloads
+DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of buckets; few wikis have less
+
+
+class Rule(Protocol):
+    """A rule of one round: the claims of a task, their buckets, and the claims of a bucket that lose."""
+
+    @property
+    def name(self) -> str:
+        """Return the prefix of its file names."""
+
+    @property
+    def per_document(self) -> float:
+        """Return the number of claims per document, or 0 if all claims go to one bucket."""
+
+    @property
+    def columns(self) -> np.dtype[Any]:
+        """Return the dtype of a claim. One column is the `row` of the document."""
+
+    @property
+    def payload(self) -> Callable[[pa.Table, Indices], pa.Array] | None:
+        """Return the function that makes payloads from document facts and rows, or None without payloads."""
+
+    @property
+    def drops(self) -> bool:
+        """Return True if the rule drops documents. Otherwise it finds pairs of documents for the next rule to compare."""
+
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Return the claims of a task's documents from their facts, except documents dropped in earlier rounds."""
+
+    def bucket(self, columns: Columns, count: int) -> Indices:
+        """Return the bucket of each claim, out of `count`."""
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        """Yield the losses of each task in a bucket once, in order of tasks."""
+
+
+def bucket_count(rule: Rule, plain_bytes: int) -> int:
+    """Return the number of buckets of a round for `plain_bytes` of uncompressed input."""
+    return max(1, min(99_999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
+
+
+@dataclass(frozen=True)
+class Received:
+    """The claims in one bucket."""
+
+    pieces: Pieces
+    columns: np.dtype[Any]
+    has_payload: bool
+
+    def by_task(self) -> Iterator[tuple[int, Table]]:
+        """Read the claims of each task in this bucket, in order of tasks."""
+        return claims.read(self.pieces, self.columns, self.has_payload)
+
+    def all(self) -> Claims:
+        """Read all claims, in order of tasks and rows."""
+        return claims.join(self.by_task(), self.columns)
+
+    def by_hash(self) -> Claims:
+        """Read all claims, sorted by hash and then by position in the corpus."""
+        found = self.all()
+        hashes = found.columns["hash"]
+        return found.take(np.lexsort([hashes[:, number] for number in reversed(range(hashes.shape[1]))]))
+
+
+@dataclass(frozen=True)
+class PutClaims(InContext):
+    """Distribute a task's claims to buckets."""
+
+    root: str
+    rule: Rule
+    earlier: tuple[str, ...]
+    shuffle: Shuffle
+    shards: int
+
+    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
+        if task >= self.shards:  # a task that checked a file
+            yield from self.shuffle.put(task, ())
+            return
+        with context.working(f"{self.rule.name} claims", task):
+            yield from self.shuffle.put(task, self._pieces(task))
+
+    def _pieces(self, task: int) -> Iterator[tuple[int, bytes]]:
+        rule, table = self.rule, facts.read(to_path(self.root), task)
+        columns = rule.claims(table, task, Losses(self.root, task, self.earlier))
+        for bucket, found in claims.split(Table(columns), rule.bucket(columns, self.shuffle.partitions)):
+            # Payloads are collected per bucket, because all payloads together may be many times the size of the task's documents.
+            payload = rule.payload(table, found.columns["row"]) if rule.payload else None
+            yield bucket, found._replace(payload=payload).to_bytes()
+
+
+@dataclass(frozen=True)
+class Decide(InContext):
+    """Decide the losses of a bucket, and write them to the pieces of their tasks."""
+
+    rule: Rule
+    claims: Shuffle
+    losses: Shuffle
+
+    def __call__(self, group: tuple[int, Iterable[Any]], context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
+        bucket, members = group
+        rule = self.rule
+        with context.working(f"{rule.name} choice", bucket), self.claims.get(bucket, members) as pieces:
+            lost = rule.decide(Received(pieces, rule.columns, rule.payload is not None))
+            yield from self.losses.put(bucket, ((task, table.to_bytes()) for task, table in lost))
+
+
+@dataclass(frozen=True)
+class KeepLosses:
+    """Store a task's losses from all buckets of a round in one file. Return the task."""
+
+    root: str
+    rule: Rule
+
+    def __call__(self, task: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> int:
+        dtype = LOST if self.rule.drops else PAIRS
+        tables = (table for _, table in claims.read(pieces, dtype, self.rule.drops))
+        write_kept(self.root, self.rule.name, task, merged(tables, dtype))
+        return task

@@ -1,0 +1,263 @@
+"""Trace one document from wikitext to training rows: the text removed by each step, sentences, subwords, rows and masks."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..config import CorpusConfig
+from ..dataset import manifest, shards
+from ..dataset.manifest_records import InputEntry
+from ..dataset.manifest_types import CorpusManifest, PairsManifest
+from ..dataset.staging import steady
+from ..errors import UsageError
+from ..records import Document, FileRange, Page
+from ..reports.checks import check_rows
+from ..reports.trace import Change, Trace, TracedRow, TracedStep, explain, named_rows, rows_with
+from ..sources import SUFFIXES, dumps, inputs
+from ..sources.dumps import multistream
+from ..storage import files
+from ..storage.storage import storage_errors
+from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
+from ..tokens.read import read_any
+from ..tokens.vocab import AnyVocabulary
+
+__all__ = ["trace"]
+
+_MAX_LINES = 4_000  # lines of a page that are compared; a longer page is shown as one change
+_AROUND = 30  # characters shown on each side of a difference
+_PROBE = 6  # minimum tokens of a sentence by which a row is found
+_MAX_SENTENCES, _MAX_ROWS = 400, 20  # maximum sentences searched for, and rows shown
+
+
+@storage_errors()
+def trace(
+    corpus: str | Path,
+    name: str,
+    *,
+    wikipedia: str | Path | Sequence[str | Path] = (),
+    vocab: str | Path | None = None,
+    pairs: str | Path | None = None,
+) -> Trace:
+    """Trace a document from its source to the training rows that contain it.
+
+    Args:
+        corpus: Output directory of `build_corpus`.
+        name: The document's id, such as ``enwiki:12``, or its title.
+        wikipedia: The dumps that the corpus was made from, to show the page's wikitext and the removed text.
+        vocab: Directory of a vocabulary, to show the tokens of its sentences. Defaults to the vocabulary of `pairs`.
+        pairs: Output directory of `make_pairs`, to show the rows that contain the document.
+
+    Returns:
+        The trace of the document.
+
+    Raises:
+        UsageError: No document has this id or title.
+        NoInputError: A directory does not contain a dataset.
+
+    Examples:
+        >>> from bertdata import build_corpus
+        >>> from bertdata.sample import sample
+        >>> corpus = build_corpus(wikipedia=sample(), output=here / "corpus", workers=1)
+        >>> traced = trace(corpus.path, "sampleenwiki:107", wikipedia=sample())
+        >>> traced.title, traced.steps[1].name, traced.paragraphs[0][0][:32]
+        ('River Ellyn', 'templates', 'The River Ellyn rises on Cold Mo')
+    """
+    directory = files.to_path(str(corpus))
+    with steady(directory):
+        contents = manifest.read(directory, CorpusManifest)
+        config = contents.settings
+        document, shard = _document(directory, contents, name)
+        origin = _origin(contents, shard)
+        id, title = (document["id"], "") if document else (name, name)
+        copy = _page(wikipedia, id, title, origin, config.max_page_bytes)
+        fate: list[str] = []
+        try:
+            for line in explain(directory, contents, document["id"] if document else copy.page.id if copy else name):
+                fate.append(line)
+        except UsageError:
+            if copy is None:
+                raise
+    if copy:
+        fate.append(copy.describe(origin.name if origin else ""))
+    steps, lost = _steps(copy.page, copy.site, config) if copy else ([], [])
+    known = document or {"id": copy.page.id if copy else name, "title": copy.page.title if copy else "", "language": ""}
+    paragraphs = Document(**document).paragraphs() if document else []
+    pieces, rows, mark = _tokens(document, vocab, pairs)
+    text, dump = (copy.page.text, copy.dump) if copy else ("", "")
+    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark, dump)
+
+
+def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the first document with this id or title, and the name of its shard."""
+    for shard in contents.shards:
+        for batch in shards.read_batches(directory / shard.name, contents.settings.format):
+            for at in named_rows(batch, name):
+                document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+                return document, shard.name
+    return None, ""
+
+
+class _Copy(NamedTuple):
+    """A copy of a page in a dump: the page, the dump's site, its file, and whether the corpus has this copy."""
+
+    page: Page
+    site: dumps.Site
+    dump: str
+    is_kept: bool
+
+    def describe(self, origin: str) -> str:
+        """Name the dump of the wikitext, and warn if the corpus has a copy from another dump."""
+        source = f"The wikitext is from {self.dump}"
+        other = f", but the corpus has the copy of {origin}: pass that dump to see the text that was used"
+        return source if self.is_kept or not origin else source + other
+
+
+def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
+    """Return the input of a shard of wiki pages, or None if it is unknown.
+
+    Each file range of a dump is a task, and each task writes the shard of its number, so counting ranges finds the input. A trial
+    skips some of the tasks.
+    """
+    number = int(shard.rpartition("-of-")[0].rpartition("-")[2] or -1)
+    for entry in contents.inputs if number >= 0 and not contents.settings.max_documents else ():
+        number -= entry.pieces
+        if number < 0:
+            return entry if entry.source == "wikipedia" else None
+    return None
+
+
+def _page(
+    wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: InputEntry | None, largest: int
+) -> _Copy | None:
+    """Find the corpus' copy of a page in the dump `origin`. In other dumps, or if `origin` is unknown, find the newest copy.
+
+    An index next to a dump is used if it exists. An empty title matches no page.
+    """
+    patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
+    if not patterns:
+        return None
+    found = inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`")
+    name, size = (origin.name, origin.bytes) if origin else ("", -1)
+    read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == size]
+    read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of the same name
+    copies = (
+        _Copy(page, site, path.rpartition("/")[2], bool(read))
+        for path in read or [path for _, path in found]
+        for page, site in _pages(path, id, title, largest)
+    )
+    newest = max(
+        copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None
+    )  # max returns the first of equally new copies
+    if newest is None:
+        raise UsageError(f"{id}: no such page in these dumps. Pass the dumps that the corpus was made from")
+    return newest
+
+
+def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page, dumps.Site]]:
+    """Yield the first page with this id or title in a dump."""
+    wiki, _, number = id.rpartition(":")
+    site = dumps.read_site(path)
+    if number.isdigit() and wiki != site.dbname:
+        return
+    index = multistream.find_index(path)
+    start = multistream.find_stream(index, number if number.isdigit() else "", title) if index else 0
+    if start is None:
+        return
+    end = start + 1 if index else files.size(path)  # a stream that begins before the end of its range is read completely
+    for page in dumps.read_pages(FileRange(path, path, start, end), site, largest):
+        if isinstance(page, Page) and (page.id == id or (title and page.title == title)):
+            yield page, site
+            return
+
+
+def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[TracedStep], list[tuple[str, int]]]:
+    """Return the effect of each extraction step on a page, and the templates that produced no words."""
+    table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
+    about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
+    about |= {"variant": config.variant, "templates": table}
+    lost: Counter[str] = Counter()
+    options: dict[str, Any] = {"definition_lists": config.definition_lists, "math": config.math, "dropped": lost}
+    paragraphs = extract_paragraphs(page.text, **about, **options)
+    texts = [("", page.text), *resolution_steps(page.text, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
+    steps = [
+        TracedStep(name, len(before) - len(after), list(_changes(before, after)))
+        for (_, before), (name, after) in zip(texts, texts[1:], strict=False)
+    ]
+    return steps, sorted(lost.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _changes(before: str, after: str) -> Iterator[Change]:
+    """Yield the differing lines. Adjacent ones form one change."""
+    old, new = ([line for line in text.split("\n") if line.strip()] for text in (before, after))
+    if max(len(old), len(new)) > _MAX_LINES:
+        yield Change(before, after)
+        return
+    for kind, start, end, at, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and end - start == to - at:
+            yield from map(_focused, old[start:end], new[at:to])
+        elif kind != "equal":
+            yield Change("\n".join(old[start:end]), "\n".join(new[at:to]))
+
+
+def _focused(before: str, after: str) -> Change:
+    """Remove the common start and end of two lines, except a few characters around the difference.
+
+    >>> _focused("x" * 100 + "<!-- a --> b", "x" * 100 + " b").before[-24:]
+    'xxxxxxxxxxxx<!-- a --> b'
+    """
+    first = len(os.path.commonprefix([before, after]))
+    last = len(os.path.commonprefix([before[first:][::-1], after[first:][::-1]]))
+    start, rest = max(0, first - _AROUND), max(0, last - _AROUND)
+
+    def shown(line: str) -> str:
+        return f"{'…' if start else ''}{line[start : len(line) - rest]}{'…' if rest else ''}"
+
+    return Change(shown(before), shown(after))
+
+
+def _tokens(
+    document: dict[str, Any] | None, vocabulary: str | Path | None, pairs: str | Path | None
+) -> tuple[list[list[str]], list[TracedRow], str]:
+    """Return the tokens of sentences, the rows that contain one of them, and the prefix that marks subwords."""
+    where = vocabulary if vocabulary is not None else pairs
+    if where is None or document is None:
+        return [], [], ""
+    known, cut = _cut(document, where)
+    pieces = [[known.pieces[i] for i in ids] for ids in cut]
+    if pairs is None:
+        return pieces, [], known.special.mark
+    rows = list(_rows(files.to_path(str(pairs)), cut if where == pairs else _cut(document, pairs)[1]))
+    return pieces, rows, known.special.mark
+
+
+def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, list[Any]]:
+    """Return a vocabulary and the ids of a document's sentences, as in rows."""
+    known = read_any(files.to_path(str(where)))
+    columns = (pa.array([document[name]]) for name in ("sentences", "paragraph_starts"))
+    ids, ends = known.document_encoder().encode_documents(*columns)
+    return known, np.split(ids, ends[:-1])
+
+
+def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
+    """Yield the rows that contain a sentence's consecutive ids. Masked rows are restored first."""
+    probes = {ids.tobytes() for ids in sentences[:_MAX_SENTENCES] if len(ids) >= _PROBE}
+    contents = manifest.read(directory, PairsManifest)
+    before, shown = 0, 0
+    for shard in contents.shards:
+        for batch in shards.read_batches(directory / shard.name, contents.settings.format):
+            check_rows(directory, pa.Table.from_batches([batch]), np.arange(before, before + batch.num_rows), contents)
+            for row in rows_with(batch, probes):
+                yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])
+                shown += 1
+                if shown == _MAX_ROWS:
+                    return
+            before += batch.num_rows
+            del batch

@@ -1,0 +1,110 @@
+"""The picture of a run: well-formed SVG whose lines are where the numbers are."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bertdata
+from bertdata.reports.curve import draw, picture
+from bertdata.reports.metrics import Metrics, RunningSums, read_metrics
+from bertdata.storage.files import write_text
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def records(count: int, pairs: bool = True) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for step in range(10, 10 * count + 1, 10):
+        record = {"kind": "train", "step": step, "mlm_loss": 8 - 6 * step / (10 * count)}
+        found.append(record | ({"nsp_accuracy": 0.5 + 0.4 * step / (10 * count)} if pairs else {}))
+        if step % 50 == 0:
+            found.append({**found[-1], "kind": "evaluation", "unigram_entropy": 6.0})
+    return found
+
+
+def points(line: ElementTree.Element) -> list[tuple[float, float]]:
+    found = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
+    return [(x, y) for x, y in found]
+
+
+def test_lines_are_where_the_numbers_are() -> None:
+    root = ElementTree.fromstring(picture(records(100), "a <run> & more"))
+    lines = [points(line) for line in root.iter(f"{SVG}polyline")]
+    assert len(lines) == 4  # two panels, of training and evaluation each
+    assert [len(line) for line in lines] == [100, 20, 100, 20]
+    assert all(later[0] > former[0] for line in lines for former, later in zip(line, line[1:], strict=False))
+    assert all(later[1] > former[1] for former, later in zip(lines[0], lines[0][1:], strict=False))  # a loss that falls
+    assert all(later[1] < former[1] for former, later in zip(lines[2], lines[2][1:], strict=False))  # SVG counts from above
+    width, height = (float(root.attrib[name]) for name in ("width", "height"))
+    assert all(0 < x < width and 0 < y < height for line in lines for x, y in line)
+    said = [text.text for text in root.iter(f"{SVG}text")]
+    assert "Training of a <run> & more" in said
+    assert {"training", "evaluation", "chance", "entropy of the words by frequency alone", "1,000", "50%"} <= set(said)
+
+
+def test_scale() -> None:
+    """Loss 5 lies midway between the ticks 4 and 6."""
+    root = ElementTree.fromstring(picture(records(100), "run"))
+    at = {text.text: float(text.attrib["y"]) - 4 for text in root.iter(f"{SVG}text") if text.attrib.get("text-anchor") == "end"}
+    line = points(next(root.iter(f"{SVG}polyline")))
+    assert line[49][1] == pytest.approx((at["4"] + at["6"]) / 2, abs=0.2)
+
+
+def test_many_points_are_averaged_and_words_alone_have_one_panel() -> None:
+    root = ElementTree.fromstring(picture(records(5000, pairs=False), "run"))
+    lines = [points(line) for line in root.iter(f"{SVG}polyline")]
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 300
+
+
+@pytest.mark.parametrize("values", [[1.0], [2.0, 2.0], [float("inf"), 1.0]])
+def test_few_or_equal_values(values: list[float]) -> None:
+    made = [{"kind": "train", "step": step, "mlm_loss": value} for step, value in enumerate(values, 1)]
+    assert ElementTree.fromstring(picture(made, "run")) is not None
+
+
+def test_draw(tmp_path: Path) -> None:
+    assert not draw(tmp_path)
+    metrics = Metrics(tmp_path, 0)
+    for record in records(10):
+        metrics.write(record)
+    assert draw(tmp_path)
+    assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_figure_that_is_always_the_same_is_told_once(tmp_path: Path) -> None:
+    for name, step in (("same", 0.0), ("others", 0.1)):
+        metrics = Metrics(tmp_path / name, 0)
+        for number, record in enumerate(records(30)):
+            more = {"unigram_entropy": 6.0 + step * number} if "unigram_entropy" in record else {}
+            metrics.write({**record, **more})
+        page = bertdata.report(tmp_path / name).read_text(encoding="utf-8")
+        assert ("held out; entropy of the words by frequency alone (nats): 6<" in page) is not bool(step)
+        assert ("Entropy of the words" in page) is bool(step)
+
+
+def test_resume_drops_what_is_done_again(tmp_path: Path) -> None:
+    lines = '{"kind": "train", "step": 5}\n{"kind": "error", "step": 5}\n{"kind": "train", "step": 10}\n{"kind": "tra'
+    write_text(tmp_path / "metrics.jsonl", lines)
+    Metrics(tmp_path, 5)
+    assert read_metrics(tmp_path / "metrics.jsonl") == [{"kind": "train", "step": 5}]
+
+
+def test_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates are of this process' steps, and of the time that was spent on steps; means are of all steps since the last line."""
+    now = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    window = RunningSums([6.0, 2, 0, 0, 0, 0, 8, 80, 100])
+    window.add([4.0, 2, 2, 1.0, 8, 8, 8, 60, 100])
+    now[0] += 10
+    window.pause(6)
+    told = window.close(steps_left=5)
+    assert told["mlm_loss"] == 2.5
+    assert told["mlm_accuracy"] == 0.5
+    assert told["padding_share"] == pytest.approx(0.3)
+    assert (told["sequences_per_second"], told["tokens_per_second"], told["seconds_left"]) == (2, 15, 20)
+    assert window.sums == [0.0] * 9

@@ -1,0 +1,104 @@
+"""make-pairs --validation-fraction: a split that shares no document with the other, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import Build, Run, digests, read_manifest, read_rows
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertdata.cli.inspect import show
+from bertdata.errors import EmptyResultError
+from bertdata.stages.rows.buckets import Layout
+
+
+def test_a_validation_split_shares_nothing_with_train(
+    build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (
+        sample_corpus,
+        "--vocab",
+        sample_vocab,
+        "--validation-fraction",
+        0.3,
+        "--shards",
+        2,
+        "--dupe-factor",
+        2,
+        "--provenance",
+    )
+    pairs = build("make-pairs", tmp_path / "p", *options)
+    manifest, train, held_out = read_manifest(pairs), read_rows(pairs, "train"), read_rows(pairs, "validation")
+    files = [Path(shard["name"]).stem for shard in manifest["shards"]]
+    assert files == ["train-00000-of-00002", "train-00001-of-00002", "validation-00000-of-00001"]
+    splits = manifest["splits"]
+    assert [splits["train"]["rows"], splits["validation"]["rows"]] == [len(train), len(held_out)]
+    assert manifest["rows"] == len(train) + len(held_out)
+    documents = [{row[f"{side}_document"] for row in rows for side in "ab"} for rows in (train, held_out)]
+    assert documents[0] and documents[1] and not documents[0] & documents[1]
+    ids = {row["id"] for row in read_rows(sample_corpus)}
+    assert splits["train"]["documents"] + splits["validation"]["documents"] == len(ids)
+    assert documents[1] <= {i for i in ids if Layout(1, 2, 0.3).bucket(i) == 2}
+    stages = [stage["stage"] for stage in manifest["counts"]]
+    assert stages == ["documents", "chunks", "tokens", "validation documents", "validation chunks", "validation tokens"]
+    for rows in (train, held_out):
+        assert abs(2 * sum(row["next_sentence_label"] for row in rows) - len(rows)) <= 8
+        assert all((row["a_document"] == row["b_document"]) == (row["next_sentence_label"] == 0) for row in rows)
+    assert "split: validation" in (pairs / "README.md").read_text()
+    again = build("make-pairs", tmp_path / "again", *options, "--", "--runner=FnApiRunner")
+    assert digests(again) == digests(pairs)
+    show(pairs, count=0)
+    assert "validation: NotNext" in capsys.readouterr().out
+    show(pairs, count=1, number=len(train))
+    assert capsys.readouterr().out.startswith(f"row {len(train)} ")
+    program = f"import datasets; d = datasets.load_dataset({str(pairs)!r}); print({{k: v.num_rows for k, v in d.items()}})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=_offline(tmp_path))
+    assert done.stdout.strip() == str({"train": len(train), "validation": len(held_out)}), done.stderr
+
+
+def _offline(cache: Path) -> dict[str, str]:
+    return {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
+
+
+def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    arguments = ("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", tmp_path / "p", "--shards", 1)
+    done = run(*arguments, "--workers", 1, "--validation-fraction", "0.0000001", code=3)
+    assert "no document of validation produced a row" in done.stderr and "larger --validation-fraction" in done.stderr
+
+
+def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample_vocab: Path, tmp_path: Path) -> None:
+    sentences = " ".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(30))
+    layout, names = Layout(1, 1, 0.1), [f"d{i}" for i in range(100)]
+    held_out = [name for name in names if layout.bucket(f"text:few.jsonl:{name}") == 1]
+    lines = [json.dumps({"id": name, "text": f"Of {name}. {sentences}"}) for name in names if name not in held_out[1:]]
+    (tmp_path / "few.jsonl").write_text("\n".join(lines))
+    corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "few.jsonl", "--id-column", "id")
+    message = "^validation: text:few.jsonl.*; give more documents, or another --objective.*, or a larger --validation-fraction$"
+    with pytest.raises(EmptyResultError, match=message):
+        build("make-pairs", tmp_path / "p", corpus, "--vocab", sample_vocab, "--validation-fraction", 0.1, "--shards", 1)
+
+
+@given(st.text(max_size=20), st.integers(0, 9), st.integers(1, 50), st.floats(0.01, 0.5))
+def test_a_document_keeps_its_split(doc_id: str, seed: int, shards: int, fraction: float) -> None:
+    """Whatever the seed and the number of shards; and what is held out at one share is at any larger one."""
+    here = Layout(seed, shards, fraction)
+    split, number, count = here.split_of(here.bucket(doc_id))
+    assert 0 <= number < count and count == (shards if split == "train" else here.validation)
+    other = Layout(seed + 1, shards + 3, fraction)
+    assert other.split_of(other.bucket(doc_id))[0] == split
+    more = Layout(seed, shards, fraction + 0.1)
+    assert split == "train" or more.split_of(more.bucket(doc_id))[0] == "validation"
+
+
+def test_shares_of_documents() -> None:
+    layout = Layout(1, 4, 0.1)
+    splits = Counter(layout.split_of(layout.bucket(f"w:{i}"))[0] for i in range(20000))
+    assert 0.09 < splits["validation"] / 20000 < 0.11
+    assert [Layout(1, n, 0.1).validation for n in (1, 9, 90)] == [1, 1, 10] and Layout(1, 9, 0.0).validation == 0

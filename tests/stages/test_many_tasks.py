@@ -1,0 +1,90 @@
+"""What grows with the number of tasks, files and buckets: references and their size, the cut of tasks, digests of many inputs."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tiny import corpus_manifest
+
+from bertdata.dataset import manifest, shards
+from bertdata.stages import documents as corpus
+from bertdata.stages.selection import claims
+from bertdata.stages.shuffle import Pieces
+
+
+@pytest.mark.slow
+def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
+    """Small batches are put together, a large one is cut, and a document that is larger comes alone; none is lost."""
+    most, schema = 5 << 20, pa.schema([("id", pa.string()), ("sentences", pa.list_(pa.string()))])
+    sizes = [[2 << 20], [3 << 19], [4 << 20, 300, 7 << 20, *[1 << 20] * 9], [400, 500], [1], [600, 6 << 20]]  # by batch
+    made = [[{"id": str(size), "sentences": ["tea"] * 5 + ["a" * size]} for size in batch] for batch in sizes]
+    batches = [pa.RecordBatch.from_pylist(rows, schema) for rows in made]
+    shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches, "arrow-file") | {"text_bytes": 1}
+    manifest.store(tmp_path, corpus_manifest([shard], format="arrow-file"), "# Corpus\n")
+    source = corpus.read(tmp_path)
+    slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader.columns(task, *schema.names)]
+    assert [row for part in slices for row in part.to_pylist()] == [row for rows in made for row in rows]
+    assert all(part.nbytes <= most or len(part) == 1 for part in slices)
+    assert [len(part) for part in slices] == [2, 2, 1, 3, 3, 7, 1]
+
+
+def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
+    """Workers take tasks in turn, so one that gets every second shard's short end would have the least to do."""
+    shards: list[dict[str, Any]] = []
+    for number, batches in enumerate([1, 8, 9, 11, 16, 17, 0]):
+        name = f"data/{number}.arrow"
+        (tmp_path / "data").mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(bytes(5000))
+        shards.append({"name": name, "rows": 1, "batches": batches, "bytes": 5000, "sha256": "", "text_bytes": 1})
+    manifest.store(tmp_path, corpus_manifest(shards), "# Corpus\n")
+    found: dict[str, list[tuple[int, int]]] = {}
+    for task in corpus.read(tmp_path).tasks:
+        (part,) = task.parts
+        found.setdefault(part.name, []).append((part.start, part.end))
+    assert list(found.values()) == [
+        [(0, 1)],
+        [(0, 8)],
+        [(0, 4), (4, 9)],
+        [(0, 5), (5, 11)],
+        [(0, 8), (8, 16)],
+        [(0, 5), (5, 11), (11, 17)],
+    ]
+
+
+@pytest.mark.slow
+def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
+    """Tasks have a few claims each: what an array takes besides is not held for all tasks of a bucket at a time."""
+    columns = np.zeros(16_000, [("hash", "<u8", (1,)), ("row", "<u4")])
+    columns["hash"][:, 0] = columns["row"] = np.arange(16_000)
+    pieces = [(task, claims.Table(columns[4 * task : 4 * task + 4]).to_bytes()) for task in range(4000)]
+    tracemalloc.start(1)
+    try:
+        found = claims.join(claims.read(Pieces(lambda: iter(pieces)), columns.dtype, False), columns.dtype)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found.columns == columns).all() and found.task.tolist() == [n // 4 for n in range(16_000)]
+    assert peak / len(pieces) < 400
+
+
+def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks times buckets are the pieces that make-pairs moves: a task then reads several shards."""
+    (tmp_path / "data").mkdir()
+    shards: list[dict[str, Any]] = []
+    for number in range(7):
+        (tmp_path / f"data/{number}.arrow").write_bytes(bytes(5000))
+        shards.append({"name": f"data/{number}.arrow", "rows": 1, "batches": 9, "bytes": 5000, "sha256": "", "text_bytes": 1})
+    manifest.write(tmp_path, corpus_manifest(shards), "# Corpus\n")
+    parts = [part for task in corpus.read(tmp_path).tasks for part in task.parts]
+    assert len(corpus.read(tmp_path).tasks) == len(parts) == 14
+    monkeypatch.setattr(corpus, "_USUAL_TASKS", 5)
+    for together, count in ((8, 5), (2, 7)):
+        monkeypatch.setattr(corpus, "_TOGETHER", together)
+        found = corpus.read(tmp_path).tasks
+        assert [task.number for task in found] == list(range(count))
+        assert [part for task in found for part in task.parts] == parts

@@ -1,0 +1,226 @@
+"""NotNext pairs join text of one language and script: documents of rare languages meet, and the label is not given away."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Build, Run, digests, read_manifest, read_rows
+from tiny import corpus_manifest
+
+from bertdata.codec import decode
+from bertdata.config import PairsConfig
+from bertdata.dataset import manifest
+from bertdata.dataset.manifest_types import CorpusManifest
+from bertdata.errors import UsageError
+from bertdata.stages.documents import read
+from bertdata.stages.rows.buckets import Layout, shard_count
+from bertdata.stages.rows.partners import FEWEST, Partners, fill
+from bertdata.verification import verify
+
+WORDS = {  # our own: language and script -> words
+    "en": ["the", "ferry", "crossed", "harbour", "and", "a", "miller", "measured", "seven", "lamps", "near", "old", "bridge"],
+    "de": ["die", "Fähre", "kam", "spät", "und", "der", "Müller", "zählte", "sieben", "Lampen", "an", "alter", "Brücke"],
+    "zh Hans": ["他", "们", "说", "这", "个", "国", "家", "有", "很", "多", "鱼", "和", "鸟", "还", "会", "来"],
+    "zh Hant": ["他", "們", "說", "這", "個", "國", "家", "有", "很", "多", "魚", "和", "鳥", "還", "會", "來"],
+    "sr Cyrl": ["брод", "је", "касно", "дошао", "и", "млинар", "мери", "седам", "лампи", "код", "старог", "моста"],
+    "sr Latn": ["brod", "je", "kasno", "došao", "i", "mlinar", "meri", "sedam", "lampi", "kod", "starog", "mosta"],
+    "yi": ["א", "שיף", "איז", "געקומען", "שפעט", "און", "דער", "מילנער", "ציילט", "לאמפן"],
+}
+DOCUMENTS = {"en": 420, "de": 40, "zh Hans": 60, "zh Hant": 24, "sr Cyrl": 20, "sr Latn": 18, "yi": 1}
+SHARDS = 8
+Made = dict[str, Path]
+
+
+def text_of(kind: str, number: int) -> str:
+    words = WORDS[kind]
+    ends, space = ("。", "") if kind.startswith("zh") else (". ", " ")
+    sentences = []
+    for place in range(6 + number * 7 % 15):
+        picked = [words[(number * 31 + place * 17 + k * (3 + number % 5)) % len(words)] for k in range(5 + (number + place) % 8)]
+        sentences.append(space.join([*picked, str(number * 100 + place)]).capitalize() + ends)
+    return "".join(sentences)
+
+
+@pytest.fixture(scope="module")
+def made(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    root = tmp_path_factory.mktemp("languages")
+    lines = [
+        {"id": f"{kind}:{number}", "language": kind.split()[0], "text": text_of(kind, number)}
+        for kind, count in DOCUMENTS.items()
+        for number in range(count)
+    ]
+    (root / "text.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    corpus = build("build-corpus", root / "corpus", "--text", root / "text.jsonl", "--id-column", "id", "--task-bytes", 1 << 16)
+    vocab = build("train-vocab", root / "vocab", corpus, "--size", 1500)
+    common = (corpus, "--vocab", vocab, "--max-seq-length", 64, "--provenance", "--shards", SHARDS)
+    across = build("make-pairs", root / "across", *common, "--pair-across-languages")
+    return {"corpus": corpus, "vocab": vocab, "across": across, "pairs": build("make-pairs", root / "pairs", *common)}
+
+
+def kind_of(document: str) -> str:
+    return document.split(":")[-2]
+
+
+def by_shard(root: Path) -> list[list[dict[str, Any]]]:
+    rows = iter(read_rows(root))
+    return [[next(rows) for _ in range(shard["rows"])] for shard in read_manifest(root)["shards"]]
+
+
+def test_no_pair_joins_two_languages_or_scripts(made: Made) -> None:
+    rows = read_rows(made["pairs"])
+    assert len(rows) > 1000
+    assert all(kind_of(row["a_document"]) == kind_of(row["b_document"]) for row in rows)
+    crossing = [row for row in read_rows(made["across"]) if kind_of(row["a_document"]) != kind_of(row["b_document"])]
+    assert len(crossing) > 200 and all(row["next_sentence_label"] == 1 for row in crossing), "two languages give the label away"
+
+
+def test_half_of_each_shard_and_of_each_language(made: Made) -> None:
+    ones: dict[str, int] = defaultdict(int)
+    rows_of = Counter[str]()
+    for rows in by_shard(made["pairs"]):
+        labels = [row["next_sentence_label"] for row in rows]
+        assert abs(2 * sum(labels) - len(labels)) <= 1
+        of_shard: dict[str, list[int]] = defaultdict(list)
+        for row in rows:
+            of_shard[kind_of(row["a_document"])].append(row["next_sentence_label"])
+        for kind, found in of_shard.items():
+            assert abs(2 * sum(found) - len(found)) <= 3, (kind, found)
+            ones[kind] += sum(found)
+            rows_of[kind] += len(found)
+    assert rows_of.keys() == DOCUMENTS.keys() - {"yi"}
+    assert all(abs(2 * ones[kind] - count) <= 2 * SHARDS for kind, count in rows_of.items())
+
+
+def test_rare_languages_meet_and_no_shard_has_one_language(made: Made) -> None:
+    shards = by_shard(made["pairs"])
+    documents = [{row["a_document"] for row in rows} for rows in shards]
+    for kind, count in DOCUMENTS.items():
+        holding = [n for names in documents if (n := sum(kind_of(name) == kind for name in names))]
+        if kind != "yi":
+            assert len(holding) <= max(1, count // FEWEST) and min(holding) >= 4, (kind, holding)
+    assert all(len(set(map(kind_of, names))) >= 2 for names in documents)
+
+
+def test_what_has_no_partner_is_dropped_and_counted(made: Made) -> None:
+    documents, chunks, tokens = read_manifest(made["pairs"])["counts"]
+    assert documents["dropped"] == {"no-partner": 1} and documents["out"] == documents["in"] - 1
+    assert chunks["dropped"]["no-partner"] >= 1 and tokens["dropped"]["no-partner"] > 10
+    assert "no-partner" not in read_manifest(made["across"])["counts"][0]["dropped"]
+
+
+def test_the_manifest_counts_pairs_by_language_script_and_source(made: Made) -> None:
+    for name in ("pairs", "across"):
+        contents, rows = read_manifest(made[name]), read_rows(made[name])
+        for fact, of in (("language", lambda kind: kind.split()[0]), ("source", lambda kind: "text")):
+            expected: dict[str, Counter[str]] = defaultdict(Counter)
+            for row in rows:
+                a, b = (of(kind_of(row[f"{side}_document"])) for side in "ab")
+                expected[a].update(pairs=1, not_next=row["next_sentence_label"], other=a != b)
+            assert contents["pairings"][fact] == expected
+        assert set(contents["pairings"]["script"]) >= {"Hans", "Hant", "Cyrl", "Latn"}
+
+
+def test_verify_finds_a_language_that_tells_the_label(made: Made) -> None:
+    assert [verify(made[name], workers=1).problems for name in ("pairs", "across")] == [[], []]
+    root = made["across"]
+    before = (root / "manifest.json").read_bytes()
+    contents = manifest.read_json(root)
+    try:
+        contents["config"]["pair_across_languages"] = False
+        manifest.store(root, contents)
+        (problem,) = verify(root, workers=1).problems
+        assert "one fact predicts the label" in problem.what and "another language" in problem.what
+        for entry in (entry for fact in ("language", "script") for entry in contents["pairings"][fact].values()):
+            entry["other"] = 0
+        for fact in ("language", "script"):  # as if all were well: the rows show that it is not
+            only = Counter[str]()
+            for entry in contents["pairings"][fact].values():
+                only.update(entry)
+            contents["pairings"][fact] = {"en": dict(only)}
+        manifest.store(root, contents)
+        (problem,) = verify(root, workers=1).problems
+        assert "two scripts, as their tokens are" in problem.what
+        contents["pairings"]["source"]["text"]["pairs"] += 1
+        manifest.store(root, contents)
+        assert "pairings.source.*.pairs" in verify(root, workers=1).problems[0].what
+    finally:
+        (root / "manifest.json").write_bytes(before)
+
+
+def test_same_bytes_with_two_workers(made: Made, run: Run, tmp_path: Path) -> None:
+    common = (made["corpus"], "--vocab", made["vocab"], "--max-seq-length", 64, "--provenance", "--shards", SHARDS)
+    run("make-pairs", *common, "--workers", 2, "--output", tmp_path / "two")
+    assert digests(tmp_path / "two") == digests(made["pairs"])
+
+
+def test_validation_copies_packing_and_static_masks_keep_the_laws(made: Made, build: Build, tmp_path: Path) -> None:
+    options = ("--validation-fraction", 0.3, "--dupe-factor", 3, "--pack", "--masking", "static", "--shards", 3)
+    root = build("make-pairs", tmp_path / "all", made["corpus"], "--vocab", made["vocab"], "--provenance", *options)
+    assert verify(root, workers=1).problems == []
+    for row in read_rows(root):
+        pairs = zip(row["a_document"], row["b_document"], strict=True)
+        assert all(kind_of(a) == kind_of(b) for a, b in pairs)
+    splits = read_manifest(root)["splits"]
+    assert all(abs(split["not_next_share"] - 0.5) < 0.002 for split in splits.values())
+
+
+def test_pairs_within_a_source(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    options = ("--pair-within", "source", "--provenance")
+    root = build("make-pairs", tmp_path / "within", sample_corpus, "--vocab", sample_vocab, *options)
+    sources = read_manifest(root)["pairings"]["source"]
+    assert set(sources) == {"books", "wikipedia"}
+    assert all(entry["other"] == 0 and abs(2 * entry["not_next"] - entry["pairs"]) <= 3 for entry in sources.values())
+    assert verify(root, workers=1).problems == []
+    page = (root / "report.html").read_text()
+    assert all(f"{fact} of A and B" in page for fact in ("language", "script", "source"))
+
+
+@pytest.mark.parametrize("option", [{"pair_across_languages": True}, {"pair_within": "source"}])
+def test_options_of_pairs_are_refused_elsewhere_and_are_in_the_identity(option: dict[str, Any]) -> None:
+    (name,) = option
+    with pytest.raises(UsageError, match=f"`{name}` does nothing with `objective` sop"):
+        PairsConfig(objective="sop", **option)
+    assert PairsConfig(**option).identity()[name] != PairsConfig().identity()[name]
+    assert name not in PairsConfig(objective="sop").identity()
+
+
+def languages(rows: int = 0, **documents: int) -> CorpusManifest:
+    """A manifest of a corpus with so many documents by language, or of one that does not count languages."""
+    source: dict[str, Any] = {"documents": rows, "text_bytes": 1, "share": 1.0}
+    if documents:
+        source["languages"] = {code: {"documents": n, "words": 1, "characters": 1} for code, n in documents.items()}
+    made = {**corpus_manifest([]), "rows": rows or sum(documents.values()), "sources": {"text": source}}
+    return decode(made, CorpusManifest)
+
+
+def test_as_many_shards_as_leave_languages_together() -> None:
+    config = PairsConfig()
+    assert fill(languages(en=1600), config) == 100, "one language: as before"
+    assert fill(languages(en=1600, de=1600), config) == 100, "each of two fills all shards"
+    assert fill(languages(en=1600, de=16), config) == 100
+    assert fill(languages(**{f"x{n:02}": 20 for n in range(40)}), config) == 20, "small ones meet two by two"
+    assert fill(languages(rows=1600), config) == 100, "a corpus that does not count languages"
+    assert fill(languages(en=1600, de=1600), PairsConfig(objective="documents")) == 200
+    assert shard_count(config, 1 << 40, 10**9, 7) == 7
+
+
+def test_small_groups_lie_in_a_ring_of_buckets(made: Made) -> None:
+    source = read(made["corpus"])
+    partners = Partners.of(PairsConfig()).spread(source, PairsConfig(), 8, 1)
+    train, validation = partners.windows
+    assert train["en "] == train["en Latn"] if "en " in train else train["en Latn"] == (0, 8)
+    small = [train[group] for group in ("zh Hans", "de Latn", "zh Hant", "sr Cyrl")]
+    assert [count for _, count in small] == [3, 2, 1, 1]
+    load = Counter((start + step) % 8 for start, count in train.values() if count < 8 for step in range(count))
+    assert max(load.values()) - min(load[bucket] for bucket in range(8)) <= 1
+    assert set(validation.values()) == {(0, 1)}
+    layout = Layout(1, 8, 0.0, partners)
+    start, count = train["zh Hant"]
+    buckets = {layout.bucket(f"zh:{n}", "text zh-tw Hant") for n in range(50)}
+    assert buckets == {(start + step) % 8 for step in range(count)}
+    assert {layout.bucket(f"d{n}", "text en Latn") for n in range(200)} == set(range(8))
+    assert all(layout.bucket(f"d{n}", "text en Latn") == Layout(1, 8, 0.0).bucket(f"d{n}") for n in range(50))

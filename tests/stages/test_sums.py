@@ -1,0 +1,147 @@
+"""Sums of reports: sums of sums are sums, however reports are divided; names of templates are bounded, and no call is lost."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bertdata.pipelines import transforms
+from bertdata.pipelines.transforms import AddUp, Values
+from conftest import Build
+
+from bertdata.dataset import reports
+from bertdata.dataset.plan_files import StoredValue
+from bertdata.dataset.reports import record_path
+from bertdata.errors import VerificationError
+from bertdata.records import Report
+from bertdata.stages.corpus import sums
+from bertdata.storage.files import write_json
+
+
+def report(number: int) -> dict[str, Any]:
+    """What a task might report."""
+    draw = random.Random(number)
+    kept, redirects, broken = (draw.randrange(50) for _ in range(3))
+    names = [[f"name {draw.randrange(200)}", draw.randrange(1, 9)] for _ in range(20)]
+    made: dict[str, Any] = {
+        "kind": ("wikipedia", "wikipedia", "books")[number % 3],
+        "files": [{"name": f"data/{number}", "text_bytes": number}],
+        "inputs": [{"name": "a", "path": "/a", "start": number, "end": number + 1, "sha256": str(number)}],
+        "tally": {"stage": "pages", "in": kept + redirects + broken, "out": kept, "dropped": {"redirect": redirects}}
+        | {"rejected": {"broken": broken}},
+        "amounts": {("en", "de")[number % 2]: {"documents": kept, "words": number, "characters": 9 * number}},
+        "lost": number % 5,
+        "templates": {
+            "calls": 300,
+            "names": [*map(list, dict(map(tuple, names)).items())],  # type: ignore[arg-type]
+            "examples": {str(name): [number, f"line {number}"] for name, _ in names[:5]},
+        },
+        "formulas": {"found math": number},
+        "marks": {"citation": 1},
+        "apparatus": {"characters": 9, "kept": 8, "index": 1},
+    }
+    return made | ({"trimmed": [1, 2], "removed_words": number % 2} if number % 4 == 0 else {})
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_sums_of_sums_are_sums(size: int) -> None:
+    reports = [report(number) for number in range(100)]
+    parts = [sums.add_up(map(sums.of, reports[start : start + size])) for start in range(0, 100, size)]
+    found = sums.add_up(each for part in json.loads(json.dumps(parts)) for each in part)
+    assert json.dumps(found) == json.dumps(sums.add_up(map(sums.of, reports))), "the order of keys as well"
+    assert sum(total["given"]["text_bytes"] for total in found) == sum(range(100))
+    assert sum(total["templates"]["calls"] for total in found) == 30_000
+    for total in found:
+        for name, (first, line) in total["templates"]["examples"].items():
+            own = [n for n, each in enumerate(reports) if each["kind"] == total["kind"] and name in each["templates"]["examples"]]
+            assert (first, line) == (own[0], f"line {own[0]}"), "of the first task that has one"
+
+
+@pytest.mark.slow
+def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are as many as there is place for: the most frequent, of equal ones the first by name; all calls are counted."""
+    monkeypatch.setattr(sums, "_NAMES", 50)
+    monkeypatch.setattr(sums, "_EXAMPLES", 20)
+    few, many = (len(json.dumps(sums.add_up(sums.of(report(number)) for number in range(count)))) for count in (300, 3000))
+    assert many < few * 1.1
+    (total, *_) = sums.add_up(sums.of(report(number)) for number in range(300))
+    assert len(total["templates"]["examples"]) == 20
+    assert len(total["templates"]["names"]) == 50 and total["templates"]["calls"] == 200 * 300
+    assert total["templates"]["names"] == sorted(total["templates"]["names"], key=lambda item: (-item[1], item[0]))
+
+
+class Kept:
+    """A commit that adds up numbers."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def roots(self) -> list[Path]:
+        return [self.root]
+
+    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[int, list[int]]:
+        values = [report["value"] for (report,) in reports]
+        return sum(values), values
+
+    def __call__(self, totals: Any, entries: Any, /) -> None:
+        raise AssertionError
+
+
+def done(root: Path, number: int) -> Report:
+    """Leave the record of a task."""
+    write_json(record_path(root, "add", number), {"task": number, "report": {"value": number * 10}})
+    return reports.reference(number, ("add",), [{"value": number * 10}])
+
+
+def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine may bring them in any order, and twice; one that is lost, or is not what was reported, is an error."""
+    monkeypatch.setattr(transforms, "REPORTS_PER_SUM", 4)
+    found = [done(tmp_path, number) for number in [*range(10), *range(5)]]
+    random.Random(1).shuffle(found)
+    groups: dict[int, list[Any]] = {}
+    for own in found:
+        key, reference = transforms._together(own)
+        groups.setdefault(key, []).append(reference)
+    add = AddUp(Kept(tmp_path), 10)
+    added = [add((number, groups[number])) for number in sorted(groups)]
+    total, kept = (
+        Values([StoredValue(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
+        for name, at in (("sum", 0), ("kept", 2))
+    )
+    assert list(total) == [60, 220, 170]
+    assert list(kept) == list(kept) == [number * 10 for number in range(10)]
+    with pytest.raises(VerificationError, match="of 4 reports the engine brought 3"):
+        add((1, [own for own in groups[1] if own[0] != 6]))
+    write_json(record_path(tmp_path, "add", 6), {"task": 6, "report": {"value": 61}})
+    with pytest.raises(VerificationError, match=r"add/00006\.json is not what its task has written: run the same command again"):
+        add((1, groups[1]))
+
+
+def test_the_report_of_a_later_step_is_laid_over_that_of_an_earlier_one(tmp_path: Path) -> None:
+    write_json(record_path(tmp_path, "extract", 3), {"task": [], "report": {"kind": "text", "files": [1]}})
+    write_json(record_path(tmp_path, "choose", 3), {"task": [], "report": {"files": [2], "trimmed": [0, 1]}})
+    both = reports.reference(3, ("extract", "choose"), [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
+    first = reports.reference(3, ("extract",), [{"kind": "text", "files": [1]}])
+    assert [report for (report,) in reports.read([tmp_path], [both, first])] == [
+        {"kind": "text", "files": [2], "trimmed": [0, 1]},
+        {"kind": "text", "files": [1]},
+    ]
+    (tmp_path / ".bertdata/tasks/choose/00003.json").unlink()
+    with pytest.raises(VerificationError, match="choose"):
+        list(reports.read([tmp_path], [both]))
+
+
+def test_any_division_of_reports_gives_the_same_corpus(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(7):
+        lines = [json.dumps({"text": f"Boat {number} {line} came in. It had herring."}) for line in range(20)]
+        (tmp_path / f"{number}.jsonl").write_text("\n".join(lines) + "\n" + "{\n" * (number == 3))
+    found = set()
+    for together in (1, 3, 1000):
+        monkeypatch.setattr(transforms, "REPORTS_PER_SUM", together)
+        words = ("--text", tmp_path / "*.jsonl", "--task-bytes", 1 << 16, "--max-rejects", 0.5)
+        found.add((build("build-corpus", tmp_path / f"out-{together}", *words) / "manifest.json").read_bytes())
+    assert len(found) == 1

@@ -1,0 +1,106 @@
+"""One document is followed from its wikitext to its rows: what was removed, its sentences and pieces, and where it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import SAMPLE, read_rows
+from rich.cells import cell_len
+
+import bertdata
+from bertdata.cli import cli
+from bertdata.errors import UsageError
+from bertdata.reports.diff import diff
+from bertdata.reports.page.trace import write_trace
+from bertdata.sources.dumps.multistream import find_stream
+
+ELLYN = "sampleenwiki:107"
+
+
+def test_a_page_is_followed_to_its_rows(sample_corpus: Path, sample_pairs: Path) -> None:
+    found = bertdata.trace(sample_corpus, "river ellyn", wikipedia=SAMPLE, pairs=sample_pairs)
+    (document,) = [row for row in read_rows(sample_corpus) if row["id"] == ELLYN]
+    assert (found.id, found.title, found.language) == (ELLYN, "River Ellyn", "en")
+    assert [sentence for paragraph in found.paragraphs for sentence in paragraph] == document["sentences"]
+    assert len(found.pieces) == len(document["sentences"])
+    removed = {step.name: " ".join(change.before for change in step.changes) for step in found.steps}
+    assert "<!--" in removed["comments, references and tags"]
+    assert "{{Infobox river" in removed["templates"]
+    assert "[[File:" in removed["links"]
+    assert found.lost == [("rivers of the marrick hills", 1)]
+    own = [n for n, row in enumerate(read_rows(sample_pairs)) if ELLYN in (row["a_document"], row["b_document"])]
+    assert found.rows
+    assert {row.number for row in found.rows} <= set(own)
+
+
+def test_a_name_that_nothing_has_is_an_error(sample_corpus: Path) -> None:
+    with pytest.raises(UsageError, match="nothing of this id"):
+        bertdata.trace(sample_corpus, "sampleenwiki:999999")
+    with pytest.raises(UsageError, match="did you mean 'River Ellyn'"):
+        bertdata.trace(sample_corpus, "River Elyn")
+    with pytest.raises(UsageError, match="no such page"):
+        bertdata.trace(sample_corpus, "sampleenwiki:999999", wikipedia=SAMPLE)
+
+
+def test_an_index_tells_where_a_page_is() -> None:
+    (index,) = SAMPLE.glob("sampleenwiki*index*")
+    by_number, by_title = find_stream(str(index), "107", ""), find_stream(str(index), "", "River Ellyn")
+    assert by_number == by_title is not None
+    assert find_stream(str(index), "", "Ellyn") is None
+    assert find_stream(str(index), "10", "") != by_number
+
+
+def test_the_command_prints_and_writes_a_page(
+    sample_corpus: Path, sample_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["trace", str(sample_corpus), ELLYN, "--wikipedia", str(SAMPLE), "--pairs", str(sample_pairs)]
+    cli.main(arguments, standalone_mode=False)
+    told = capsys.readouterr().out
+    assert "templates: " in told
+    assert re.search(r"^\d+ rows with a sentence of it: \d+, ", told, re.MULTILINE)
+    assert "to predict" in told
+    cli.main([*arguments, "--html", str(tmp_path / "page.html")], standalone_mode=False)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<mark>" in page
+    assert "{{Infobox river" in page
+    assert "<script" not in page
+
+
+def test_a_page_folds_changes_and_all_but_the_first_paragraphs(sample_corpus: Path, tmp_path: Path) -> None:
+    """The page of a long article is read from its head; what it folds is opened one step at a time."""
+    traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
+    long = traced._replace(paragraphs=[[f"Sentence {number}."] for number in range(200)], pieces=[])
+    write_trace(long, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    open_text = re.sub("<details>.*?</details>", "", page, flags=re.DOTALL)
+    assert "<del>" in page and "<del>" not in open_text
+    assert page.count("<details>") == 1 + sum(bool(step.changes) for step in traced.steps)
+    assert "Sentence 4." in open_text and "Sentence 5." not in open_text and "195 more paragraphs" in page
+
+
+def test_only_what_went_is_struck_out(sample_corpus: Path, tmp_path: Path) -> None:
+    """What a page strikes out of a change and what it leaves are the text before; what it leaves and puts in, the text after."""
+    traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
+    changes = [change for step in traced.steps for change in step.changes]
+    for before, after in [*changes, ("也<ref>{{cite|管子}}</ref>。」在歐", "也。」在歐"), ("a " * 900 + "x", "b " * 900 + "y")]:
+        spans = diff(before, after)
+        assert "".join(span.text for span in spans if span.kind != "ins") == before
+        assert "".join(span.text for span in spans if span.kind != "del") == after
+    assert [span.text for span in diff("也<ref>{{cite|管子}}</ref>。", "也。") if span.kind] == ["<ref>{{cite|管子}}</ref>"]
+    write_trace(traced, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<del>[[</del>" in page and "<code>bertdata inspect " in page
+    assert not re.search("<del>[^<]*The River Ellyn rises", page), "a sentence that was kept is not struck out"
+
+
+def test_text_without_spaces_is_folded_and_commands_are_not(
+    sample_corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "48")
+    cli.main(["trace", str(sample_corpus), "samplezhwiki:107", "--wikipedia", str(SAMPLE)], standalone_mode=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  bertdata inspect {sample_corpus} --row " in "\n".join(lines)
+    assert not [line for line in lines if line.strip() in ("-", "+") or re.match("[\u4e00-\u9fff]", line)]
+    assert max(cell_len(line) for line in lines if "bertdata" not in line) in (46, 47, 48)

@@ -1,0 +1,136 @@
+"""What an engine still does for a run that is over writes nothing into the run that has taken its place in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import Context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bertdata.pipelines import transforms
+from bertdata.pipelines.transforms import Perform, Writing
+
+from bertdata.dataset import run as output
+from bertdata.dataset.run import STATE, building
+from bertdata.errors import OutputLockedError
+from bertdata.records import Task
+from bertdata.storage import files, moves
+from bertdata.storage.fence import TOKEN, admit, fenced, token
+
+pytest.importorskip("upath")
+TASK = Task(0, "text", ())
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return files.to_path(f"memory://late-{tmp_path.name}/out")
+
+
+def begin(directory: Path, seed: int, **how: bool) -> Path:
+    """Begin a run, as a command does that is killed later; return where it builds."""
+    with building(directory, {"command": "x", "seed": seed}, **how) as root:
+        return root
+
+
+def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
+    begun: list[int] = []
+
+    def work(_task: Task) -> dict[str, Any]:
+        begun.append(1)
+        files.write_text(root / "data" / "a", "of the earlier run")
+        assert Context().run(begin, directory, 2, overwrite=True) == root  # as another process would
+        files.write_text(root / "data" / "b", "of the earlier run")
+        raise AssertionError("it went on")
+
+    root = begin(directory, 1)
+    perform = Perform(root, "extract", work)
+    for _ in range(2):
+        with pytest.raises(OutputLockedError, match="is of a later run"):
+            list(perform(TASK))
+    assert begun == [1], "the second attempt was not begun at all"
+    assert not (root / "data").exists()
+
+
+def test_a_late_step_between_the_tasks_writes_nothing(directory: Path) -> None:
+    root = begin(directory, 1)
+    step = Writing(lambda number: files.write_text(root / "data" / str(number), "text"), root)
+    step(1)
+    begin(directory, 2, overwrite=True)
+    with pytest.raises(OutputLockedError, match="is of a later run"):
+        step(2)
+    assert not (root / "data").exists()
+
+
+def test_a_late_commit_is_refused(directory: Path) -> None:
+    class Commit:
+        def roots(self) -> list[Path]:
+            return [root]
+
+        def add_up(self, _reports: list[Any]) -> tuple[Any, list[Any]]:
+            raise AssertionError("it went on")
+
+        def __call__(self, _sums: list[Any], _entries: Iterable[Any]) -> None:
+            raise AssertionError("it went on")
+
+    root = begin(directory, 1)
+    gather = transforms.Gather(Commit(), 1)
+    begin(directory, 2, overwrite=True)
+    with pytest.raises(OutputLockedError):
+        transforms.CommitOnce(gather._commit, gather._runs, 0)([])
+
+
+def test_the_same_run_goes_on(directory: Path) -> None:
+    """What an engine still does for the killed command writes the same bytes as the one that goes on."""
+    root = begin(directory, 1)
+    perform = Perform(root, "extract", lambda _: {"files": []})
+    assert begin(directory, 1) == root
+    assert [report.number for report in perform(TASK)] == [0]
+
+
+def test_between_the_runs_nothing_is_written(directory: Path) -> None:
+    """The token of the earlier run goes before its files do: what comes in between is of no run."""
+    root = begin(directory, 1)
+    own = token(root)
+    moves.remove(root / TOKEN)
+    with pytest.raises(OutputLockedError), fenced((root, own)):
+        raise AssertionError("it went on")
+
+
+def test_the_token_goes_before_the_files(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = begin(directory, 1)
+    files.write_text(root / "data" / "a", "of the earlier run")
+    own, removed, real = token(root), list[str](), output.remove
+
+    def remove(path: Path) -> None:
+        if path != root / TOKEN and removed:
+            with pytest.raises(OutputLockedError), fenced((root, own)):
+                raise AssertionError("it went on")
+        removed.append(path.relative_to(root).as_posix())
+        real(path)
+
+    monkeypatch.setattr(output, "remove", remove)
+    begin(directory, 2, overwrite=True)
+    assert removed[0] == TOKEN and "data" in removed
+
+
+def test_a_run_that_is_only_looked_at_has_no_token(directory: Path) -> None:
+    assert token(directory) == ""
+    with transforms.Runs(directory).entered(begun=False):
+        files.write_text(directory / "a", "written")
+    assert (directory / "a").read_text() == "written" and not (directory / STATE).exists()
+
+
+def test_the_fence_is_for_its_block_and_for_stores_only(directory: Path, tmp_path: Path) -> None:
+    root = begin(directory, 1)
+    with fenced((root, token(root))):
+        Context().run(begin, directory, 2, overwrite=True)
+        with pytest.raises(OutputLockedError):
+            files.write_text(directory.parent / "elsewhere", "of a run that is over")
+        files.write_text(tmp_path / "a", "")
+        with fenced():
+            files.write_text(directory / "b", "")
+        with pytest.raises(OutputLockedError):
+            admit()
+    files.write_text(directory / "d", "")
+    assert sorted(path.name for path in directory.iterdir() if path.name != STATE) == ["b", "d"]

@@ -1,0 +1,110 @@
+"""What tasks report while they run: each byte counts once, and lost or repeated tasks do no harm."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from bertdata.commands.progress import Monitor, Step
+from bertdata.records import FileRange
+from bertdata.storage.files import digest, open_file
+from bertdata.storage.progress import TaskContext, TaskProgress
+
+LINE = TaskProgress("extract", 0, worker=1)
+
+
+def test_bytes_of_a_part_count_once_whoever_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    path.write_bytes(os.urandom(300_000))
+    told = list[TaskProgress]()
+    with TaskContext(told.append).working("extract", 3) as work:
+        with open_file(str(path)) as file:
+            file.read(1000)  # before the part
+        assert work.bytes == 0
+        work.reads([FileRange("input", str(path), 100_000, 250_000)])
+        with open_file(str(path)) as file:
+            file.seek(100_000)
+            file.read(60_000)
+        assert 60_000 <= work.bytes <= 150_000
+        digest(path)
+        digest(path)
+        assert work.bytes == 150_000
+    assert (told[0].step, told[0].task, told[0].done, told[0].bytes) == ("extract", 3, False, 0)
+    assert (told[-1].done, told[-1].bytes) == (True, 150_000)
+
+
+def test_what_is_unpacked_in_another_thread_counts(tmp_path: Path) -> None:
+    path = tmp_path / "input.gz"
+    path.write_bytes(gzip.compress(os.urandom(100_000)))
+    size = path.stat().st_size
+    with TaskContext().working("extract", 0) as work:
+        work.reads([FileRange("input.gz", str(path), 0, size)])
+        with open_file(str(path)) as file:
+            reader = threading.Thread(target=file.read)
+            reader.start()
+            reader.join()
+        assert work.bytes == size
+
+
+def test_a_task_that_fails_is_never_done() -> None:
+    told = list[TaskProgress]()
+    with pytest.raises(ZeroDivisionError), TaskContext(told.append).working("extract", 0):
+        raise ZeroDivisionError
+    assert [line.done for line in told] == [False]
+
+
+def test_tasks_at_work_and_done_add_up(tmp_path: Path) -> None:
+    monitor = Monitor([tmp_path], [Step("Extract", "extract", 3, 100)])
+    assert monitor.look() == []
+    monitor.receive(LINE._replace(bytes=30, documents=4))
+    monitor.receive(LINE._replace(task=1, bytes=10, worker=2))
+    ((step, told),) = monitor.look()
+    assert (step.name, told.done, told.bytes, told.documents, told.workers) == ("extract", 0, 40, 4, 2)
+    monitor.receive(LINE._replace(bytes=50, documents=7, done=True))
+    ((_, told),) = monitor.look()
+    assert (told.done, told.bytes, told.documents, told.workers) == (1, 60, 7, 1)
+    for task in (1, 2):
+        monitor.receive(LINE._replace(task=task, bytes=20, done=True))
+    ((_, told),) = monitor.look()
+    assert (told.done, told.bytes, told.workers) == (3, 100, 0)
+    monitor.receive(TaskProgress("commit", 0, worker=1))
+    ((step, told),) = monitor.look()
+    assert (step.label, told.total) == ("Commit", 0), "a step that was not planned, when the others are over"
+
+
+def test_two_tasks_of_one_process_are_one_worker(tmp_path: Path) -> None:
+    monitor = Monitor([tmp_path], [Step("Extract", "extract", 3, 100)])
+    for task in range(2):
+        monitor.receive(LINE._replace(task=task))
+    assert [told.workers for _, told in monitor.look()] == [1]
+
+
+def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
+    records = tmp_path / ".bertdata" / "tasks" / "extract"
+    records.mkdir(parents=True)
+    (records / "00000.json").write_text("{}")
+    monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)])
+    ((_, told),) = monitor.look()
+    assert (told.done, told.bytes, told.bytes_per_second) == (1, 25, 0.0)
+
+
+def test_a_pause_between_tasks_is_no_time_of_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("bertdata.commands.progress.time.monotonic", lambda: now[0])
+    monitor = Monitor([tmp_path], [])
+    for now[0], line in (
+        (100.0, LINE),
+        (105.0, LINE._replace(task=1, worker=2)),
+        (110.0, LINE._replace(done=True, cpu=8.0, memory=5)),
+        (115.0, LINE._replace(task=1, worker=2, done=True, cpu=8.0, memory=3)),
+        (900.0, LINE._replace(task=2)),
+        (910.0, LINE._replace(task=2, done=True, cpu=8.0)),
+    ):
+        monitor.receive(line)
+    told = monitor.timings()
+    assert told["stages"] == [{"name": "extract", "wall_s": 25.0, "cpu_s": 24.0}]
+    assert (told["workers"], told["peak_memory_bytes"]) == (2, 5)
