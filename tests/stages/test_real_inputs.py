@@ -69,7 +69,9 @@ def test_the_truncated_dump_gives_all_whole_pages_and_one_reject(run: Run, share
 def test_a_dump_cut_in_its_stream_gives_its_pages_and_one_reject(run: Run, shared: Path, tmp_path: Path) -> None:
     source = shared / "data" / "wiki" / "enwiki-20220720-multistream.xml.bz2"
     (tmp_path / "cut.xml.bz2").write_bytes(source.read_bytes()[:200_000])
-    run("build-corpus", "--wikipedia", tmp_path / "cut.xml.bz2", "--output", tmp_path / "corpus", "--workers", 1)
+    words = ("build-corpus", "--wikipedia", tmp_path / "cut.xml.bz2", "--output", tmp_path / "corpus", "--workers", 1)
+    assert "131073 of 200000 bytes" in run(*words, code=3).stderr  # the lost bytes count, not only the one reject
+    run(*words, "--max-rejects", 1)
     (stage,) = read_manifest(tmp_path / "corpus")["counts"]
     assert stage["rejected"] == {"truncated-stream": 1}
     assert 0 < stage["in"] - 1 < 80

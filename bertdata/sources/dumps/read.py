@@ -79,8 +79,7 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
             return
         if isinstance(block, Damage):
             where = f"bytes {block.start}-{block.end} of {part.name}"
-            elsewhere = block.reason == "truncated-stream" or block.start >= part.end  # missing bytes, or bytes of the next range
-            lost = 0 if elsewhere else block.end - block.start
+            lost = block.end - block.start if block.start < part.end else 0  # the next range counts its own damage
             yield _reject(part, site, guess_name(cutter.lose()), block.reason, where)._replace(lost=lost)
             if block.end >= end:
                 return
