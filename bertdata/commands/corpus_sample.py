@@ -200,9 +200,9 @@ def rewritten_share(lost: float, tasks: int) -> float:
 
 
 def _is_piece(part: FileRange) -> bool:
-    """Return True for a part that is read to its end: what its reader reads first says nothing about the rest."""
+    """Return True for a part that is read to its end, because its beginning does not represent the rest."""
     small = part.end - part.start <= 4 * _PIECE
-    return part.name.lower().endswith((".xml.bz2", ".zip", ".parquet") if small else (".xml.bz2", ".zip"))
+    return part.name.lower().endswith((".xml.bz2", ".zip", *((".parquet", ".tar.gz", ".tgz") if small else ())))
 
 
 def _pieces(part: FileRange) -> list[FileRange]:
