@@ -78,6 +78,8 @@ def trace(
         origin = _origin(contents, shard)
         id, title = (document["id"], "") if document else (name, name)
         copy = _page(wikipedia, id, title, origin, config.max_page_bytes)
+        if document and wikipedia and copy is None:
+            raise UsageError(f"{id}: no such page in these dumps. Pass the dumps that the corpus was made from")
         fate: list[str] = []
         try:
             for line in explain(directory, contents, document["id"] if document else copy.page.id if copy else name):
@@ -153,12 +155,8 @@ def _page(
         for path in read or [path for _, path in found]
         for page, site in _pages(path, id, title, largest)
     )
-    newest = max(
-        copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None
-    )  # max returns the first of equally new copies
-    if newest is None:
-        raise UsageError(f"{id}: no such page in these dumps. Pass the dumps that the corpus was made from")
-    return newest
+    # max returns the first of equally new copies
+    return max(copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None)
 
 
 def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page, dumps.Site]]:

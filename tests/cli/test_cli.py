@@ -72,7 +72,7 @@ def test_help_and_version(run: Run) -> None:
         ),
         (["build-corpus", "--output", "{tmp}/x", "--languages", "en", "zh"], 2, "an option takes one value; options for Beam"),
         (["build-corpus", "--text", "{tmp}/bad.jsonl", "--output", "{tmp}/x"], 3, "--max-rejects"),
-        (["build-corpus", "--text", "{tmp}/empty.jsonl", "--output", "{tmp}/x", "--max-rejects", "1"], 3, "gave a document"),
+        (["build-corpus", "--text", "{tmp}/empty.jsonl", "--output", "{tmp}/x", "--max-rejects", "1"], 3, "became a document"),
         (["build-corpus", "--config", "{tmp}/bad.toml", "--output", "{tmp}/x"], 2, "has no option 'bucks'"),
         (["train-vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "is not a directory"),
         (["train-vocab", "{tmp}/own", "--output", "{tmp}/x"], 2, "no dataset of bertdata"),

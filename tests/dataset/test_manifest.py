@@ -108,7 +108,10 @@ def test_read_refuses_and_says_why(tmp_path: Path, content: Any, error: type[Usa
 
 def test_an_unfinished_run_is_told_from_no_data_set(tmp_path: Path) -> None:
     (tmp_path / "corpus" / ".bertdata").mkdir(parents=True)
-    with pytest.raises(NoInputError, match="unfinished run: finish it with the same command"):
+    with pytest.raises(NoInputError, match="did not finish. It kept nothing"):
+        manifest.read(tmp_path / "corpus")
+    (tmp_path / "corpus" / ".bertdata" / "build-1").mkdir()
+    with pytest.raises(NoInputError, match="did not finish. It keeps its finished tasks"):
         manifest.read(tmp_path / "corpus")
 
 

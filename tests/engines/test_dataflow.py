@@ -203,6 +203,6 @@ def test_who_waits_hears_how_a_job_ended(run: Run, google: Any) -> None:
     finally:
         google.state = "JOB_STATE_RUNNING"
     assert "has ended as CANCELLED: look there for why, then run the same command again" in said.splitlines()[-1]
-    assert "holds an unfinished run" in run("inspect", output, code=2, **google.environment).stderr
+    assert "did not finish" in run("inspect", output, code=2, **google.environment).stderr
     run(*words, "--workers", 1, **google.environment)
     assert "3 documents" in run("inspect", output, "--n", 0, **google.environment).stdout

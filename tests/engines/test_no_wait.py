@@ -99,7 +99,7 @@ def test_a_command_that_waits_holds_the_directory_for_its_job_too(
     assert leftovers(good) == []
     book.write_text("* * *\n")
     words = ("build-corpus", "--books", book, "--output", bad)
-    assert "records were rejected" in run(*words, "--", *cluster.options, code=3).stderr
+    assert "became a document" in run(*words, "--", *cluster.options, code=3).stderr
     assert not (bad / ".bertdata" / "job.json").exists()
     before = (good / "manifest.json").stat().st_ino
     with standing_still(cluster):

@@ -81,7 +81,7 @@ def test_an_error_of_a_step_is_told_as_it_is(run: Run, spark: dict[str, str], tm
     words = ("build-corpus", "--books", tmp_path / "book.txt", "--output", tmp_path / "corpus", "--", RUNNER)
     quiet = spark | {"PYSPARK_SUBMIT_ARGS": f"--conf spark.log.level=ERROR {spark['PYSPARK_SUBMIT_ARGS']}"}
     said = run(*words, code=3, **quiet).stderr
-    assert "records were rejected" in said.splitlines()[-1] and "Traceback" not in said
+    assert "became a document" in said.splitlines()[-1] and "Traceback" not in said
 
 
 def test_a_master_that_does_not_run_is_reported_at_once(run: Run, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 from conftest import COMMAND, Build, read_manifest, read_rows
 from made import SENTENCES, book, epub, package, page, plain_epub, table, tar, write_arrow, write_parquet
 
-from bertdata.errors import BertDataError, NoInputError, TooManyRejectsError, UsageError
+from bertdata.errors import BertDataError, EmptyResultError, NoInputError, UsageError
 
 MOST = 100_000  # bytes of a document
 GOOD = json.dumps({"text": SENTENCES[0]}).encode()
@@ -266,13 +266,13 @@ def test_a_malformed_text_is_a_reject(name: str, rejects: dict[str, list[dict[st
         ("--books", "a.mobi", b"tea", UsageError, "not this kind of file"),
         ("--books", "a.tar.7z", b"tea", UsageError, "recompress it|unpack it"),
         ("--books", "a.epub.7z", b"tea", UsageError, "unpack it"),
-        ("--books", "a.epub.zip", b"tea", TooManyRejectsError, "damaged 1"),
+        ("--books", "a.epub.zip", b"tea", EmptyResultError, "damaged 1"),
         ("--text", "a.json", b"[]", UsageError, "not this kind of file"),
         ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
         ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "holds int64, not text"),
         ("--books", "a.arrow", lambda: arrow(pa.table({"number": [1]})), UsageError, "no column 'text'"),
-        ("--text", "a.jsonl", b"tea\ntea\n", TooManyRejectsError, "2 of 2 records were rejected .malformed-json 2"),
-        ("--books", "a.tar.gz", b"tea", TooManyRejectsError, "damaged 1"),
+        ("--text", "a.jsonl", b"tea\ntea\n", EmptyResultError, "none of 2 records became a document .malformed-json 2"),
+        ("--books", "a.tar.gz", b"tea", EmptyResultError, "damaged 1"),
     ],
 )
 def test_what_can_not_be_read_at_all_is_a_clear_error(

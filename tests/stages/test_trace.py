@@ -40,8 +40,10 @@ def test_a_name_that_nothing_has_is_an_error(sample_corpus: Path) -> None:
         bertdata.trace(sample_corpus, "sampleenwiki:999999")
     with pytest.raises(UsageError, match="did you mean 'River Ellyn'"):
         bertdata.trace(sample_corpus, "River Elyn")
+    with pytest.raises(UsageError, match="did you mean 'River Ellyn'"):
+        bertdata.trace(sample_corpus, "River Elyn", wikipedia=SAMPLE)
     with pytest.raises(UsageError, match="no such page"):
-        bertdata.trace(sample_corpus, "sampleenwiki:999999", wikipedia=SAMPLE)
+        bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE / "samplezhwiki-20261101-pages-articles-multistream.xml.bz2")
 
 
 def test_an_index_tells_where_a_page_is() -> None:

@@ -107,6 +107,12 @@ class CorpusCommit:
         def reasons() -> str:  # only when a run ends; a repeated commit finds its files in place
             return _most(tally.rejected for tally in tallies) + self._example(files)
 
+        if not left:
+            dropped = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(files)
+            raise EmptyResultError(
+                f"none of {entered} records became a document ({dropped or 'the input is empty'}). Check the input and the "
+                "options that drop documents"
+            )
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons()}), more than `max_rejects` {self.config.max_rejects} "
@@ -119,12 +125,6 @@ class CorpusCommit:
                 f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons()}), a larger share than "
                 f"`max_rejects` {self.config.max_rejects} allows: look at {self.root}/rejects, fetch the damaged dump again, or "
                 "take what there is with a larger `max_rejects`"
-            )
-        if not left:
-            dropped = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(files)
-            raise EmptyResultError(
-                f"none of {entered} records gave a document ({dropped or 'it is empty'}): check the input, and the "
-                "options that drop documents"
             )
 
     def _example(self, files: list[dict[str, Any]]) -> str:
