@@ -255,7 +255,22 @@ CASES = """
     9|m/s => 9 metres per second (30 ft/s)
     90|hp => 90 horsepower (67 kW)
     90|kW|PS hp => 90 kilowatts (120 PS; 120 hp)
-    90|PS => 90 PS (66 kW; 89 hp)
+    90|PS => 90 PS (66 kW)
+    5|lb/cuft => 5 pounds per cubic foot (0.080 g/cm3)
+    5|g/m3 => 5 grams per cubic metre (0.0084 lb/cu yd)
+    5|kJ/kg => 5 kilojoules per kilogram (2.1 BTU/lb)
+    5|smoot => 5 smoots (8.5 m)
+    5|scc => 5 standard cubic centimetres (0.51 J)
+    5|Myr => 5 million years (160 Ts)
+    5|tsfc => 5 lb/(lbf⋅h) (140 g/(kN⋅s))
+    5|kgTNT => 5 kilograms of TNT (21 MJ)
+    5|furlong|abbr=on => 5 furlongs (3,300 ft; 1,000 m)
+    1000|m|chain|abbr=on => 1,000 m (50 chains)
+    12|Mm3 => 12 cubic megametres (2.9×109 cu mi)
+    5|xx|10|ft|adj=on => 5-×-10-foot (1.5 × 3.0 m)
+    5|to about|10|ft|adj=on => 5-to-about-10-foot (1.5 to about 3.0 m)
+    15.3|C|K => 15.3 °C (288.4 K)
+    -100.1|C|K => −100.1 °C (173.1 K)
     90|psi => 90 pounds per square inch (620 kPa)
     9|bar => 9 bars (900 kPa)
     30|lb/sqft|kg/m2 => 30 pounds per square foot (150 kg/m2)
@@ -287,9 +302,9 @@ REFUSED = """
     7
     |km
     seven|km|mi
-    7|smoot
+    7|quux
     7|m|ft|input=P2048
-    7|km|smoot
+    7|km|quux
     7|km|kg
     7||
     1/0|km

@@ -137,6 +137,8 @@ La vitesse est de {{unité|1234567,89|km||h|-1}} ici. => La vitesse est de 1 234
 Le champ fait {{dunité|20|30|m}} environ. => Le champ fait 20 × 30 m environ.
 Le {{1er mai}}, la {{5e|armée}} part. => Le 1er mai, la 5e armée part.
 Il parcourt {{unité|12500|km|2}} à {{unité|3.5|m/s}}. => Il parcourt 12 500 km2 à 3,5 m/s.
+Elle compte {{unité|4,4|millions|d'habitants}} en tout. => Elle compte 4,4 millions d'habitants en tout.
+Elle compte {{unité|4,4 millions}} de gens. => Elle compte 4,4 millions de gens.
 La masse vaut {{unité|2|e=30|kg}}. => La masse vaut 2 × 1030 kg.
 {{nombre|1234|habitants}} vivent ici. => 1 234 habitants vivent ici.
 À {{heure|14|30}}, {{Mme|Martin}} part. => À 14 h 30, Mme Martin part.

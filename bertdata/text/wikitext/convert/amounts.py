@@ -24,7 +24,7 @@ _FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|
 _MAX_CHARACTERS = 40  # characters; no measurement has more
 _MIN_LARGE, _MAX_SMALL = 1e9, 1e-4  # from these values on, use powers of ten
 _TINY = 1e-14  # error bound of a logarithm
-_ULPS = 2.0**-51  # relative error of a decimal ending in 5 in binary arithmetic
+_FUDGE = 2e-14  # added by the template before it rounds
 _MOST_DIGITS = 30
 _SMALL_NAMES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -92,18 +92,16 @@ def digits_for(value: float, figures: int) -> int:
 
 
 def round_number(value: float, digits: int) -> float:
-    """Round half away from zero; use integers where they are exact.
+    """Round half away from zero, like the template: 2e-14 corrects small binary values, but not those from 256 on.
 
-    >>> round_number(-2.5, 0), round_number(1435.0, -2)
-    (-3.0, 1400.0)
+    >>> round_number(-2.05, 1), round_number(288.45, 1), round_number(1435.0, -2)
+    (-2.1, 288.4, 1400.0)
     """
     digits = max(-_MOST_DIGITS, min(_MOST_DIGITS, digits))
+    if digits >= 0:
+        return math.copysign(float(f"{abs(value) + _FUDGE:.{digits}f}"), value)
     scaled = abs(value) * 10.0**digits
-    if scaled < 1e15:
-        whole = math.floor(scaled * (1 + _ULPS) + 0.5)
-        scaled = whole / 10**digits if digits >= 0 else float(whole * 10**-digits)
-        return math.copysign(scaled, value)
-    return value
+    return math.copysign(float(math.floor(scaled + 0.5) * 10**-digits), value) if scaled < 1e15 else value
 
 
 def round_to_multiple(value: float, step: float) -> float:

@@ -22,6 +22,7 @@ _LOG_2 = math.log10(2)
 _TINY = 1e-12  # error bound of logarithms
 _COLDEST = 0.2  # kelvins; below, the third figure no longer indicates a temperature's precision
 _PROPERTY = re.compile(r"[PQ][0-9]+")
+_JOINT = re.compile(r" (?:[a-z ]+|×) ")  # words of a range that get hyphens before a unit's name: 5-to-about-10-foot
 _CELLS = {"table": "right", "tablecen": "center"}  # disp= -> alignment of the cells
 _NUMBER_ONLY = ("number", "output number only")
 
@@ -48,7 +49,7 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
 
     Return None if it cannot be converted: no number, an unknown unit, or units of different dimensions.
 
-    >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "smoots"], {})
+    >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "quux"], {})
     ('10-foot (3.0 m)', None)
     """
     if given := options.get("input"):  # a measurement, or a Wikidata property
@@ -256,7 +257,9 @@ class _Conversion:
         hyphens = style.adjective and (not by_symbol or style.abbr == "on")
         for number, (named, other, _) in zip(shown[1:], self.call.between, strict=False):
             between = other if (converted if other == "–" else by_symbol) else named
-            text += (between.replace(" ", "-") if hyphens and between.strip().isalpha() else between) + number
+            if hyphens and (between.strip().isalpha() or (not by_symbol and _JOINT.fullmatch(between))):
+                between = between.replace(" ", "-")
+            text += between + number
         return text
 
     def word(self, part: _Part, by_symbol: bool, side: int) -> str:

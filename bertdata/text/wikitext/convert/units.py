@@ -2,7 +2,7 @@
 
 The units are in ``units.toml``; prefixed units, squares, cubes, multiples and quotients are derived from them.
 
->>> find_unit("kg/m3").name, find_unit("MW").symbol, find_unit("e6acre").multiple, find_unit("smoot")
+>>> find_unit("kg/m3").name, find_unit("MW").symbol, find_unit("e6acre").multiple, find_unit("quux")
 ('kilogram per cubic metre', 'MW', 'million', None)
 """
 
@@ -160,6 +160,8 @@ def _takes_prefixes(code: str) -> bool:
 
 def _shifted(output: str, power: int) -> str:
     """Change the SI prefix of an output if it takes prefixes: aJ becomes fJ for a unit a thousand times larger."""
+    if output in _rows() and not _takes_prefixes(output):  # ft is a foot, not a femtotonne
+        return output
     powers: dict[str, int] = {head: size for head, (_, size) in table("prefixes").items()} | {"": 0}
     for head, size in powers.items():
         if output.startswith(head) and _takes_prefixes(output[len(head) :]):
