@@ -46,7 +46,7 @@ from bertdata.tally import Tally
 from bertdata.tokens import vocab
 from bertdata.training import attention, loader
 from bertdata.training.trainer.model import BertForPreTraining, score
-from bertdata.training.trainer.optimizer import AdamWeightDecay
+from bertdata.training.trainer.optimizer import Optimizer
 
 SIZES = {
     "tiny": ["--lengths 32 --packed 64 --batch 4 --steps 1"],
@@ -191,7 +191,7 @@ class _Step:
 
     def __init__(self, model: nn.Module, losses: Losses, kind: torch.dtype) -> None:
         self.model, self.losses, self.kind = model, losses, kind
-        self.optimizer = AdamWeightDecay(model, OptimizerConfig())
+        self.optimizer = Optimizer(model, OptimizerConfig())
 
     def __call__(self, batch: Batch) -> None:
         with torch.autocast(DEVICE.type, dtype=self.kind, enabled=self.kind != torch.float32):

@@ -129,16 +129,17 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     model, config = recipe.model, recipe.config
     shape = f"L{model.num_hidden_layers} H{model.hidden_size} A{model.num_attention_heads}"
     heads = "masked words and pairs" if recipe.pairs else "masked words"
-    steps = f"{count(config.total_steps, 'step')} of {config.batch_size} rows"
+    sizes = " or ".join(dict.fromkeys(str(part.batch_size) for part in recipe.parts))
+    steps = f"{count(config.total_steps, 'step')} of {sizes} rows"
     yield f"train: BERT {shape}, {model.parameters:,} parameters, to predict {heads}; {steps}"
     for part in recipe.parts:
         rows = part.shards
-        planned = plan_of(rows, config.batch_size, seed=part.options["seed"], widths=part.phase.widths)
+        planned = plan_of(rows, part.batch_size, seed=part.options["seed"], widths=part.phase.widths)
         evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate"
         epochs = part.phase.steps / planned.batches
         yield (
             f"  steps {part.first:,} to {part.end:,}: {', '.join(part.phase.shards)}, {len(rows):,} rows, {evaluated}; "
-            f"about {_tokens(part) * part.phase.steps * config.batch_size:,.0f} tokens, "
+            f"about {_tokens(part) * part.phase.steps * part.batch_size:,.0f} tokens, "
             f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
             f"widths {', '.join(map(str, planned.widths))}"
         )
@@ -187,7 +188,7 @@ class _Position:
         self._total = recipe.config.total_steps if recipe else 0
         # The mean number of tokens per step of each phase.
         self._tokens = (
-            [(part.end, float(part.shards.lengths.mean()) * recipe.config.batch_size) for part in recipe.parts] if recipe else []
+            [(part.end, float(part.shards.lengths.mean()) * part.batch_size) for part in recipe.parts] if recipe else []
         )
         self.shown: Callable[[int, str], None] = lambda done, text: None
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass, field
@@ -21,8 +22,10 @@ from .toml import parse_toml, read_toml
 
 __all__ = [
     "ACTIVATIONS",
+    "ALGORITHMS",
     "POSITIONS",
     "PRECISIONS",
+    "SCHEDULES",
     "ModelConfig",
     "OptimizerConfig",
     "Phase",
@@ -35,9 +38,9 @@ __all__ = [
 PRECISIONS = ("fp32", "bf16", "fp16")
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
 POSITIONS = ("absolute", "rotary")
-_BABYLM = [size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)] + [
-    10**9
-]  # from the 2025 rules of the challenge
+ALGORITHMS = ("bert", "adamw", "muon")
+SCHEDULES = ("linear", "cosine", "wsd")
+_BABYLM = [*(size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)), 10**9]  # the challenge's rules of 2025
 _UNITS = {"M": 10**6, "K": 1000, "": 1}
 _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 
@@ -96,18 +99,23 @@ class ModelConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerConfig(Config):
-    """Adam with weight decay, as in section A.2 of the BERT paper.
+    """The optimizer and the schedule of its learning rate. The defaults are those of section A.2 of the BERT paper.
 
-    `epsilon` and `clip_norm` follow the paper's code, optimization.py. `clip_norm` 0 disables gradient clipping.
+    `epsilon` and `clip_norm` follow the paper's code, optimization.py. `clip_norm` 0 disables gradient clipping. `algorithm` is
+    ``bert`` (Adam without bias correction, as in that file), ``adamw`` or ``muon`` (matrices of the layers, and AdamW for the
+    rest). `schedule` is ``linear``, ``cosine``, or ``wsd``: constant, then a decay over the last `decay_share` of the steps.
     """
 
+    algorithm: str = "bert"
     learning_rate: float = 1e-4
+    schedule: str = "linear"
     warmup_steps: int = 10000
+    decay_share: float = 0.1
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-6
+    momentum: float = 0.95
     weight_decay: float = 0.01
-    bias_correction: bool = False
     clip_norm: float = 1.0
 
     def __post_init__(self) -> None:
@@ -116,19 +124,38 @@ class OptimizerConfig(Config):
             self._require(0 < getattr(self, name) < math.inf, f"optimizer.{name}: use a number over 0")
         for name in ("warmup_steps", "weight_decay", "clip_norm"):
             self._require(0 <= getattr(self, name) < math.inf, f"optimizer.{name}: use a number of 0 or more")
-        for name in ("beta_1", "beta_2"):
+        for name in ("beta_1", "beta_2", "momentum"):
             self._require(0 <= getattr(self, name) < 1, f"optimizer.{name}: use 0 to below 1")
+        self._require(0 <= self.decay_share <= 1, "optimizer.decay_share: use a value from 0 to 1")
+        for name, choices in (("algorithm", ALGORITHMS), ("schedule", SCHEDULES)):
+            self._require(getattr(self, name) in choices, f"optimizer.{name}: use one of {', '.join(choices)}")
 
     def rate(self, step: int, total: int) -> float:
-        """Return the learning rate of a step, counted from 0: linear warmup, then linear decay measured from step 0.
+        """Return the learning rate of a step, counted from 0: linear warmup, then the schedule.
 
-        This matches `create_optimizer` in google-research/bert.
+        ``linear`` decays from step 0 on, as `create_optimizer` in google-research/bert. ``wsd`` decays with 1 - sqrt (Hägele et
+        al. 2024, "Scaling Laws and Compute-Optimal Training Beyond Fixed Training Durations").
 
         >>> [round(OptimizerConfig(warmup_steps=4).rate(step, 10) * 1e4, 6) for step in (0, 1, 2, 4, 9)]
         [0.0, 0.25, 0.5, 0.6, 0.1]
+        >>> wsd = OptimizerConfig(schedule="wsd", warmup_steps=4, decay_share=0.4)
+        >>> [round(wsd.rate(step, 10) * 1e4, 6) for step in (2, 4, 6, 7, 9)]
+        [0.5, 1.0, 1.0, 0.5, 0.133975]
         """
-        share = step / self.warmup_steps if step < self.warmup_steps else 1 - step / total
+        if step < self.warmup_steps:
+            share = step / self.warmup_steps
+        elif self.schedule == "linear":
+            share = 1 - step / total
+        elif self.schedule == "cosine":
+            share = (1 + math.cos(math.pi * (step - self.warmup_steps) / (total - self.warmup_steps))) / 2
+        else:
+            share = decayed(step - total + total * self.decay_share, total * self.decay_share)
         return self.learning_rate * share
+
+
+def decayed(step: float, steps: float) -> float:
+    """Return the share of the learning rate at a step of a decay. Before the decay, it is 1."""
+    return 1 - math.sqrt(step / steps) if step > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +168,10 @@ class Phase(Config):
         weights: Sampling weight of each directory.
         widths: Lengths in tokens to which rows are padded.
         accumulation: Micro-batches per step.
+        batch_size: Rows of a step, or 0 for the run's.
+        masked_lm_prob: Share of masked tokens, or 0 for the run's.
+        learning_rate: Peak learning rate, or 0 for the optimizer's.
+        schedule: ``constant`` or ``decay`` within this phase, or empty for the schedule of the run.
     """
 
     shards: tuple[str, ...] = field(metadata=FREE)  # the identity of a run has their contents, not their paths
@@ -148,9 +179,17 @@ class Phase(Config):
     weights: tuple[float, ...] = ()
     widths: tuple[int, ...] = ()
     accumulation: int = field(default=1, metadata=FREE)
+    batch_size: int = 0
+    masked_lm_prob: float = 0.0
+    learning_rate: float = 0.0
+    schedule: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._require(self.batch_size >= 0, "phases.batch_size: use 1 or more, or 0 for batch_size of the run")
+        self._require(0 <= self.masked_lm_prob <= 1, "phases.masked_lm_prob: use a value over 0, up to 1, or 0 for the run's")
+        self._require(0 <= self.learning_rate < math.inf, "phases.learning_rate: use a number over 0, or 0 for the optimizer's")
+        self._require(self.schedule in ("", "constant", "decay"), "phases.schedule: use constant, decay, or omit it")
         self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
         self._require(self.steps >= 1, "phases.steps: use at least 1")
         self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
@@ -206,12 +245,26 @@ class TrainConfig(Config):
         milestones(self.checkpoint_words)
         self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
         for phase in self.phases:
-            self._require(self.batch_size % phase.accumulation == 0, "phases.accumulation must divide batch_size")
+            self._require(self.rows_of(phase) % phase.accumulation == 0, "phases.accumulation must divide batch_size")
 
     @property
     def total_steps(self) -> int:
         """The number of steps of all phases, which is the length of the learning rate schedule."""
         return sum(phase.steps for phase in self.phases)
+
+    def rows_of(self, phase: Phase) -> int:
+        """Return the rows of a step of a phase."""
+        return phase.batch_size or self.batch_size
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step of the run."""
+        ends = list(itertools.accumulate(phase.steps for phase in self.phases))
+        phase, end = next((phase, end) for phase, end in zip(self.phases, ends, strict=True) if step < end)
+        rate = self.optimizer.rate(step, self.total_steps)
+        if phase.schedule:
+            share = decayed(step - end + phase.steps, phase.steps) if phase.schedule == "decay" else 1.0
+            return (phase.learning_rate or self.optimizer.learning_rate) * share
+        return rate * phase.learning_rate / self.optimizer.learning_rate if phase.learning_rate else rate
 
 
 def milestones(text: str) -> dict[str, int]:

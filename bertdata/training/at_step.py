@@ -44,7 +44,7 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
         others = ", ".join(map(str, part.shards.paths))
         raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}", field="step", value=step)
     directory = paths.index(Path(pairs).resolve())
-    return _rule(part.shards, directory, step, step - part.first, config.batch_size, part.options)
+    return _rule(part.shards, directory, step, step - part.first, part.batch_size, part.options)
 
 
 def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: int, options: dict[str, Any]) -> MaskRule:

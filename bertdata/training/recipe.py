@@ -30,6 +30,7 @@ class PhaseRows(NamedTuple):
     shards: Shards
     validation: Shards | None
     options: dict[str, Any]
+    batch_size: int
     words_per_token: float = 0.0  # set if checkpoints are saved by words
 
     @property
@@ -65,9 +66,10 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
         if shards.masking == "none":
-            options["masks"] = _masks(config, parts[-1].end if parts else 0, phase.steps)
+            options["masks"] = _masks(config, parts[-1].end if parts else 0, phase)
         rate = words_per_token(phase.shards, phase.weights or [1.0] * len(phase.shards)) if config.checkpoint_words else 0.0
-        parts.append(PhaseRows(phase, parts[-1].end if parts else 0, shards, _validation(phase, config), options, rate))
+        begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
+        parts.append(PhaseRows(phase, begin, shards, _validation(phase, config), options, rows, rate))
     for part in parts:
         _check(config, part, parts[0].shards, processes)
     first = parts[0].shards
@@ -85,12 +87,12 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     return Recipe(config, model, parts, bool(OBJECTIVES[first.objective].labels), {**identity, "model": model.identity()})
 
 
-def _masks(config: TrainConfig, first: int, steps: int) -> MaskConfig:
+def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
     """Return the masking of a phase whose first step is `first`, counted over the run."""
-    prob: float | Schedule = config.masked_lm_prob
-    if config.masked_lm_prob_end:
+    prob: float | Schedule = phase.masked_lm_prob or config.masked_lm_prob
+    if config.masked_lm_prob_end and not phase.masked_lm_prob:
         whole = Schedule(config.masked_lm_prob, config.masked_lm_prob_end, config.total_steps)
-        prob = Schedule(whole.at(first), whole.at(first + steps), steps)
+        prob = Schedule(whole.at(first), whole.at(first + phase.steps), phase.steps)
     return MaskConfig(prob, max_predictions=config.max_predictions, unit=config.unit, mask_shares=config.mask_shares)
 
 
@@ -110,7 +112,7 @@ def _check(config: TrainConfig, part: PhaseRows, first: Shards, processes: int) 
         raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
     if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:
         raise UsageError(f"{where}: rows of {longest} tokens are longer than model.max_position_embeddings, {most}")
-    if config.batch_size % (processes * part.phase.accumulation):
+    if part.batch_size % (processes * part.phase.accumulation):
         raise UsageError(
-            f"batch_size {config.batch_size} is no multiple of {processes} processes x accumulation {part.phase.accumulation}"
+            f"batch_size {part.batch_size} is no multiple of {processes} processes x accumulation {part.phase.accumulation}"
         )

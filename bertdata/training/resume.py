@@ -34,7 +34,7 @@ def changes(output: Path, identity: dict[str, Any]) -> list[str] | None:
     """List the differences to the run whose files are in `output`, or return None if there is no record of it.
 
     The last checkpoint has the record, even if it was copied from another machine. Before the first checkpoint, it is in the file
-    that `begin` wrote. A finished run with more steps in its last phase counts as the same run and continues.
+    that `begin` wrote. A finished run with more phases, or more steps in its last one, counts as the same run and continues.
     """
     last = checkpoints(output)[-1:]
     states = [*(path / "state.json" for path in last), output / STATE / "run.json"]
@@ -49,11 +49,14 @@ def _steps(identity: dict[str, Any]) -> int:
 
 
 def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Return the identity of a finished run with the steps of its last phase raised to the number requested now."""
+    """Return the identity of a finished run with the steps of its last phase raised to the number requested now.
+
+    Phases after the last one are added as they are now, if the last phase keeps its steps.
+    """
     last = max(finished["phases"], key=int)
-    phase = finished["phases"][last]
-    steps = max(phase["steps"], now["phases"].get(last, phase)["steps"])
-    return {**finished, "phases": {**finished["phases"], last: {**phase, "steps": steps}}}
+    phase, more = finished["phases"][last], {name: each for name, each in now["phases"].items() if int(name) > int(last)}
+    steps = phase["steps"] if more else max(phase["steps"], now["phases"].get(last, phase)["steps"])
+    return {**finished, "phases": {**finished["phases"], last: {**phase, "steps": steps}, **more}}
 
 
 def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:

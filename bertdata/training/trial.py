@@ -65,11 +65,11 @@ class Trial:
         config, begin = self._recipe.config, max(step, part.first)
         if part.end <= begin:
             return 0.0
-        plan = plan_of(part.shards, config.batch_size, seed=part.options["seed"], widths=part.options["widths"])
-        batch = config.batch_size * statistics.fmean(plan[number].width for number in range(_SAMPLE))
+        plan = plan_of(part.shards, part.batch_size, seed=part.options["seed"], widths=part.options["widths"])
+        batch = part.batch_size * statistics.fmean(plan[number].width for number in range(_SAMPLE))
         batches = float(part.end - begin)
         if part.validation is not None:
             evaluations = part.end // config.evaluate_every - begin // config.evaluate_every
             evaluations += part.end % config.evaluate_every != 0  # a phase ends with an evaluation
-            batches += evaluations * min(config.evaluate_batches, len(part.validation) / config.batch_size) * _FORWARD
+            batches += evaluations * min(config.evaluate_batches, len(part.validation) / part.batch_size) * _FORWARD
         return batches * batch

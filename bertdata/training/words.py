@@ -32,7 +32,7 @@ class Words:
 
     def __init__(self, milestones: dict[str, int], rates: Sequence[float], tokens: list[int] | None = None) -> None:
         self._milestones, self._rates = milestones, rates
-        self.tokens = tokens or [0] * len(rates)
+        self.tokens = [*(tokens or []), *[0] * len(rates)][: len(rates)]  # a finished run can get more phases
 
     def add(self, phase: int, tokens: int) -> list[str]:
         """Count a step's tokens. Return the names of the milestones it reached."""

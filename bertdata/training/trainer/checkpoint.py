@@ -36,7 +36,6 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], 
     kind, head = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
     about = {"architectures": [head], "model_type": kind, "dtype": "float32"}
     weights = {re.sub("^bert", kind, each): values for each, values in learner.model.state_dict().items()}
-    counts = {"updates": learner.optimizer.updates, "scaler": learner.scaler.state_dict()}
     if name and (output / name).exists():  # written before the run was resumed from an earlier step
         _remove(output / name)
     with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
@@ -44,8 +43,8 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], 
         recipe.write_tokenizer(path)
         write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
         if not name:
-            (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.moments))
-            write_json(path / "state.json", {**counts, **state})
+            (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.state_dict()))
+            write_json(path / "state.json", {"scaler": learner.scaler.state_dict(), **state})
     for old in checkpoints(output)[: -recipe.config.keep]:
         _remove(old)
 
@@ -60,21 +59,24 @@ def restore(directory: Path, learner: Learner) -> dict[str, Any]:
     if not state:
         raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME}")
     _fill(learner.model.state_dict(), directory / "model.safetensors")
-    _fill(learner.optimizer.moments, directory / "optimizer.safetensors")
-    learner.optimizer.updates = state["updates"]
+    learner.optimizer.load_state_dict(_read(directory / "optimizer.safetensors"))
     learner.scaler.load_state_dict(state["scaler"])
     return state
 
 
 def _fill(tensors: dict[str, Tensor], path: Path) -> None:
     """Copy a file's tensors into those of the same names. A decoder weight, which some files have, is the embedding matrix."""
-    try:
-        named = {re.sub("^roformer", "bert", name): values for name, values in load_file(path).items()}
-    except (SafetensorError, OSError) as error:
-        raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME}") from error
+    named = {re.sub("^roformer", "bert", name): values for name, values in _read(path).items()}
     named = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
     theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (named, tensors))
     if odd := sorted(name for name, _ in theirs ^ ours):
         raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")
     for name, values in named.items():
         tensors[name].copy_(values)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME}") from error

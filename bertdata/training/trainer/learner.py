@@ -17,7 +17,7 @@ from ...labels import IGNORED
 from ...reports.metrics import SUMS
 from ..attention import for_bert
 from .model import BertForPreTraining, score
-from .optimizer import AdamWeightDecay
+from .optimizer import Optimizer
 from .world import World
 
 __all__ = ["Learner", "Learnt"]
@@ -44,7 +44,7 @@ class Learner:
         self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing).to(world.device)
         for part in (self.model.bert.pooler, self.model.cls.seq_relationship):
             part.requires_grad_(pairs)
-        self.optimizer = AdamWeightDecay(self.model, config.optimizer)
+        self.optimizer = Optimizer(self.model, config.optimizer)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "fp16")
         self._forward: Any = DistributedDataParallel(self.model) if world.size > 1 else self.model
         self._apart: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
@@ -72,8 +72,9 @@ class Learner:
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
         *totals, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
-            learning_rate = config.optimizer.rate(number, config.total_steps)
-            self.scaler.step(cast(Any, self.optimizer), learning_rate)  # skipped on an fp16 overflow, which lowers the loss scale
+            self.scaler.step(
+                cast(Any, self.optimizer), config.rate(number)
+            )  # skipped on an fp16 overflow, which lowers the loss scale
             self.scaler.update()
         self.model.zero_grad()
         return Learnt(totals, gradient, stops > 0, finite)

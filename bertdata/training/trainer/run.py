@@ -101,7 +101,7 @@ class _Run:
     def _train(self, part: PhaseRows, number: int) -> bool:
         """Train to the end of a phase. Return False if it was stopped before."""
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
-        loader = batches(part.shards, self.config.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
+        loader = batches(part.shards, part.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
         for batch in loader:
             stop = functools.partial(self.stop, self.step, self.saved)
             stop()
@@ -131,13 +131,13 @@ class _Run:
         return bool(self.step == part.end)
 
     def _log(self, norm: float) -> None:
-        learning_rate = self.config.optimizer.rate(self.step - 1, self.config.total_steps)
+        learning_rate = self.config.rate(self.step - 1)
         means = self.window.close(self.config.total_steps - self.step)
         self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
-        size, parts = self.config.batch_size, part.phase.accumulation
+        size, parts = part.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
         self._report("evaluation", **describe(sums), unigram_entropy=entropy)

@@ -115,6 +115,35 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainCo
     return config, train(config, tmp_path_factory.mktemp("whole")).checkpoint
 
 
+@pytest.mark.parametrize("algorithm", ["adamw", "muon"])
+@pytest.mark.slow
+def test_resume_of_other_optimizers_is_to_the_bit(data: Path, tmp_path: Path, algorithm: str) -> None:
+    """With phases of their own rate, batch size, mask rate and accumulation, and bf16."""
+    shards = (str(data),)
+    phases = (Phase(shards=shards, steps=5), Phase(shards=shards, steps=4, batch_size=6, accumulation=2, masked_lm_prob=0.3))
+    phases += (Phase(shards=shards, steps=3, schedule="decay", learning_rate=2e-3),)
+    optimizer = {"algorithm": algorithm, "schedule": "wsd", "decay_share": 0.0}
+    config = small(data, phases=phases, optimizer=optimizer, precision="bf16")
+    through = train(config, tmp_path / "whole").checkpoint
+    for stop in (3, 4, 3):
+        train(config, tmp_path / "parts", stop=After(stop))
+    done = train(config, tmp_path / "parts")
+    assert done.complete and differ(through, done.checkpoint) == 0
+    assert metrics(through.parent) == metrics(tmp_path / "parts")
+
+
+@pytest.mark.slow
+def test_a_finished_run_gets_a_decay_phase(data: Path, tmp_path: Path) -> None:
+    """The result is that of a run which had both phases from the start."""
+    optimizer = {"algorithm": "adamw", "schedule": "wsd", "decay_share": 0.0}
+    first = small(data, 4, optimizer=optimizer)
+    both = dataclasses.replace(first, phases=(*first.phases, Phase(shards=(str(data),), steps=3, schedule="decay")))
+    through = train(both, tmp_path / "whole").checkpoint
+    assert train(first, tmp_path / "run").complete
+    done = train(both, tmp_path / "run")
+    assert (done.step, done.complete) == (7, True) and differ(through, done.checkpoint) == 0
+
+
 @pytest.mark.parametrize("stop", [1, 7, 10, 19])
 @pytest.mark.slow
 def test_resume_is_to_the_bit(whole: tuple[TrainConfig, Path], tmp_path: Path, stop: int) -> None:

@@ -25,7 +25,7 @@ def test_the_papers_recipe() -> None:
         beta_2=0.999,
         epsilon=1e-6,
         weight_decay=0.01,
-        bias_correction=False,
+        algorithm="bert",
         clip_norm=1.0,
     )
     assert config.model == ModelConfig(
