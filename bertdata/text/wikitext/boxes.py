@@ -2,11 +2,13 @@
 
 import re
 
-__all__ = ["close_boxes", "is_dropped", "may_drop"]
+__all__ = ["close_boxes", "drop_hidden_spans", "is_dropped", "may_drop"]
 
 # MediaWiki's class names of boxes.
 _DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
 _BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
+_HIDDEN = re.compile(r"\bdisplay\s*:\s*none\b", re.IGNORECASE)
+_SPAN = re.compile(r"<(/?)span\b([^<>]*)>", re.IGNORECASE)
 _EDGE = re.compile(r"<(/?)([uod]l|h[1-6]|figure|nav|div)(?=[\s/>])([^<>]*)>", re.IGNORECASE)
 
 
@@ -20,7 +22,7 @@ def may_drop(tag: str) -> bool:
     (True, True, False, False)
     """
     start = tag[:3].lower()
-    return start.startswith(_STARTS) and (start != "div" or "class" in tag.lower())
+    return start.startswith(_STARTS) and (start != "div" or "class" in (attributes := tag.lower()) or "display" in attributes)
 
 
 def is_dropped(name: str, attributes: str) -> bool:
@@ -28,10 +30,33 @@ def is_dropped(name: str, attributes: str) -> bool:
 
     >>> is_dropped("div", ' class="thumb tright"'), is_dropped("div", ' style="float: right"'), is_dropped("ul", "")
     (True, False, True)
+    >>> is_dropped("div", ' style="display: none"'), is_dropped("p", ' style="display:none"')
+    (True, True)
     """
+    if attributes and _HIDDEN.search(attributes):
+        return True
     if name != "div":
         return name in _DROPPED
     return "class" in attributes.lower() and _BOX.search(attributes) is not None
+
+
+def drop_hidden_spans(text: str) -> str:
+    """Remove ``<span style="display:none">`` with its content from a paragraph; an unclosed one hides nothing.
+
+    >>> drop_hidden_spans('a <span style="display:none">b <span>c</span></span><span>d</span>')
+    'a <span>d</span>'
+    """
+    parts: list[str] = []
+    done = depth = start = 0
+    for tag in _SPAN.finditer(text):
+        if depth:
+            depth += -1 if tag[1] else 1
+            if not depth:
+                parts.append(text[done:start])
+                done = tag.end()
+        elif not tag[1] and not tag[2].endswith("/") and _HIDDEN.search(tag[2]):
+            depth, start = 1, tag.start()
+    return "".join([*parts, text[done:]])
 
 
 def close_boxes(text: str) -> str:

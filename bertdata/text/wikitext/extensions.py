@@ -17,14 +17,14 @@ __all__ = ["resolve_extensions"]
 # Tags by the replacement of the tag and its content.
 _SEEN = """
     ref hiero score maplink templatedata templatestyles indicator section categorytree inputbox
-    phonos langconvert
+    phonos langconvert pagequality
 """
 _BLOCK = """
     references gallery pre source syntaxhighlight imagemap timeline graph mapframe dynamicpagelist
-    choose rss poem
+    choose rss poem pages pagelist quiz talkpage thread languages tabber youtube verbatim
 """
 _FORMULAS = frozenset(["math", "chem", "ce"])
-_UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar"]  # the tags are removed, the content is wikitext
+_UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar", "spoiler"]  # the tags are removed, the content is wikitext
 
 _LEFT: dict[str, str] = {
     **dict.fromkeys(_SEEN.split(), OBJECT),
@@ -149,6 +149,9 @@ def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) 
     if name == "poem":
         verses = resolve_extensions(content, formulas).strip().split("\n")
         return "<hr>" + "<br>".join(verse.strip(" \t:") for verse in verses) + "<hr>"
+    if name == "tabber":  # Label=content|-|Label=content
+        tabs = resolve_extensions(content, formulas).split("|-|")
+        return "<hr>\n" + "\n<hr>\n".join(tab.partition("=")[2] for tab in tabs) + "\n<hr>"
     return _LEFT[name]
 
 

@@ -6,6 +6,7 @@
 
 import re
 
+from .boxes import drop_hidden_spans
 from .entities import decode_entities
 from .external import drop_addresses
 from .marks import AWAY, FOOTNOTE, FORMULA, OBJECT, SHIELD, VANISHED, unshield
@@ -27,6 +28,9 @@ _CURRENCIES = "$£€¥₹"
 _ASIDE = re.compile(  # brackets with a currency sign whose number vanished
     rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[{_CURRENCIES}] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]"
 )
+# Punctuation left at the start of a paragraph by a template; three dots are an ellipsis.
+_LEADING_STOP = re.compile(r"\A(?:[.,;:](?=\s)(?!\s*\.)|[。、，；：،؛۔।॥])\s*")
+_LEADING = frozenset(".,;:。、，；：،؛۔।॥")
 _SET_APART = frozenset(":;!?؛؟।॥")
 _STOPS = frozenset(",.;:!?)]、。，；：）،؛؟۔։।॥")
 _STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the whitespace may contain other marks
@@ -111,6 +115,8 @@ def finish(text: str, templates_on: bool = False) -> str:
     if "]" in text:
         text = _drop_strays(text)
     if "<" in text:
+        if "display" in text:
+            text = drop_hidden_spans(text)
         text = _TAG.sub(_tag, text)
     if "&" in text:
         text = decode_entities(text)
@@ -124,8 +130,8 @@ def finish(text: str, templates_on: bool = False) -> str:
         text = unshield(text)
     text = text.replace("\u00a0", " ")
     if not text.isprintable():  # a space is the only printable whitespace
-        text = _CONTROL.sub("", text)
-        return " ".join(text.split())
+        text = " ".join(_CONTROL.sub("", text).split())
     while "  " in text:
         text = text.replace("  ", " ")
-    return text.strip()
+    text = text.strip()
+    return _LEADING_STOP.sub("", text) if templates_on and text[:1] in _LEADING else text

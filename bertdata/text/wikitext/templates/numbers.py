@@ -13,7 +13,7 @@ _POINT_COMMA = """
     ast az bs ca da de el eu fo gl hr id is jv lmo mk nap nds nl pt-br ro scn sh sl sr su tr vec vi
 """
 _SPACE_COMMA = """
-    be be-tarask bg br cs eo es et fi fr hu hy it ka kk la lt ltg lv nb nn no oc pl pt ru sk sv uk
+    be be-tarask bg br cs eo es et fi fr hu hy io it ka kk la lt ltg lv nb nn no oc pl pt ru sk sv uk
 """
 _SIGNS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_POINT_COMMA.split(), (".", ",")),
