@@ -30,11 +30,12 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/exp
     "stages": BELOW | FLOW | {"dataset", "reports"},
     "beam": BELOW | {"dataset", "sources", "stages"},
     "exports": BELOW | {"dataset", "tokens"},
-    "pipelines": BELOW | {"dataset", "sources", "tokens", "stages", "exports"},
+    "chains": BELOW | {"dataset", "sources", "tokens", "stages", "exports"},
+    "pipelines": BELOW | {"chains"},
     "training": BELOW | {"dataset", "rows", "reports"},
     "verification": BELOW | {"dataset", "rows", "tokens"},  # reads what stages wrote, by laws of its own
     "sample": set(),
-    "commands": BELOW | {"dataset", "sources", "tokens", "reports", "stages", "exports", "pipelines"},
+    "commands": BELOW | {"dataset", "sources", "tokens", "reports", "stages", "exports", "chains"},
     "cli": BELOW | {"dataset", "sources", "tokens", "reports", "stages", "commands", "training", "verification", "sample"},
     "__main__": {"cli", "errors", "storage"},
 }
@@ -148,7 +149,7 @@ def style(path: Path, text: str, tree: ast.Module) -> None:
         if isinstance(node, ast.FunctionDef):
             told = ast.get_docstring(node) or ""
             lines = (node.end_lineno or 0) - node.lineno + 1 - (told.count("\n") if "Args:" in told else 0)
-            limit = 14 if node.name == "expand" and part_of(path) == "pipelines" else 48
+            limit = 14 if node.name == "expand" and part_of(path) == "chains" else 48
             assert lines <= limit, f"{path.name}: {node.name} has {lines} lines"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             names.add(node.func.id)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, read_manifest
 
 import bertdata
 from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress, VocabConfig
@@ -141,8 +141,8 @@ def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, worke
 
 
 @pytest.mark.slow
-def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
-    """`python -m bertdata` in a checkout, where no package of this name is installed with its pipelines."""
+def test_a_checkout_that_is_not_installed_runs_without_pipelines(tmp_path: Path) -> None:
+    """`python -m bertdata` in a checkout builds a corpus, although `bertdata.pipelines` exists only where it is installed."""
     shutil.copytree(REPOSITORY / "bertdata", tmp_path / "bertdata", ignore=shutil.ignore_patterns("__pycache__"))
     code = (
         "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in type(f).__module__ + repr(f)]\n"
@@ -150,8 +150,8 @@ def test_a_checkout_that_is_not_installed_says_so(tmp_path: Path) -> None:
         "from bertdata.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env={**os.environ})
-    assert done.returncode == 2, done.stderr
-    assert "a checkout that is not installed: run pip install --editable" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert read_manifest(tmp_path / "corpus")["rows"] == 3
 
 
 def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
@@ -173,7 +173,7 @@ def test_a_dry_run_on_books_imports_nothing_for_tables() -> None:
 @pytest.mark.slow
 def test_a_run_on_dumps_imports_nothing_for_books() -> None:
     """Each kind of input is imported where it is read: books are a tenth of the start."""
-    code = "import sys, bertdata.pipelines.build_corpus; from bertdata.stages.corpus.sources import source; source('wikipedia')"
+    code = "import sys, bertdata.chains.build_corpus; from bertdata.stages.corpus.sources import source; source('wikipedia')"
     code += "; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "bertdata.sources.dumps" in loaded

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..chains.transforms import Chain
 from ..config import CorpusConfig, read_small
 from ..config.inputs import INPUTS
 from ..dataset.data_set import DataSet
@@ -104,12 +105,9 @@ class BuildPlan(Plan):
     cut: CorpusPlan
     config: CorpusConfig
 
-    def chain(self, roots: Sequence[Path | None]) -> Any:
+    def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps."""
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.build_corpus import BuildCorpus
-        else:
-            from bertdata.pipelines.build_corpus import BuildCorpus
+        from ..chains.build_corpus import BuildCorpus
 
         return BuildCorpus(self.cut, self.config, roots[0] or self.directories[0])
 

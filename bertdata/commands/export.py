@@ -8,8 +8,9 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..chains.transforms import Chain
 from ..config import ExportConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import ExportManifest, PairsManifest
@@ -97,12 +98,9 @@ class ExportPlan(Plan):
     config: ExportConfig
     vocabulary: AnyVocabulary | None
 
-    def chain(self, roots: Sequence[Path | None]) -> Any:
+    def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps."""
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.export import Export
-        else:
-            from bertdata.pipelines.export import Export
+        from ..chains.export import Export
 
         return Export(self.shards, self.source, self.config, self.vocabulary, roots[0] or self.directories[0])
 

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..chains.transforms import Chain
 from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
@@ -137,13 +138,9 @@ class PairsPlan(Plan):
         """The number of tasks of the largest step; tokenizing counts also on an engine."""
         return max(len(self.source.tasks), self.configs[0].shards)
 
-    def chain(self, roots: Sequence[Path | None]) -> Any:
+    def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps for the outputs that are not complete."""
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.make_pairs import MakePairs
-        else:
-            from bertdata.pipelines.make_pairs import MakePairs
-
+        from ..chains.make_pairs import MakePairs
         from ..stages.rows.bucket import Output as PairsOutput
 
         outputs = [PairsOutput(str(root), config) for root, config in zip(roots, self.configs, strict=True) if root is not None]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..chains.transforms import Chain
 from ..dataset.run import is_done, unfinished
 from ..errors import BertDataError
 from ..reports.words import count
@@ -86,7 +87,7 @@ class Plan:
         """The bytes of input of the largest step."""
         return max((step.bytes for step in self.steps), default=0)
 
-    def chain(self, roots: Sequence[Path | None]) -> Any:
+    def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps; `roots` are where to build each output, None for one that is complete."""
         raise NotImplementedError
 

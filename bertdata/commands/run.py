@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..chains import local
 from ..dataset import manifest, timings
 from ..dataset.data_set import DataSet
 from ..dataset.run import STATE, building, count_done, is_complete
@@ -34,7 +36,6 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
     if isinstance(plan, Finished):
         return _finished(plan, options, reporter)
     workers = _workers([*plan.directories, *plan.reads], options)
-    _check_installed()
     processes = 0 if options.on_engine else worker_count(workers, plan.tasks, plan.bytes)
     if options.on_engine:
         with _silenced(options.verbose):
@@ -80,11 +81,6 @@ def _unfinished(root: Path) -> Path | None:
 
 def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path | None], processes: int) -> None:
     """Run the steps, with progress, and write how long they took."""
-    if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-        from pipelines.engines import local
-    else:
-        from bertdata.pipelines.engines import local
-
     if not options.wait:
         _run_on_engine(plan, options, reporter, roots)
         return
@@ -162,23 +158,10 @@ def _silenced(verbose: bool) -> Iterator[None]:
         root.removeHandler(handler)
 
 
-def _check_installed() -> None:
-    """Raise UsageError if `bertdata.pipelines` is not installed."""
-    import importlib.util
-
-    if importlib.util.find_spec("bertdata.pipelines") is None:
-        checkout = Path(__file__).parents[2]
-        raise UsageError(
-            f"bertdata is imported from {checkout}, a checkout that is not installed: run pip install --editable {checkout}, or "
-            "run from another directory"
-        )
-
-
 def _engine() -> Any:
     """Import Beam, which takes a second, and return the module that runs plans with it."""
     with imports_frozen():
-        from bertdata.pipelines.engines import engine
-    return engine
+        return importlib.import_module("bertdata.pipelines.engines.engine")
 
 
 def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:

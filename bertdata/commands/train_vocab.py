@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..chains.transforms import Chain
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import VocabManifest
@@ -76,12 +77,9 @@ class VocabPlan(Plan):
     config: VocabConfig
     sample: Sample
 
-    def chain(self, roots: Sequence[Path | None]) -> Any:
+    def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps."""
-        if TYPE_CHECKING:  # mypy knows the folder by the name it has in a checkout
-            from pipelines.train_vocab import TrainVocab
-        else:
-            from bertdata.pipelines.train_vocab import TrainVocab
+        from ..chains.train_vocab import TrainVocab
 
         return TrainVocab(self.source, self.config, roots[0] or self.directories[0])
 

@@ -24,7 +24,7 @@ from ..storage.files import digest
 __all__ = ["code_digest", "made_elsewhere", "versions"]
 
 CODE_DIGITS = 16  # digits of the SHA-256 of the code: 64 bits distinguish versions
-NOT_IN_A_RUN = frozenset(("cli", "sample", "training", "verification"))  # folders whose code does not affect a dataset's bytes
+NOT_IN_A_RUN = frozenset(("cli", "pipelines", "sample", "training", "verification"))  # their code does not affect any bytes
 _SUFFIXES = (".py", ".toml")  # code, and the tables it reads: templates, units
 
 
@@ -47,15 +47,14 @@ def code_digest() -> str:
 
 def _sources() -> Iterator[tuple[str, str]]:
     """Yield each source file: its name in the package, and its path."""
-    package, found = str(Path(__file__).parents[1]), importlib.util.find_spec("bertdata.pipelines")
-    roots = {package: ""} | dict.fromkeys((found.submodule_search_locations if found else None) or (), "pipelines")
-    for root, prefix in roots.items():
-        for folder, folders, names in os.walk(root):
-            if folder == package:  # in a clone, `bertdata.pipelines` is a folder next to the package; in a wheel, inside it
-                folders[:] = [name for name in folders if name not in NOT_IN_A_RUN | {"pipelines"}]
-            for name in names:
-                if name.endswith(_SUFFIXES):
-                    yield os.path.normpath(os.path.join(prefix, os.path.relpath(folder, root), name)), os.path.join(folder, name)
+    package = str(Path(__file__).parents[1])
+    for folder, folders, names in os.walk(package):
+        if folder == package:
+            folders[:] = [name for name in folders if name not in NOT_IN_A_RUN]
+        for name in names:
+            if name.endswith(_SUFFIXES):
+                path = os.path.join(folder, name)
+                yield os.path.relpath(path, package), path
 
 
 def made_elsewhere(recorded: dict[str, str]) -> str:

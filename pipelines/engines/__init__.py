@@ -1,1 +1,1 @@
-"""Run a chain of steps: in this process, in local worker processes, or as a job of a Beam runner."""
+"""Run a chain of steps as a job of a Beam runner. `bertdata.chains` defines the chains and runs them locally."""

@@ -16,11 +16,11 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.transforms import environments
 
 from bertdata import errors
+from bertdata.chains.steps import Step
+from bertdata.chains.transforms import Chain
 from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.storage.storage import storage_error
 
-from ..steps import Step
-from ..transforms import Chain
 from . import dask_cluster, jobs, losses, runners
 from .on_beam import on_beam
 

@@ -11,10 +11,9 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 from apache_beam.transforms.combiners import ToListCombineFn
 
+from bertdata.chains.steps import Create, FlatMap, GroupByKey, Map, Step, ToList
 from bertdata.errors import StorageError
 from bertdata.storage.progress import TaskContext, TaskProgress
-
-from ..steps import Create, FlatMap, GroupByKey, Map, Step, ToList
 
 __all__ = ["on_beam"]
 

@@ -21,11 +21,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import bertdata.pipelines.build_corpus
 import bertdata.pipelines.engines.engine
-import bertdata.pipelines.make_pairs
-import bertdata.pipelines.train_vocab  # noqa: F401
 
+import bertdata.chains.build_corpus
+import bertdata.chains.make_pairs
+import bertdata.chains.train_vocab  # noqa: F401
 from bertdata.cli import main
 
 _CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink"}

@@ -64,7 +64,7 @@ def test_doctests() -> None:
     [
         (NO_THREAD.format(condition=True), (), "can't start new thread: raise the limit of processes"),
         (NO_THREAD.format(condition=IN_WORKERS), ("--workers", 2), "can't start new thread"),
-        (LATE_EMFILE.format(module="pipelines.engines"), (), "Too many open files"),
+        (LATE_EMFILE.format(module="chains.build_corpus"), (), "Too many open files"),
         (LATE_EMFILE.format(module="cli"), (), "Too many open files"),
         (CLOSED_STAT.format(name="run.json"), (), "Permission denied: check the permissions"),
         (CLOSED_STAT.format(name="run.json"), ("--workers", 2), "Permission denied: check the permissions"),
@@ -112,8 +112,8 @@ def _fail(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["fork", "other"])
 def test_a_step_that_meets_a_limit_is_no_bug(kind: str) -> None:
-    from bertdata.pipelines.engines import local
-    from bertdata.pipelines.steps import Create, Map, Step
+    from bertdata.chains import local
+    from bertdata.chains.steps import Create, Map, Step
 
     class Chain(Step):
         def expand(self, begin: Any) -> Any:

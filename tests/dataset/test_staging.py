@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines import transforms
-from bertdata.pipelines.transforms import Gather, Perform
 from conftest import REPOSITORY, Build, Run, build_of, command_line, digests, leftovers
 from processes import start
 from test_output import AT_REST, IDENTITY, OTHER, WHOLE, _begin, _content, _finish, _state
 from tiny import write_pairs
 
 from bertdata import Shards
+from bertdata.chains import transforms
+from bertdata.chains.transforms import Gather, Perform
 from bertdata.dataset import manifest, staging
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete

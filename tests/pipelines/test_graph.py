@@ -10,16 +10,16 @@ import pytest
 from apache_beam.pipeline import PipelineVisitor
 from apache_beam.transforms.display import DisplayData
 from apache_beam.typehints.typehints import AnyTypeConstraint
-from bertdata.pipelines import transforms
-from bertdata.pipelines.build_corpus import BuildCorpus
 from bertdata.pipelines.engines.on_beam import on_beam
-from bertdata.pipelines.export import Export
-from bertdata.pipelines.make_pairs import MakePairs
-from bertdata.pipelines.steps import GroupByKey, Here, Step
-from bertdata.pipelines.train_vocab import TrainVocab
-from bertdata.pipelines.transforms import Gather, Perform
 from conftest import SAMPLE, Build
 
+from bertdata.chains import transforms
+from bertdata.chains.build_corpus import BuildCorpus
+from bertdata.chains.export import Export
+from bertdata.chains.make_pairs import MakePairs
+from bertdata.chains.steps import GroupByKey, Here, Step
+from bertdata.chains.train_vocab import TrainVocab
+from bertdata.chains.transforms import Gather, Perform
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import versions
 from bertdata.errors import UsageError, VerificationError

@@ -15,18 +15,17 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
-from bertdata.pipelines import transforms
-from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import local
 from bertdata.pipelines.engines.on_beam import on_beam
-from bertdata.pipelines.export import Export
-from bertdata.pipelines.make_pairs import MakePairs
-from bertdata.pipelines.steps import Map, Steps
-from bertdata.pipelines.train_vocab import TrainVocab
-from bertdata.pipelines.transforms import Chain, Tasks
 from google.protobuf.json_format import MessageToJson
 from tiny import corpus_manifest
 
+from bertdata.chains import local, transforms
+from bertdata.chains.build_corpus import BuildCorpus
+from bertdata.chains.export import Export
+from bertdata.chains.make_pairs import MakePairs
+from bertdata.chains.steps import Map, Steps
+from bertdata.chains.train_vocab import TrainVocab
+from bertdata.chains.transforms import Chain, Tasks
 from bertdata.codec import decode
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import plan_files

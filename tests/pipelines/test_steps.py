@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines.engines import engine, local
+from bertdata.pipelines.engines import engine
 from bertdata.pipelines.engines.on_beam import on_beam
-from bertdata.pipelines.steps import Create, GroupByKey, Here, Map
 from conftest import SAMPLE
 from works import Chain, Failing
 
+from bertdata.chains import local
+from bertdata.chains.steps import Create, GroupByKey, Here, Map
 from bertdata.errors import BertDataError, EmptyResultError
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bertdata.pipelines.steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
-
+from bertdata.chains.steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 from bertdata.errors import EmptyResultError
 
 Group = tuple[int, Iterable[int]]

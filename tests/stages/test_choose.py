@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import engine, local
-from bertdata.pipelines.steps import Step
+from bertdata.pipelines.engines import engine
 from conftest import Run, build_of, digests, leftovers, read_manifest, read_rows
 from test_resume import kill_in_mid_run
 
 from bertdata import keys
+from bertdata.chains import local
+from bertdata.chains.build_corpus import BuildCorpus
+from bertdata.chains.steps import Step
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.dataset.run import STATE
 from bertdata.errors import TooManyRejectsError, UsageError, VerificationError

@@ -14,10 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from bertdata.pipelines.build_corpus import BuildCorpus
-from bertdata.pipelines.engines import local
 from conftest import Run, digests
 
+from bertdata.chains import local
+from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.config import CorpusConfig
 from bertdata.dataset.run import STATE
 from bertdata.dataset.shards import read_batches

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from bertdata.pipelines.engines import local
-from bertdata.pipelines.train_vocab import TrainVocab
 from conftest import SAMPLE, Build
 from tiny import corpus_manifest
 
+from bertdata.chains import local
+from bertdata.chains.train_vocab import TrainVocab
 from bertdata.codec import decode
 from bertdata.config import VocabConfig
 from bertdata.dataset import shards

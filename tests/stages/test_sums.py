@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines import transforms
-from bertdata.pipelines.transforms import AddUp, Values
 from conftest import Build
 
+from bertdata.chains import transforms
+from bertdata.chains.transforms import AddUp, Values
 from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.dataset.reports import record_path

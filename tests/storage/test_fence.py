@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bertdata.pipelines import transforms
-from bertdata.pipelines.transforms import Perform, Writing
 
+from bertdata.chains import transforms
+from bertdata.chains.transforms import Perform, Writing
 from bertdata.dataset import run as output
 from bertdata.dataset.run import STATE, building
 from bertdata.errors import OutputLockedError

@@ -195,7 +195,7 @@ import os, sys, pyarrow
 known = lambda: (dict(os.environ), [*sys.meta_path], pyarrow.default_memory_pool().backend_name)
 before, hooks = known(), []
 os.register_at_fork = lambda **given: hooks.append(given) if "bertdata" in sys._getframe(1).f_globals["__name__"] else None
-import bertdata.pipelines.make_pairs, bertdata.commands.make_pairs, bertdata.storage.signals, bertdata.tokens.vocab, bertdata.cli
+import bertdata.chains.make_pairs, bertdata.commands.make_pairs, bertdata.storage.signals, bertdata.tokens.vocab, bertdata.cli
 print(known() == before, hooks)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

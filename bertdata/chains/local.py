@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable
 from itertools import chain as chained
 from typing import Any
 
-from bertdata.errors import BertDataError
-from bertdata.storage.progress import NO_CONTEXT, InContext, TaskContext, TaskProgress
-from bertdata.storage.storage import storage_error
-from bertdata.storage.workers import Pool
-
-from ..steps import Map, Step
-from ..transforms import Chain
+from ..errors import BertDataError
+from ..storage.progress import NO_CONTEXT, InContext, TaskContext, TaskProgress
+from ..storage.storage import storage_error
+from ..storage.workers import Pool
+from .steps import Map, Step
+from .transforms import Chain
 
 __all__ = ["run"]
 

@@ -1,4 +1,4 @@
-"""Define the steps shared by all pipelines: distribute tasks to workers, run each once, collect the reports."""
+"""Define the steps shared by all chains: distribute tasks to workers, run each once, collect the reports."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from bertdata.config.base import Config
-from bertdata.dataset import reports
-from bertdata.dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
-from bertdata.dataset.run import check_begun, clean_up, perform
-from bertdata.dataset.spilled import work_root
-from bertdata.dataset.staging import commit as committing
-from bertdata.dataset.versions import versions
-from bertdata.errors import UsageError, VerificationError
-from bertdata.records import Report, Task
-from bertdata.stages.shuffle import EngineShuffle, FileShuffle, Shuffle
-from bertdata.storage.fence import fenced, token
-from bertdata.storage.files import is_local, to_path
-from bertdata.storage.progress import NO_CONTEXT, InContext, TaskContext
-from bertdata.storage.storage import storage_errors
-
+from ..config.base import Config
+from ..dataset import reports
+from ..dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
+from ..dataset.run import check_begun, clean_up, perform
+from ..dataset.spilled import work_root
+from ..dataset.staging import commit as committing
+from ..dataset.versions import versions
+from ..errors import UsageError, VerificationError
+from ..records import Report, Task
+from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
+from ..storage.fence import fenced, token
+from ..storage.files import is_local, to_path
+from ..storage.progress import NO_CONTEXT, InContext, TaskContext
+from ..storage.storage import storage_errors
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
 __all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regroup", "Tasks", "Writing", "shuffle_of"]

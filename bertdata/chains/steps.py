@@ -1,8 +1,8 @@
 """Define the steps of chains, with the names that Beam uses. They run in this process or by Beam.
 
 A chain is ``begin | "Label" >> step | "Label" >> step``. `Here` runs its steps in this process when elements are requested,
-`engines/local.py` runs them in worker processes, and `engines/on_beam.py` converts them to Beam transforms. Beam is not imported
-here, because that takes a second.
+`local.py` runs them in worker processes, and `pipelines/engines/on_beam.py` converts them to Beam transforms. Beam is not
+imported here, because that takes a second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from inspect import isroutine
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
 
-from bertdata.storage.progress import NO_CONTEXT, TaskContext
+from ..storage.progress import NO_CONTEXT, TaskContext
 
 if TYPE_CHECKING:
     from typing_extensions import Self

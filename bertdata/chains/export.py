@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bertdata.config import ExportConfig
-from bertdata.exports.base import ExportSource
-from bertdata.exports.work import ExportCommit, ExportShard
-from bertdata.records import Task
-from bertdata.tokens.vocab import AnyVocabulary
-
+from ..config import ExportConfig
+from ..exports.base import ExportSource
+from ..exports.work import ExportCommit, ExportShard
+from ..records import Task
+from ..tokens.vocab import AnyVocabulary
 from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
 

@@ -1,0 +1,101 @@
+"""Build a corpus from dumps, books and other text: extract each task into a shard, select documents, commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..config import CorpusConfig
+from ..config.base import format_packages
+from ..records import Report
+from ..sources import PLAIN
+from ..stages.corpus.commit import CorpusCommit
+from ..stages.corpus.extract import Extract
+from ..stages.corpus.plan import CorpusPlan, packages
+from ..stages.selection import rules
+from ..stages.selection.kinds import Kinds
+from ..stages.selection.rewrite import Rewrite
+from ..stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, bucket_count
+from ..stages.shuffle import Receive
+from ..storage.files import to_path
+from .steps import FlatMap, Map, Step, Steps
+from .transforms import Chain, Gather, Perform, Regroup, Tasks, Writing, shuffle_of
+
+__all__ = ["BuildCorpus"]
+
+_PLAIN = (
+    *PLAIN,
+    ".xml",
+    ".jsonl",
+    ".csv",
+    ".tsv",
+    ".arrow",
+    ".tar",
+)  # other files are assumed to unpack to four times their size
+
+
+class BuildCorpus(Chain):
+    """Tasks -> a shard of documents or a check per task -> selection rounds -> shards of the remaining documents -> one
+    manifest."""
+
+    def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
+        super().__init__(root, plan.tasks)
+        self._plan, self._config = plan, config
+        self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shards]))
+        self._inputs = self._store("inputs", plan.inputs)
+        self._ignored = {kind: dict(suffixes) for kind, suffixes in plan.ignored.items()}
+
+    def expand(self, begin: Steps) -> Steps:
+        root, config, plan = str(self._root), self._config, self._plan
+        extract = Extract(root, config, plan.shards, bool(self._rules))
+        perform = Perform(self._root, "extract", extract, packages(config))
+        reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
+        if self._rules:
+            reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
+        return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs, self._ignored), len(plan.tasks))
+
+
+class Choose(Step):
+    """Reports of tasks -> a round for each rule, which drops documents -> reports of the remaining documents."""
+
+    def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
+        self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
+        self._tasks = len(plan.tasks)
+        self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
+
+    def expand(self, reports: Steps) -> Steps:
+        tasks = reports | "Number" >> Map(_number)
+        names: tuple[str, ...] = ()  # rounds that drop documents
+        for rule in self._rules:
+            buckets = bucket_count(rule, self._bytes)
+            tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, buckets, self._shards)
+            names += (rule.name,) * rule.drops
+        rewrite = Writing(
+            Rewrite(self._root, names, self._format, self._shards), to_path(self._root), packages=format_packages(self._format)
+        )
+        return tasks | "Rewrite" >> Map(rewrite)
+
+
+class Round(Step):
+    """Tasks -> claims by bucket -> losses by task -> the same tasks, with their losses on disk."""
+
+    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], tasks: int, buckets: int, shards: int) -> None:
+        self._root, self._rule, self._earlier, self._tasks, self._buckets = root, rule, earlier, tasks, buckets
+        self._shards = shards
+
+    def expand(self, tasks: Steps) -> Steps:
+        root, rule = to_path(self._root), self._rule
+        claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._buckets)
+        losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._buckets, self._tasks)
+        put = PutClaims(self._root, rule, self._earlier, claims, self._shards)
+        return (
+            tasks
+            | "Claim" >> FlatMap(Writing(put, root))
+            | "By bucket" >> Regroup(claims)
+            | "Decide" >> FlatMap(Writing(Decide(rule, claims, losses), root))
+            | "By task" >> Regroup(losses)
+            | "Keep losses" >> Map(Writing(Receive(losses, KeepLosses(self._root, rule)), root))
+        )
+
+
+def _number(report: Report) -> int:
+    return report.number

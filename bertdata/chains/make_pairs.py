@@ -1,0 +1,64 @@
+"""Make rows from documents: tokenize each batch once, distribute documents to buckets by hash, build rows, commit.
+
+Every bucket is a uniform sample of its split, except for rare languages, whose documents meet in few buckets. So pairs built
+inside a bucket have partners from the complete split. Documents reach their bucket through a `Shuffle`. Static masks are made
+last, with the rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..stages.documents import Corpus
+from ..stages.rows import buckets
+from ..stages.rows.bucket import BuildBucket, Output
+from ..stages.rows.commit import PairsCommit
+from ..stages.rows.partners import Partners
+from ..stages.shuffle import FileShuffle, Receive, Shuffle
+from ..storage.files import to_path
+from ..tokens.vocab import AnyVocabulary
+from .steps import FlatMap, Map, Steps
+from .transforms import Chain, Gather, Perform, Regroup, Tasks, Writing, shuffle_of
+
+__all__ = ["MakePairs"]
+
+
+class MakePairs(Chain):
+    """Tasks -> documents by bucket -> a shard of rows for each bucket and output -> a manifest for each output."""
+
+    def __init__(self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], buckets_in_all: int) -> None:
+        super().__init__(to_path(outputs[0].root), source.tasks)
+        self._source, self._vocabulary, self._outputs = source, self._store("vocabulary", vocabulary._asdict()), outputs
+        self._config = outputs[0].config
+        layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
+        partners = Partners.of(self._config).spread(source, self._config, layout.train, layout.validation)
+        self._layout = layout._replace(partners=partners)
+
+    def expand(self, begin: Steps) -> Steps:
+        shuffle = shuffle_of(begin, self._root, "tokens", len(self._tasks), self._layout.total)
+        work = shuffle.root if isinstance(shuffle, FileShuffle) else self._root
+        build = Receive(shuffle, BuildBucket(self._vocabulary, self._outputs, self._layout))
+        documents, packages = self._source.manifest.rows, self._config.packages
+        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, documents, str(work))
+        return (
+            begin
+            | "Tasks" >> Tasks(self._root, self._tasks)
+            | "Tokenize" >> FlatMap(self._tokenize(shuffle, work))
+            | "Bucket" >> Regroup(shuffle)
+            | "Build pairs" >> Map(Writing(build, *commit.roots(), packages=packages))
+            | "Commit" >> Gather(commit, self._layout.total, packages=packages)
+        )
+
+    def _tokenize(self, shuffle: Shuffle, work: Path) -> Perform | Writing:
+        """Return the step that moves a task's documents to their buckets. A resumed run keeps finished files."""
+        packages, reader = self._config.packages, self._source.reader
+        tokenize = buckets.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
+        if isinstance(shuffle, FileShuffle):
+            return Perform(work, "tokenize", buckets.WriteTokens(tokenize, shuffle), packages, _written)
+        return Writing(buckets.PutTokens(tokenize, shuffle), work, packages=packages)
+
+
+def _written(number: int, report: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return the output of `FileShuffle.put` for a task that an earlier run may have finished."""
+    return [(0, number)]
