@@ -119,7 +119,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from works import touch
-from bertdata.io import workers
+from bertdata.storage import workers
 
 def kill(pipes):
     print(*(worker._process.pid for worker in pool._workers), flush=True)

@@ -97,7 +97,7 @@ def test_a_real_quota_counts() -> None:
             pytest.skip("this system does not let a test set a CPU quota")
         code = (
             f"from pathlib import Path; Path({str(group / 'cgroup.procs')!r}).write_text('0')\n"
-            "from bertdata.io import cgroup, process\nprint(cgroup.limits().cores, process.cores())"
+            "from bertdata.storage import cgroup, process\nprint(cgroup.limits().cores, process.cores())"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["0.5", "1"]

@@ -47,7 +47,7 @@ def test_an_exception_leaves_the_old_file_and_no_temporary(tmp_path: Path, error
 def test_kill_leaves_the_old_file_and_a_hidden_one_that_is_swept(tmp_path: Path) -> None:
     (tmp_path / "file.bin").write_bytes(b"old")
     code = (
-        "import os, sys, pathlib; from bertdata.io import files\n"
+        "import os, sys, pathlib; from bertdata.storage import files\n"
         "with files.replacing(pathlib.Path(sys.argv[1])) as f: f.write(b'new'); f.flush(); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "file.bin")])
@@ -154,7 +154,7 @@ def test_a_lock_keeps_out_the_same_process_and_is_freed_by_an_exception(tmp_path
 
 def test_no_space_is_a_storage_error_that_says_what_to_do(tmp_path: Path) -> None:
     code = (
-        "import pathlib, resource, signal, sys; from bertdata import errors; from bertdata.io import files\n"
+        "import pathlib, resource, signal, sys; from bertdata import errors; from bertdata.storage import files\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try:\n"
         "    with files.replacing(pathlib.Path(sys.argv[1])) as f: f.write(b'x' * 100000); f.flush()\n"
