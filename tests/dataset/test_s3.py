@@ -35,7 +35,7 @@ moto = pytest.importorskip("moto.server")
 boto3 = pytest.importorskip("boto3")
 
 BUCKET = "bucket"
-SOON = "from bertdata.io import lock; lock._PATIENCE = 3; from bertdata.__main__ import main; main()"  # seconds, and not 20
+SOON = "from bertdata.storage import lock; lock._PATIENCE = 3; from bertdata.__main__ import main; main()"  # seconds, and not 20
 AWAY = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}  # no store is there
 
 
