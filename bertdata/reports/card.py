@@ -18,7 +18,7 @@ from .words import apparatus, cell, count
 
 __all__ = ["reading_line", "write"]
 
-_DOCUMENTS = "Documents, one a row: sentences in order, and where paragraphs start."
+_DOCUMENTS = "One document per row: its sentences in order, and where paragraphs start."
 
 
 def reading_line(directory: str, format: str = "") -> str:
@@ -62,7 +62,7 @@ def write(manifest: RowManifest) -> str:
         *(f"| {cell(i.name)} | {i.source} | {i.bytes:,} | {cell(i.licence)} |" for i in manifest.inputs[:1000]),
         *licences.licence_lines(manifest),
         "",
-        "## What became of it",
+        "## Counts by stage",
         "",
         "| stage | in | out | dropped | rejected |",
         "|---|---|---|---|---|",
@@ -91,22 +91,22 @@ def _of_rows(manifest: PairsManifest) -> list[str]:
     for role in ("cls", "sep"):
         form = form.replace(OF_BERT[role], roles.get(role, OF_BERT[role]))
     unknown = f"`{token}`" if (token := roles.get("unk")) else "unknown"
-    lines = [form, f"Of the text's tokens {statistics.unknown_share:.4%} are {unknown}."]
+    lines = [form, f"{statistics.unknown_share:.4%} of the text tokens are {unknown}."]
     if statistics.parts is not None:
         full = 1 - statistics.padding_share
         lines.append(
-            f"Rows are packed, {full:.2%} of {config.max_seq_length} places filled: {statistics.parts:,} parts of the form "
-            "above, which begin at `document_starts`. A model must not look from one part into another. `bertdata.batches` with "
-            "`for_model` prevents that. Trainers that take a row as one sequence, and `transformers.Trainer` with `datasets`, "
-            "which removes the column, need rows made without `--pack`."
+            f"Rows are packed: {full:.2%} of {config.max_seq_length} positions are filled, with {statistics.parts:,} segments of "
+            "the form above, which begin at `document_starts`. A model must not attend from one segment to another. "
+            "`bertdata.batches` with `for_model` prevents that. Trainers that treat a row as one sequence, and "
+            "`transformers.Trainer` with `datasets`, which removes the column, need rows made without `--pack`."
         )
     if config.masking == "static":
         lines.append(
-            f"Rows are masked: {statistics.masked_share:.2%} of their tokens, at most {statistics.max_predictions} in one; "
-            "`masked_lm_positions` are the places, `masked_lm_labels` what stood there."
+            f"Rows are masked: {statistics.masked_share:.2%} of their tokens, at most {statistics.max_predictions} per row. "
+            "`masked_lm_positions` has the positions, `masked_lm_labels` the original ids."
         )
     if config.chinese_words != "none":
-        lines.append(f"`continues_word` tells of each token whether it continues a word ({config.chinese_words}).")
+        lines.append(f"`continues_word` marks the tokens that continue a word ({config.chinese_words}).")
     named = ", ".join(f"{role} `{roles[role]}`" for role in ROLES if role in roles)
     files = " and ".join(f"`{file.name}`" for file in manifest.files)
     sentence = f"The vocabulary, {manifest.vocab_size:,} pieces, is in {files}; special tokens: {named}."
@@ -114,7 +114,7 @@ def _of_rows(manifest: PairsManifest) -> list[str]:
 
 
 def _roles(manifest: PairsManifest) -> dict[str, str]:
-    """Return the special tokens of rows by role, as they can stand between backticks."""
+    """Return the special tokens of rows by role, without characters that would end a code span."""
     tokens = manifest.roles
     return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in tokens.items()}
 
@@ -142,7 +142,7 @@ def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]])
     for a, c, n in spoken:
         entry = [a, cell(c), f"{n.documents:,}", f"{n.words:,}", f"{n.characters:,}", f"{n.characters / total:.4f}"]
         lines.append(f"| {' | '.join(entry + ([f'{tokens.get(a, {}).get(c, 0):,}'] if tokens else []))} |")
-    return [*lines, "", "Words are what stands between whitespace; shares of languages are of characters."]
+    return [*lines, "", "Words are separated by whitespace. Shares of languages are shares of characters."]
 
 
 def _removed(manifest: CorpusManifest) -> list[str]:
@@ -152,24 +152,24 @@ def _removed(manifest: CorpusManifest) -> list[str]:
         lines += ["", f"{books[0].upper()}{books[1:]}."]
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         documents = sum(source.trimmed_documents or 0 for source in sources.values())
-        lines += ["", f"{removed:,} paragraphs that had occurred before were taken out of {documents:,} documents."]
+        lines += ["", f"{removed:,} repeated paragraphs were removed from {documents:,} documents."]
     if limit := choice.get("max_words"):
         cut = sum(source.removed_words or 0 for source in sources.values())
         lines += [
             "",
-            f"Documents were drawn up to so many words: {cell(limit)}; {cut:,} words went where a document was cut for it.",
+            f"Word limits: {cell(limit)}. {cut:,} words were removed from the documents that reached a limit.",
         ]
     if mix := choice["mix"]:
-        lines += ["", f"Sources were thinned to the shares that were asked for: {cell(mix)}."]
+        lines += ["", f"Sources were sampled down to these shares: {cell(mix)}."]
     return lines
 
 
 def _bounds(manifest: CorpusManifest) -> list[str]:
     """List the bounds of a corpus' documents, and the evaluation sets they do not overlap."""
     bounds = "; ".join(f"`{name}` {_value(value)}" for name, value in manifest.config["filters"].items() if value)
-    lines = ["", f"Documents keep these bounds: {bounds or 'none'}."]
+    lines = ["", f"Filters: {bounds or 'none'}."]
     if names := ", ".join(cell(file["name"]) for file in manifest.config["exclude"]):
-        lines += ["", f"Documents that share 13 words in a row with {names} are left out."]
+        lines += ["", f"Documents that share 13 words in a row with {names} are dropped."]
     return lines
 
 

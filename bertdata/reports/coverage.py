@@ -14,7 +14,7 @@ from ..pieces import shown
 
 __all__ = ["Coverage", "split_words", "table"]
 
-_LONGEST = 10  # long words kept for each language
+_MAX_WORDS = 10  # long words kept for each language
 _SHOWN = 20  # languages shown; the manifest has all of them
 _WIDTH = 50  # characters shown of a word and its pieces
 
@@ -43,7 +43,7 @@ class Coverage:
         self._split += int(counts[split].sum())
         self._unknown += int(counts[unknown].sum())
         longest = self._longest.union(itertools.compress(words, split.tolist()))
-        self._longest = set(sorted(longest, key=lambda word: (-len(word), word))[:_LONGEST])
+        self._longest = set(sorted(longest, key=lambda word: (-len(word), word))[:_MAX_WORDS])
 
     def result(self, cut: Callable[[str], str]) -> manifest_records.Coverage:
         """Return what the manifest keeps; `cut` writes a word as its pieces."""

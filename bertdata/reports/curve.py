@@ -15,7 +15,7 @@ __all__ = ["NAME", "draw", "panels", "picture"]
 
 NAME = "curve.svg"
 _TRAIN, _EVALUATION = "#8db4de", "#c2410c"
-_MOST, _MARKED = 300, 60  # points of a line; more of them are averaged; few of them are marked
+_MAX_POINTS, _MAX_MARKED = 300, 60  # points per line: above the first limit they are averaged, below the second each is marked
 
 
 def draw(output: Path) -> bool:
@@ -38,9 +38,9 @@ def panels(records: Sequence[Record]) -> list[Panel]:
     drawn = [_panel(records, "mlm_loss", "Loss of masked words (nats)")]
     entropies = [record["unigram_entropy"] for record in records if record.get("unigram_entropy")]
     if entropies:
-        drawn[0] = drawn[0]._replace(across=("entropy of the words by frequency alone", entropies[-1]))
+        drawn[0] = drawn[0]._replace(across=("unigram baseline", entropies[-1]))
     if any("nsp_accuracy" in record for record in records):
-        pairs = _panel(records, "nsp_accuracy", "Pairs told right")
+        pairs = _panel(records, "nsp_accuracy", "NSP accuracy")
         drawn.append(pairs._replace(across=("chance", 0.5), percent=True))
     return drawn
 
@@ -50,7 +50,7 @@ def _panel(records: Sequence[Record], field: str, title: str) -> Panel:
     for kind, colour, label in (("train", _TRAIN, "training"), ("evaluation", _EVALUATION, "evaluation")):
         points = [(record["step"], record[field]) for record in records if record["kind"] == kind and field in record]
         if points := _thinned([point for point in points if math.isfinite(point[1])]):
-            lines.append(Line(label, colour, points, marked=kind == "evaluation" and len(points) <= _MARKED))
+            lines.append(Line(label, colour, points, marked=kind == "evaluation" and len(points) <= _MAX_MARKED))
     return Panel(title, lines)
 
 
@@ -60,6 +60,6 @@ def _thinned(points: Points) -> Points:
     >>> len(_thinned([(float(x), 1.0) for x in range(1000)])) <= 300
     True
     """
-    run = math.ceil(len(points) / _MOST)
+    run = math.ceil(len(points) / _MAX_POINTS)
     groups = [points[start : start + run] for start in range(0, len(points), run or 1)]
     return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]

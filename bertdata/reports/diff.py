@@ -1,4 +1,4 @@
-"""Find which parts of a text were removed or put in, so that a page or a terminal marks these and not what was kept."""
+"""Find the removed and inserted parts of a text, so that a page or a terminal can mark them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 __all__ = ["Span", "diff"]
 
-_TOKEN = re.compile(r"\w+|.", re.DOTALL)  # by which texts are compared in which too many characters differ
-_MOST = 600  # characters, or words and marks, that differ and are compared; of more the one part is told as replaced by the other
-# What is kept between two changes: letters enough to be no chance, or one of Chinese, Japanese or Korean.
+_TOKEN = re.compile(r"\w+|.", re.DOTALL)  # the unit of comparison if too many characters differ
+_MAX_COMPARED = 600  # differing characters, or words and marks; longer differences are shown as one replacement
+# A match between two changes: enough letters not to be a coincidence, or one Chinese, Japanese or Korean character.
 _KEPT = re.compile("[^\\W_]{3}|[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_ALIKE = 4  # at least one in so many characters of the shorter part is kept, or the one is told as replaced by the other
+_MIN_KEPT = 4  # if less than 1/4 of the shorter part is kept, the difference is shown as one replacement
 
 
 class Span(NamedTuple):
@@ -24,7 +24,7 @@ class Span(NamedTuple):
 
 
 def diff(before: str, after: str) -> list[Span]:
-    """Return the parts of two texts in order, those that were kept once.
+    """Return the parts of two texts in order. Kept parts are listed once.
 
     >>> [(span.kind, span.text) for span in diff("tea<ref>a</ref>. [[x|Cup]]s", "tea. Cups")]
     [('', 'tea'), ('del', '<ref>a</ref>'), ('', '. '), ('del', '[[x|'), ('', 'Cup'), ('del', ']]'), ('', 's')]
@@ -34,14 +34,14 @@ def diff(before: str, after: str) -> list[Span]:
         first = _common(old, new)
         last = _common(old[first:][::-1], new[first:][::-1])
         left, put = old[first : len(old) - last], new[first : len(new) - last]
-        if max(len(left), len(put)) <= _MOST or not left or not put:
+        if max(len(left), len(put)) <= _MAX_COMPARED or not left or not put:
             break
     head, tail = "".join(old[:first]), "".join(old[len(old) - last :])
     return [span for span in (Span("", head), *_compared(left, put), Span("", tail)) if span.text]
 
 
 def _common(old: list[str], new: list[str]) -> int:
-    """Return with how many equal tokens two lists begin."""
+    """Return the length of the common prefix of two lists."""
     pairs = zip(old, new, strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(old), len(new)))
 
@@ -49,10 +49,11 @@ def _common(old: list[str], new: list[str]) -> int:
 def _compared(old: list[str], new: list[str]) -> Iterator[Span]:
     """Yield the parts of two lists whose first and last tokens differ."""
     blocks: list[Match] = []
-    if max(len(old), len(new)) <= _MOST:
+    if max(len(old), len(new)) <= _MAX_COMPARED:
         blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     kept = [each for at, each in enumerate(blocks[:-1]) if _is_kept(blocks, at, old, new)]
-    if _ALIKE * sum(len("".join(old[each.a : each.a + each.size])) for each in kept) < min(len("".join(old)), len("".join(new))):
+    length = min(len("".join(old)), len("".join(new)))
+    if _MIN_KEPT * sum(len("".join(old[each.a : each.a + each.size])) for each in kept) < length:
         kept = []
     at, to = 0, 0
     for start, begin, size in [*kept, (len(old), len(new), 0)]:
@@ -63,7 +64,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Span]:
 
 
 def _is_kept(blocks: list[Match], at: int, old: list[str], new: list[str]) -> bool:
-    """Return True if equal tokens are no chance: letters enough, or whole words and marks between two removals."""
+    """Return True if equal tokens are not a coincidence: enough letters, or complete words and marks between two removals."""
     (start, begin, size), following = blocks[at], blocks[at + 1]
     if _KEPT.search("".join(old[start : start + size])):
         return True

@@ -34,7 +34,7 @@ _BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 
 
 def pick(rows: int, count: int) -> list[int]:
-    """Choose `count` of so many rows, or all where there are fewer, spread evenly.
+    """Choose `count` evenly spread row numbers, or all if there are fewer.
 
     >>> pick(100, 4)
     [0, 25, 50, 75]
@@ -44,7 +44,7 @@ def pick(rows: int, count: int) -> list[int]:
 
 
 def row(directory: Path, manifest: RowManifest, number: int) -> dict[str, Any]:
-    """Read one row as a dict; raise UsageError for a number that is none."""
+    """Read one row as a dict. Raise UsageError if the number is out of range."""
     if not 0 <= number < manifest.rows:
         raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
     left = number
@@ -152,7 +152,7 @@ def _word_lines(ids: Ids, continues: Ids, vocabulary: AnyVocabulary) -> Iterator
 
 
 def _runs(values: Ids) -> Iterator[tuple[int, int]]:
-    """Yield each value and how many times it stands one behind the other."""
+    """Yield each run of equal values: the value and the length of the run."""
     return ((value, len(list(run))) for value, run in groupby(values.tolist()))
 
 
@@ -176,7 +176,7 @@ def _short(ids: Ids, most: int = 12) -> str:
 
 
 def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ()) -> str:
-    """Put pieces together as text, without spaces between Chinese or Japanese characters; special tokens stand by themselves.
+    """Join tokens into text, without spaces between Chinese or Japanese characters. Special tokens are separate words.
 
     >>> join(["tea", "##s", "茶", "树"])
     'teas 茶树'
@@ -193,7 +193,7 @@ def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ())
 
 
 def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> list[str]:
-    """Return the text of each piece, a space first where one stands before it; a character of several is with the last.
+    """Return the text of each token, with a leading space if it begins a word. A character of several tokens is at the last one.
 
     >>> texts(["tea", "##s", "cup"], "##"), texts(["tea", "s", "Ġcup"], "Ġ"), texts(["è", "Į", "¶"], "Ġ")
     (['tea', 's', ' cup'], ['tea', 's', ' cup'], ['', '', '茶'])
@@ -212,7 +212,7 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
 
 
 def is_close(before: str, piece: str) -> bool:
-    """Return True if no space stands between two words: those of Chinese or Japanese characters.
+    """Return True if two words are written without a space: words of Chinese or Japanese characters.
 
     >>> is_close("茶", "树"), is_close("tea", "茶")
     (True, False)

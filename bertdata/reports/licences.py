@@ -14,16 +14,16 @@ from .words import cell, count
 
 __all__ = ["citation", "licence_lines", "origins"]
 
-_DUMP = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # of a wiki, of a day
-_NAMED = 20  # dumps that are named
+_DUMP = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # wiki and date
+_NAMED = 20  # maximum number of dumps to name
 _WIKI = (
     "The text of wikis is by the contributors of their pages.  CC BY-SA (4.0 for Wikipedia, "
-    "https://creativecommons.org/licenses/by-sa/4.0/) asks that who passes it on names them, links to the licence, says what was "
-    "changed, and gives what is made of the text the same licence.  {named}{where}  What was changed: markup, tables, lists, "
-    "notes and headings were removed, templates and formulas written out, and paragraphs cut into sentences."
+    "https://creativecommons.org/licenses/by-sa/4.0/) requires you to name them, link to the licence, state your changes, and "
+    "share adapted text under the same licence.  {named}{where}  Changes: markup, tables, lists, notes and headings were "
+    "removed, templates and formulas were expanded, and paragraphs were split into sentences."
 )
 
-_AFTER = "  Text that came by way of a table may have been changed before as well: who changed it knows how, and is to say so."
+_AFTER = "  Text from a table may also have been changed before. Its publisher has to state these changes."
 
 
 def licence_lines(manifest: RowManifest) -> Iterator[str]:
@@ -47,7 +47,7 @@ def licence_lines(manifest: RowManifest) -> Iterator[str]:
     if "books" in (source for source, _ in licences):
         yield from (
             "",
-            "Books have the rights that each states, which may differ by country.",
+            "Each book states its own rights, which may differ by country.",
         )
 
 
@@ -68,7 +68,7 @@ def citation(manifest: RowManifest, digest: str) -> Iterator[str]:
 
 
 def origins(manifest: Manifest) -> list[str]:
-    """Name what a corpus, or that of rows, was made of: dumps with their days, and sources that are none; empty where unknown."""
+    """Name the origins of a corpus, or of the corpus of rows: dumps with their dates, and other sources. Empty if unknown."""
     sources = manifest.sources if isinstance(manifest, CorpusManifest) else {}
     if isinstance(manifest, PairsManifest) and manifest.corpus:
         sources = manifest.corpus.sources
@@ -77,7 +77,7 @@ def origins(manifest: Manifest) -> list[str]:
 
 
 def _dumps(inputs: Sequence[Input]) -> list[str]:
-    """Name the wikis of dumps, with their days; beside these, say whether there are dumps whose name has none.
+    """Name the wikis of dumps with their dates, and add "other dumps" if some names have no date.
 
     >>> from bertdata.dataset.manifest_records import InputName
     >>> _dumps([InputName(name="enwiki-20261101-pages-articles.xml.bz2", source="wikipedia", licence="")])

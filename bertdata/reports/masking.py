@@ -29,7 +29,7 @@ class MaskRule(NamedTuple):
 
 
 def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskRule:
-    """Return masks of an epoch with BERT's shares and the rows' seed: of whole words where rows tell words, else of pieces."""
+    """Return the masks of an epoch with BERT's shares and the rows' seed, by word if the rows mark words, else by token."""
     vocabulary, unit = masking.mask_vocabulary(known.pieces, known.special), unit_of(config)
     most = masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit)
 
@@ -41,7 +41,7 @@ def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskR
 
 
 def unit_of(config: PairsConfig) -> str:
-    """Return what is masked as one in rows that are shown: stored masks have their unit; rows that tell words, the word.
+    """Return the unit of masking to show: that of stored masks, else the word if the rows mark words.
 
     >>> unit_of(PairsConfig()), unit_of(PairsConfig(chinese_words="jieba"))
     ('piece', 'word')

@@ -20,7 +20,7 @@ __all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "d
 NAME = "metrics.jsonl"
 PREDICTIONS = "predictions.json"  # what the last saved model predicts of a few rows
 SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
-Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and what was measured
+Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and the metrics
 
 
 def describe(sums: Sequence[float]) -> Record:
@@ -57,7 +57,7 @@ class RunningSums:
         self._since += seconds
 
     def close(self, steps_left: int) -> Record:
-        """Return means and rates, and begin anew."""
+        """Return means and rates since the last call, and reset them."""
         seconds = max(time.perf_counter() - self._since, 1e-9)
         rates = {"sequences_per_second": self._rows / seconds, "tokens_per_second": self._tokens / seconds}
         record = {**describe(self.sums), **rates, "seconds_left": steps_left * seconds / max(self._steps, 1)}

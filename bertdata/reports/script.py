@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 
 class Scripts(NamedTuple):
-    """How many Chinese characters stand in sentences of each script; `both` in those whose characters both scripts have."""
+    """Number of Chinese characters in sentences of each script. `both` counts sentences whose characters belong to both."""
 
     simplified: int
     traditional: int

@@ -18,7 +18,7 @@ from .trace import rows_with
 __all__ = ["select"]
 
 _DOCUMENTS = ("language", "title")
-_BEFORE = "a"  # a word that stands before the one that is looked for
+_BEFORE = "a"  # a word before the one to find
 
 
 def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> Iterator[int]:
@@ -27,18 +27,18 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
     That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``document`` (an id); an
     empty one asks for nothing.
 
-    Raise UsageError for what the dataset cannot tell: rows have no language, and ids of documents only with `provenance`.
+    Raise UsageError if the dataset lacks the column: rows have no language, and have document ids only with `provenance`.
     """
     asked = {name: text for name, text in wanted.items() if text}
     if not isinstance(manifest, RowManifest):
-        raise UsageError(f"{directory} holds {manifest.kind}, of which nothing is looked for: give a corpus or rows")
+        raise UsageError(f"{directory} contains {manifest.kind}, which cannot be searched. Pass a corpus or rows")
     pairs = isinstance(manifest, PairsManifest)
     if pairs and (strange := next((name for name in _DOCUMENTS if name in asked), "")):
         raise UsageError(
-            f"--{strange}: {directory} holds rows, which do not tell it: look in the corpus that they were made from"
+            f"--{strange}: {directory} contains rows, which have no {strange}. Search the corpus that they were made from"
         )
     if isinstance(manifest, PairsManifest) and "document" in asked and not manifest.settings.provenance:
-        raise UsageError(f"--id: the rows in {directory} do not tell their documents: make-pairs does with `provenance`")
+        raise UsageError(f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them")
     probes: set[bytes] | None = None
     if pairs and "search" in asked:
         encoder, probes = read_any(directory).document_encoder(), set()

@@ -115,8 +115,8 @@ def _why_not(directory: Path, manifest: CorpusManifest, name: str, listed: Count
     if name in [entry.name for entry in manifest.inputs]:
         yield f"{name} was read, but its documents are known by their ids and titles only."
     if listed:
-        yield "What was dropped or rejected is listed by its id, not by its title."
-    yield f"{name} is no document of {directory}, and neither its drops nor its rejects name it."
+        yield "Dropped and rejected records are listed by id, not by title."
+    yield f"{name} is not in {directory}, and not in its lists of drops and rejects."
     counted: Counter[str] = Counter()
     for stage in manifest.counts:
         counted.update(stage.dropped)
@@ -197,7 +197,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             except (ValueError, RecursionError):
                 known = False
             if not known:
-                raise VerificationError(f"{path}: line {number} is damaged: bertdata verify tells what else is")
+                raise VerificationError(f"{path}: line {number} is damaged. Run bertdata verify to find all damage")
             yield record
 
 

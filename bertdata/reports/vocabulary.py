@@ -14,50 +14,47 @@ from ..tokens.segment import is_chinese
 
 __all__ = ["fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "unsaid"]
 
-_MUCH = 0.02  # share of [UNK] that is warned of; 30,522 pieces leave less than 0.1 % of English, and as little of Chinese
-_NAMED = 3  # languages that are named
-_UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: no space stands between words
+_MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
+_NAMED = 3  # maximum number of languages to name
+_UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: written without spaces between words
 # A vocabulary trained on its own language stays below these; one of another script is far above.
 _MAX_UNKNOWN, _MAX_PER_WORD, _MAX_PER_CHARACTER = 0.05, 2.5, 1.25
 _MIN_SHARE = 0.02  # of the characters: languages with less text are not warned about
-_MIN_PIECES = 1000  # smaller vocabularies have 2.5 tokens per word of their own language too
+_MIN_PIECES = 1000  # smaller vocabularies exceed 2.5 tokens per word even on their own language
 
 
 def fewer(pieces: int, config: VocabConfig) -> str:
-    """Say that a vocabulary has fewer pieces than were asked for, and why; nothing where it has them.
+    """Return a note if a vocabulary has fewer tokens than requested, else an empty string.
 
     >>> fewer(3480, VocabConfig(size=21128))
-    'note: 3,480 pieces, not 21,128: the sample has no more that occur often enough: give a larger corpus, or a smaller `size`'
+    'note: 3,480 tokens, not 21,128: too few subwords occur often enough. Use a larger corpus or a smaller `size`'
     """
     if pieces >= config.size:
         return ""
-    return (
-        f"note: {pieces:,} pieces, not {config.size:,}: the sample has no more that occur often enough: give a larger corpus, "
-        "or a smaller `size`"
-    )
+    few = "too few subwords occur often enough"
+    return f"note: {pieces:,} tokens, not {config.size:,}: {few}. Use a larger corpus or a smaller `size`"
 
 
 def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
-    """Return a warning where a vocabulary does not know many of the words of a language that it was trained on, else nothing.
+    """Return a warning if many words of a training language are [UNK], else an empty string.
 
     >>> of_en = Coverage(words=90, unknown_share=0.66, split_share=0.2, pieces_per_word=1.2, longest_split={})
     >>> unknown({"en": of_en}, VocabConfig(size=200, alphabet=150))
-    'warning: of the words in en 66.0 % are [UNK] and teach nothing: give a larger `size` than 200'
+    'warning: share of words that are [UNK]: en 66.0 %. Use a larger `size` than 200'
     """
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
-    bad = [language for language in order if coverage[language].unknown_share > _MUCH]
+    bad = [language for language in order if coverage[language].unknown_share > _MAX_UNKNOWN_OVERALL]
     if not bad:
         return ""
-    named = [f"{language or 'no known language'} {100 * coverage[language].unknown_share:.1f} %" for language in bad[:_NAMED]]
+    named = [f"{language or 'unknown language'} {100 * coverage[language].unknown_share:.1f} %" for language in bad[:_NAMED]]
     more = f" and {len(bad) - _NAMED} more languages" if len(bad) > _NAMED else ""
     few = config.alphabet < config.size // 2
     field, value = ("alphabet", config.alphabet) if few else ("size", config.size)
-    warning = f"warning: of the words in {', in '.join(named)}{more} are [UNK] and teach nothing"
-    return f"{warning}: give a larger `{field}` than {value}"
+    return f"warning: share of words that are [UNK]: {', '.join(named)}{more}. Use a larger `{field}` than {value}"
 
 
 def has_spaces(language: str) -> bool:
-    """Return True if a language puts spaces between words; an unknown one, ``""``, is assumed to.
+    """Return True if a language separates words by spaces. An unknown language, ``""``, is assumed to.
 
     >>> [has_spaces(code) for code in ("en", "zh-tw", "ja", "")]
     [True, False, False, True]
@@ -66,10 +63,10 @@ def has_spaces(language: str) -> bool:
 
 
 def poor_fit(rows: PairsManifest) -> str:
-    """Return a warning if the manifest of rows shows that the vocabulary does not fit the text, else nothing.
+    """Return a warning if the vocabulary does not fit the text of the rows, else an empty string.
 
     Checks each language with at least 2 % of the text: at most 5 % of its tokens are [UNK], and a vocabulary of 1,000 pieces or
-    more gives at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
+    more has at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
     """
     text, tokens, unknown = _by_language(rows)
     total = sum(counts["characters"] for counts in text.values())
@@ -83,7 +80,7 @@ def poor_fit(rows: PairsManifest) -> str:
         found += [f"{language} {density:.1f} tokens per {unit}"] if density > most and rows.vocab_size >= _MIN_PIECES else []
         found += [f"{language} {100 * share:.1f} % [UNK]"] if share > _MAX_UNKNOWN else []
     overall = rows.statistics.unknown_share
-    if not found and overall > _MUCH:
+    if not found and overall > _MAX_UNKNOWN_OVERALL:
         found = [f"{100 * overall:.1f} % [UNK]"]
     if not found:
         return ""
@@ -113,15 +110,15 @@ def text_by_language(sources: Mapping[str, SourceEntry]) -> dict[str, Counter[st
 
 
 def unsaid(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:
-    """Say what is taken for granted of a bare vocab.txt, and how many of its pieces no text can give then.
+    """Describe the assumption about accents for a bare vocab.txt, and how many of its tokens can then never occur.
 
     >>> unsaid(["[PAD]", "tea", "##s"], True, True)
-    'no file beside it tells of accents: they are taken off, as in BERT (`strip_accents=False` keeps them)'
+    'no file says whether to strip accents: they are stripped, as in BERT (`strip_accents=False` keeps them)'
     >>> unsaid(["The", "t\u00e9"], False, False)
-    'no file beside it tells of accents: they are kept, as in a cased BERT (`strip_accents=True` takes them off)'
+    'no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents=True` strips them)'
     """
     if not strip_accents:
-        return "no file beside it tells of accents: they are kept, as in a cased BERT (`strip_accents=True` takes them off)"
+        return "no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents=True` strips them)"
     lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", piece)) for piece in pieces)
-    note = f", and {lost:,} of its pieces, which have some, will not occur" if lost else ""
-    return f"no file beside it tells of accents: they are taken off, as in BERT{note} (`strip_accents=False` keeps them)"
+    note = f", and {lost:,} tokens with accents can never occur" if lost else ""
+    return f"no file says whether to strip accents: they are stripped, as in BERT{note} (`strip_accents=False` keeps them)"

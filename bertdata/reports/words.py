@@ -75,7 +75,7 @@ def _statistics(manifest: PairsManifest) -> list[str]:
     splits = manifest.splits if len(manifest.splits) > 1 else {"": manifest.statistics}
     lines = [f"  {split}{': ' if split else ''}{_rows(values, manifest.settings)}" for split, values in splits.items()]
     if repeated := manifest.statistics.repeated_ids:
-        lines.append(f"  {repeated:,} documents have the id of another one: two dumps of one wiki?  They exchange no text.")
+        lines.append(f"  {repeated:,} documents share their id with another one (two dumps of one wiki?). They are never paired.")
     return lines
 
 
@@ -90,20 +90,18 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
     if books := apparatus(sources):
         lines.append(f"  {books}")
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
-        lines.append(f"  paragraphs that had occurred before: {removed:,} taken out")
+        lines.append(f"  repeated paragraphs: {removed:,} removed")
     templates, formulas = manifest.dropped_templates, manifest.formulas
     if templates.calls:
         names = ", ".join(f"{name} {count:,}" for name, count in templates.most_frequent[:5])
-        lines.append(f"  templates that no table knows, which gave no text: {count(templates.calls, 'call')} ({names}, …)")
+        lines.append(f"  unknown templates, whose text is missing: {count(templates.calls, 'call')} ({names}, …)")
     if total := sum(formulas.found.values()):
         written, left_out = sum(formulas.written.values()), sum(formulas.left_out.values())
         sentences = count(formulas.dropped_sentences, "sentence")
-        lines.append(
-            f"  formulas: {total:,} found, {written:,} written, {left_out:,} left out with what is not prose; {sentences} dropped"
-        )
+        lines.append(f"  formulas: {total:,} found, {written:,} kept, {left_out:,} outside prose; {sentences} dropped")
     for kind, folder, files in (("rejects", "rejects", manifest.rejects), ("drops", "dropped", manifest.drops)):
         if files:
-            more = f"; bertdata inspect {directory} --explain ID tells of one" if kind == "drops" else ""
+            more = f"; explain one with bertdata inspect {directory} --explain ID" if kind == "drops" else ""
             lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file.rows for file in files):,}){more}")
     return lines
 

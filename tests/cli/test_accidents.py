@@ -107,7 +107,7 @@ def test_a_dump_twice_is_told_and_gives_no_twin_rows(run: Run, sample_vocab: Pat
     once, twice = (sorted((tmp_path / name / "data").iterdir())[0].read_bytes() for name in ("once", "corpus"))
     assert once == twice
     arguments = ["make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--output", tmp_path / "pairs", "--provenance"]
-    assert "documents have the id of another one" not in run(*arguments, "--workers", 1).stdout
+    assert "documents share their id with another one" not in run(*arguments, "--workers", 1).stdout
 
 
 def test_rows_of_one_id_are_told_and_exchange_no_text(run: Run, sample_vocab: Path, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_rows_of_one_id_are_told_and_exchange_no_text(run: Run, sample_vocab: Pa
     given = ("--text", tmp_path / "twice.jsonl", "--id-column", "id", "--dedup", "none")
     run("build-corpus", *given, "--output", tmp_path / "corpus", "--workers", 1)
     arguments = ["make-pairs", tmp_path / "corpus", "--vocab", sample_vocab, "--output", tmp_path / "pairs", "--provenance"]
-    assert "40 documents have the id of another one" in run(*arguments, "--workers", 1).stdout
+    assert "40 documents share their id with another one" in run(*arguments, "--workers", 1).stdout
     import pyarrow as pa
 
     with pa.memory_map(str(next((tmp_path / "pairs" / "data").iterdir()))) as source:

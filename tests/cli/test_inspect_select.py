@@ -62,7 +62,7 @@ def test_rows_are_found(sample_pairs: Path, capsys: pytest.CaptureFixture[str]) 
     assert "cold moss" in " ".join(told.split())
     told = inspect(capsys, sample_pairs, "--id", "sampleenwiki:107", "--n", 3)
     assert told.count("[sampleenwiki:107]") >= 3
-    with pytest.raises(UsageError, match="--language: .* rows, which do not tell it"):
+    with pytest.raises(UsageError, match="--language: .* rows, which have no language"):
         inspect(capsys, sample_pairs, "--language", "zh")
 
 

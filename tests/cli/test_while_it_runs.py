@@ -119,9 +119,7 @@ def test_progress_is_reported_every_five_seconds_however_long_a_look_takes(
 
 def test_a_vocabulary_with_fewer_pieces_than_asked_for_says_so(sample_corpus: Path, tmp_path: Path) -> None:
     arguments = ["train-vocab", str(sample_corpus), "--output", str(tmp_path / "vocab"), "--size", "60000", "--workers", "1"]
-    assert re.search(
-        r"note: [\d,]+ pieces, not 60,000: .*, or a smaller --size$", CliRunner().invoke(cli, arguments).stderr, re.M
-    )
+    assert re.search(r"note: [\d,]+ tokens, not 60,000: .* or a smaller --size$", CliRunner().invoke(cli, arguments).stderr, re.M)
 
 
 def test_timings_are_no_part_of_what_two_runs_have_in_common(build: Build, text: Path, tmp_path: Path) -> None:

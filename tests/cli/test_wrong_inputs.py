@@ -236,7 +236,7 @@ def test_explain_finds_ids_of_a_table(run: Run, build: Build, tmp_path: Path) ->
 
 def test_explain_of_what_is_not_found_ends_with_2(run: Run, sample_corpus: Path) -> None:
     missing = run("inspect", sample_corpus, "--explain", "Nothing At All", code=2)
-    assert "is no document of" in missing.stdout and "nothing of this id, title or file name is known" in missing.stderr
+    assert "is not in" in missing.stdout and "nothing of this id, title or file name is known" in missing.stderr
     (dump, *_) = [entry["name"] for entry in read_manifest(sample_corpus)["inputs"] if entry["source"] == "wikipedia"]
     assert "was read, but its documents are known by their ids" in run("inspect", sample_corpus, "--explain", dump, code=2).stdout
 

@@ -48,7 +48,7 @@ def test_text_of_a_wiki_stays_its_contributors(sample_corpus: Path, tmp_path: Pa
         assert licences and all(WIKI_LICENCE in licence for licence in licences if licence != "as each book states")
         assert any(licence.startswith(WIKI_LICENCE) or "one of: " in licence for licence in licences)
         assert "is by the contributors of their pages" in card and "whose history names its authors" in card
-        assert "may have been changed before as well" in card and OWNER not in card
+        assert "may also have been changed before" in card and OWNER not in card
         source = tmp_path / f"corpus-{turn}"
     own = (sample_corpus / "README.md").read_text(encoding="utf-8")
     assert "is by the contributors of their pages" in own and "may have been changed before" not in own

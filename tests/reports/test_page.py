@@ -165,7 +165,7 @@ def test_only_a_part_of_a_large_data_set_is_read(tmp_path: Path) -> None:
 def test_a_label_that_length_tells_is_called_a_leak(tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs", {"train": [[20 + 20 * (i % 2) for i in range(400)]]})
     assert "length of the pair 1.000" in page_of(bertdata.report(pairs)).text
-    assert "tells the label" in page_of(pairs / "report.html").text
+    assert "predicts the label" in page_of(pairs / "report.html").text
 
 
 @pytest.mark.parametrize("masking", ["none", "static"])

@@ -72,7 +72,7 @@ def test_words_are_masked_whole_and_the_page_says_so(tmp_path: Path, capsys: pyt
         hidden = np.bincount(number[ends[masks.rows] + masks.positions], minlength=number[-1] + 1)
         assert set(hidden[hidden > 0]) >= {1, 2} and (hidden[hidden > 0] == np.bincount(number)[hidden > 0]).all()
     assert ("by whole words" in page) == words and ("piece by piece" in page) != words
-    assert ("told by jieba" in page) == ("words by jieba" in page) == words
+    assert ("found by jieba" in page) == ("words by jieba" in page) == words
     cli.main(["inspect", str(pairs), "--row", "3"], standalone_mode=False)
     shown = " ".join(capsys.readouterr().out.split())
     assert ("masked (epoch 0, whole words):" in shown) == words and ("masked (epoch 0):" in shown) != words

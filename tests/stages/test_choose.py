@@ -262,7 +262,7 @@ def test_what_is_dropped_is_listed_with_what_stays(inputs: dict[str, list[tuple[
 def test_the_mixture_is_met_with_as_much_text_as_there_is(inputs: dict[str, list[tuple[str, str]]], tmp_path: Path) -> None:
     made = read_manifest(build(tmp_path / "out", inputs, mix="wikipedia=0.5,books=0.25,text=0.25"))
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "thinned to the shares" in card and f"| books | {made['sources']['books']['documents']} |" in card
+    assert "sampled down to these shares" in card and f"| books | {made['sources']['books']['documents']} |" in card
     full = read_manifest(build(tmp_path / "full", inputs))["sources"]
     largest = max(2000, 0.02 * sum(told["text_bytes"] for told in made["sources"].values()))
     for source, share in {"wikipedia": 0.5, "books": 0.25, "text": 0.25}.items():

@@ -78,7 +78,7 @@ def test_text_is_the_default_and_verify_adds_up(build: Build, run: Run, tmp_path
     ]
     assert digests(made[0]) == digests(made[1])
     told = run("inspect", made[0]).stdout
-    assert "formulas: 6 found, 4 written, 0 left out with what is not prose; 2 sentences dropped" in told
+    assert "formulas: 6 found, 4 kept, 0 outside prose; 2 sentences dropped" in told
     run("verify", made[0])
     changed = read_manifest(made[0])
     changed["formulas"]["written"]["math"] += 1

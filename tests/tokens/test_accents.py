@@ -265,7 +265,7 @@ def test_of_a_bare_vocab_txt_accents_come_off_as_in_bert_and_that_is_said(
 ) -> None:
     arguments: list[Any] = ["make-pairs", corpora["english"], "--vocab", google, "--max-seq-length", 64, "--workers", 1]
     shown = run(*arguments, "--output", tmp_path / "off").stderr
-    assert "no file beside it tells of accents: they are taken off, as in BERT, and 2 of its pieces, which have some" in shown
+    assert "no file says whether to strip accents: they are stripped, as in BERT, and 2 tokens with accents" in shown
     assert "(--no-strip-accents keeps them)" in shown
     assert vocab.read(tmp_path / "off")[1:] == (True, True)
     shown = run(*arguments, "--no-strip-accents", "--output", tmp_path / "kept").stderr
@@ -282,9 +282,9 @@ def test_of_a_bare_vocab_txt_accents_come_off_as_in_bert_and_that_is_said(
 def test_much_unknown_is_warned_of(run: Run, sample_corpus: Path, google: Path, tmp_path: Path) -> None:
     arguments = ["train-vocab", sample_corpus, "--workers", 1, "--output"]
     shown = run(*arguments, tmp_path / "small", "--size", 200).stderr
-    assert "warning: of the words in " in shown and "are [UNK] and teach nothing: give a larger --size than 200" in shown
+    assert "warning: share of words that are [UNK]: " in shown and "Use a larger --size than 200" in shown
     shown = run(*arguments, tmp_path / "letters", "--size", 4000, "--alphabet", 100).stderr
-    assert "give a larger --alphabet than 100" in shown
+    assert "Use a larger --alphabet than 100" in shown
     assert "warning" not in run(*arguments, tmp_path / "large", "--size", 8000).stderr
     shown = run("make-pairs", sample_corpus, "--vocab", google, "--workers", 1, "--output", tmp_path / "pairs").stderr
     assert "does not fit the text" in shown and "% [UNK]" in shown

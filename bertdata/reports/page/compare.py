@@ -19,8 +19,8 @@ from .section import Section, Subject
 __all__ = ["compare"]
 
 _SHARE, _AUC = "share", "AUC of"
-_DIGITS = 12  # of a digest: enough to tell two apart
-_STAGES = {"tokens": "tokens of text"}  # what stages are called beside the statistics of rows
+_DIGITS = 12  # of a digest: enough to distinguish two
+_STAGES = {"tokens": "tokens of text"}  # names of stages next to the statistics of rows
 
 
 def compare(sets: list[Subject[Manifest]]) -> Section:
@@ -41,7 +41,7 @@ def compare(sets: list[Subject[Manifest]]) -> Section:
 
 
 def _head(subject: Subject[Manifest]) -> Html:
-    """Return the name of a dataset, which may be a path: its parts may stand one below the other."""
+    """Return the name of a dataset. A path may wrap after each slash."""
     return Html(text(subject.name).replace("/", "/<wbr>"))
 
 

@@ -48,11 +48,11 @@ def sections(subject: Subject[CorpusManifest]) -> Iterator[Section]:
     manifest = subject.manifest
     note = "Reasons are explained in the documentation of bertdata, in docs/reference/reasons.md of its repository."
     if any("namespace" in stage.dropped for stage in manifest.counts):
-        note += " Namespace: pages of a wiki that are no articles, such as templates, categories and talk."
+        note += " Namespace: pages of a wiki other than articles, such as templates, categories and talk pages."
     lists = (("rejects", manifest.rejects), ("drops", manifest.drops))
     listed = {anchor(kind, reason) for kind, files in lists for reason in entries(subject.directory, files)}
     picture = flow(stages_of("", manifest.counts), listed)
-    yield Section("flow", "What became of it", join(picture, tag("p", note, class_="faint")))
+    yield Section("flow", "Counts by stage", join(picture, tag("p", note, class_="faint")))
     if manifest.sources:
         yield Section("sources", "Sources and languages", sources_and_languages(manifest.sources))
     sample = read_documents(subject.directory, manifest)
@@ -61,7 +61,7 @@ def sections(subject: Subject[CorpusManifest]) -> Iterator[Section]:
     if sample is not None and len(sample.per_document):
         yield Section("lengths", "Lengths", _lengths(sample, manifest))
     if body := _lost(subject):
-        yield Section("lost", "What was left out", body)
+        yield Section("lost", "Dropped and rejected", body)
     if sample is not None and len(sample.per_document):
         yield Section("samples", "Documents", join(*map(_document, _varied(sample))))
 
@@ -84,7 +84,7 @@ def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dic
     ]
     heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
     more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
-    note = "Words are what stands between whitespace, which some languages do not write; bars are shares of characters."
+    note = "Words are separated by whitespace, which some languages do not use. Bars are shares of characters."
     note += " Tokens are those of the documents before rows are made: of all copies, and without special ones." if tokens else ""
     note += more
     return join(table("By source", columns, rows), table("By language", heads, by_language), tag("p", note, class_="faint"))
@@ -108,8 +108,8 @@ def _scripts(sample: DocumentSample, manifest: CorpusManifest) -> Html:
     ]
     columns = (Column("Sentences in"), Column("Characters", numbers=True), Column("Share", numbers=True), Column(""))
     note = "A sentence is of the script of which it has more characters that the other has not: GB 2312 has the simplified ones, "
-    note += "Big5 the traditional ones. Marks, digits and other letters are not counted. bertdata converts no characters;"
-    note += " docs/tutorials/chinese-wikipedia.md tells how to."
+    note += "Big5 the traditional ones. Marks, digits and other letters are not counted. bertdata does not convert characters:"
+    note += " see docs/tutorials/chinese-wikipedia.md."
     return join(
         tag("p", f"Measured on {_read(sample, manifest)}.", class_="faint"),
         table("", columns, rows),
@@ -131,9 +131,9 @@ def _lost(subject: Subject[CorpusManifest]) -> Html:
     manifest, parts = subject.manifest, list[Html]()
     templates = manifest.dropped_templates
     if templates.calls:
-        sentence = f"{templates.calls:,} calls of templates that no table knows gave no words. "
+        sentence = f"{templates.calls:,} calls of unknown templates, whose text is missing. "
         sentence += "Many are boxes and navigation, which hold no sentences. "
-        sentence += "The most frequent are below, each with the line in which it stands first."
+        sentence += "The most frequent are below, each with the first line that contains it."
         lines = templates.examples or {}
         columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
         names = templates.most_frequent[:_NAMES]

@@ -19,7 +19,7 @@ __all__ = ["Stage", "anchor", "flow", "losses", "stages_of"]
 
 _ACROSS, _EDGE, _ROW = 110, 9, 20  # of the bars; _ROW is the height of a name
 _NAMES = WIDTH - _ACROSS - 30  # where names are written
-_MOST = 9  # reasons named in the picture; the table has all
+_MAX_REASONS = 9  # named in the picture; the table has all
 _LETTER = 7.9  # units, on a telephone, where letters are largest; a Chinese character has twice as many
 
 
@@ -65,13 +65,13 @@ def flow(stages: Sequence[Stage], listed: Collection[str] = ()) -> Html:
             drawn, y = _stage(stage, y)
             parts += drawn
     summary = "; ".join(f"{s.name}: {s.entered:,} in, {s.left:,} kept" for s in stages)
-    picture = svg(y, f"What became of everything: {summary}", *parts)
+    picture = svg(y, f"Counts by stage: {summary}", *parts)
     return tag("div", figure("", picture), losses(stages, listed), class_="pair")
 
 
 def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
     """Draw a stage whose upper edge is at `y`; return it and where it ends."""
-    shown = stage.lost if len(stage.lost) <= _MOST else stage.lost[: _MOST - 1]
+    shown = stage.lost if len(stage.lost) <= _MAX_REASONS else stage.lost[: _MAX_REASONS - 1]
     if rest := stage.lost[len(shown) :]:
         shown = [*shown, (f"{len(rest)} other reasons", sum(count for _, count, _ in rest), False)]
     scale = _ACROSS / max(1, stage.entered)

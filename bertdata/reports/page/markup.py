@@ -15,12 +15,12 @@ from ...storage.terminal import clean
 __all__ = ["Column", "Html", "bar", "foreign", "join", "number", "short", "table", "tag", "text"]
 
 _VOID = frozenset(("meta", "br", "hr"))
-_NARROW = 3  # columns that fit a telephone
-_BARS = 4  # columns beside which a telephone has no place for bars
+_NARROW = 3  # columns that fit a phone
+_BARS = 4  # from this number of columns on, a phone has no space for bars
 
 
 class Html(str):
-    """Markup that is put into a page as it stands."""
+    """Markup that needs no escaping."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ def join(*parts: object) -> Html:
 
 
 def tag(element: str, /, *children: object, **attributes: object) -> Html:
-    """Return an element; an attribute that is a word of Python ends with ``_``, and one that is None or False is left out."""
+    """Return an element. Attributes that are Python keywords end with ``_``; those that are None or False are omitted."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{"" if value is True else text(value)}"'
         for key, value in attributes.items()
@@ -46,7 +46,7 @@ def tag(element: str, /, *children: object, **attributes: object) -> Html:
 
 
 def foreign(value: str, language: str = "", most: int = 400) -> Html:
-    """Return text of a dump or a book: of its own direction of writing and language, and not longer than this."""
+    """Return text of a dump or a book, shortened, with its language and an isolated direction of writing."""
     return tag("bdi", short(value, most), lang=language or None)
 
 
@@ -60,7 +60,7 @@ def short(value: str, most: int) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with commas, and with digits behind the point where it is no whole one.
+    """Return a number with thousands separators, and with decimals unless it is an integer.
 
     >>> number(1234), number(12.345), number(0.00123)
     ('1,234', '12.3', '0.0012')
@@ -71,17 +71,17 @@ def number(value: float) -> str:
 
 
 class Column(NamedTuple):
-    """A column of a table: its name, and whether it holds numbers, which stand to the right."""
+    """A column of a table: its name, and whether it holds numbers, which are right-aligned."""
 
     name: str
     numbers: bool = False
 
 
 def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> Html:
-    """Return a table whose first column names its rows; nothing where there is no row.
+    """Return a table whose first column names its rows, or empty markup without rows.
 
-    One of several columns may be wider than a telephone: it then moves from side to side, by the keyboard too.  One of many is
-    shown there without its bars, which stand in the last column, the one without a name.
+    A table that is wider than a phone scrolls sideways, also by keyboard.  A table of many columns hides its bars there: they are
+    in the last column, which has no name.
     """
     known = [Column(each) if isinstance(each, str) else each for each in columns]
     body = [
@@ -101,7 +101,7 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
 
 
 def _head(column: Column) -> Html:
-    """Return the head of a column; one of bars has no name, and is no head to a reader of screens."""
+    """Return the head of a column. A column of bars has no name and no head for screen readers."""
     attributes: dict[str, object] = {"class_": "n" if column.numbers else None}
     return tag("th", column.name, scope="col", **attributes) if column.name else tag("td", **attributes)
 
@@ -111,7 +111,7 @@ def _cell(column: Column, value: object, first: bool) -> Html:
 
 
 def bar(share: float, kind: str = "") -> Html:
-    """Return a bar as long as a share of its cell; the number stands beside it, so it is hidden from a reader of screens."""
+    """Return a bar that fills a share of its cell. It is hidden from screen readers, because the number is next to it."""
     width = max(0.0, min(1.0, share))
     inside = tag("span", style=f"width:{100 * width:.1f}%")
     return tag("span", inside, class_=f"bar {kind}".strip(), aria_hidden="true")

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 class PairSample(NamedTuple):
-    """Pairs that were read, parts of packed rows each by itself: labels, lengths of A and B, positions in the shard, all [P]."""
+    """The pairs of the sampled rows, with packed rows split: labels, lengths of A and B, positions in the shard, all [P]."""
 
     labels: Array
     a: Array
@@ -33,7 +33,7 @@ class PairSample(NamedTuple):
 
 
 class Masks(NamedTuple):
-    """Masks of rows: all ids, unmasked; ids that are shown and those that stood there, with their rows and positions."""
+    """Masks of rows: all unmasked ids, and for each masked token the shown id, the original id, its row and position."""
 
     ids: Array
     rows: Array
@@ -62,7 +62,7 @@ def auc(values: Array, labels: Array) -> tuple[float, float]:
 
 
 def pairs_of(rows: RowSample, config: PairsConfig) -> PairSample | None:
-    """Return the pairs in rows; None where rows are none."""
+    """Return the pairs in rows, or None for other objectives."""
     if config.objective not in LABEL_1:
         return None
     types, ends = rows.flat("token_type_ids")
@@ -112,7 +112,7 @@ def of_partners(values: dict[str, Pairing]) -> tuple[float, float]:
 
 
 def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[int, float, float]]:
-    """Return (width, share of rows, share of padding) where a row is padded to the least of so many widths that holds it.
+    """Return (width, share of rows, share of padding) if each row is padded to the smallest of `steps` widths that holds it.
 
     >>> padding_by_width(np.array([2, 4, 8, 8]), 8, 2)
     [(4, 0.5, 0.25), (8, 0.5, 0.0)]
@@ -160,9 +160,9 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: M
 
 
 def words_of(rows: RowSample, known: AnyVocabulary) -> Array | None:
-    """Return how many tokens each word of the rows has, in order; None where rows do not tell words.
+    """Return the number of tokens of each word of the rows, in order, or None if the rows do not mark words.
 
-    A word begins with a letter or a digit: marks and special tokens are none.
+    A word begins with a letter or a digit. Punctuation and special tokens are not words.
     """
     if "continues_word" not in rows.table.column_names:
         return None

@@ -107,17 +107,17 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: PairsManifest) -> 
     known = [(f"{fact} of A and B", *of_partners(values)) for fact, values in (manifest.pairings or {}).items() if values]
     for name, area, error in [*predictors(pairs), *known]:
         leaks = abs(area - 0.5) > _SURE * error
-        word = tag("span", "tells the label" if leaks else "as chance", class_="flag" if leaks else "good")
+        word = tag("span", "predicts the label" if leaks else "at chance", class_="flag" if leaks else "good")
         rows.append((name, f"{area:.3f} ± {error:.3f}", word))
     columns = (Column("From"), Column("AUC ± error", numbers=True), Column(""))  # three, which a phone shows without scrolling
-    text = "The area under the curve says how well a figure alone tells the label: 0.5 is chance, 0 and 1 are certainty. "
-    text += f"Here it was measured on {len(pairs.labels):,} pairs; beyond {_SURE:.0f} errors it is called a leak."
-    text += " A place in the file would tell it where rows of one label stand together."
+    text = "The area under the ROC curve shows how well one feature predicts the label: 0.5 is chance, 0 and 1 are certainty. "
+    text += f"It was measured on {len(pairs.labels):,} pairs. More than {_SURE:.0f} standard errors from 0.5 counts as a leak."
+    text += " The position in the file would predict it if rows of one label were next to each other."
     if known:
         text += " Languages, scripts and sources of documents were counted on all pairs."
         text += f" {_ACROSS if config.pair_across_languages else _SOURCES if config.pair_within == 'none' else ''}"
     meaning = tag("p", _LABELS.get(config.objective, ""))
-    parts = [meaning, counted("", "Label", balance, "Pairs"), tag("h3", "Can the label be told without reading?"), tag("p", text)]
+    parts = [meaning, counted("", "Label", balance, "Pairs"), tag("h3", "Label leakage"), tag("p", text)]
     parts.append(table("", columns, rows))
     if config.objective == "nsp":
         share = percent(1 - ones / max(1, total))
@@ -139,7 +139,7 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
     how = "as they were stored" if config.masking == "static" else "as a loader masks them in epoch 0 with BERT's shares"
     text = f"{percent(share)} of the tokens are predicted, {_UNITS[unit]}, {how}; measured on {total:,} of them."
     if config.masking != "static" and unit == "word":
-        text += ' A loader masks words where it is told to (unit = "word"), and single pieces where it is not.'
+        text += ' A loader masks words with unit = "word", and single tokens by default.'
     columns = (Column("Shown as"), Column("Number", numbers=True), Column("Share", numbers=True), Column(""))
     rows = [(name, f"{count:,}", percent(count / total), bar(count / total)) for name, count in kinds]
     return join(tag("p", text), table("", columns, rows))
@@ -148,13 +148,13 @@ def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
 def _words(lengths: Any, manifest: PairsManifest) -> Html:
     """Return how long words are."""
     several = percent(float((lengths > 1).mean()))
-    text = f"Words of Chinese documents were told by {manifest.settings.chinese_words}, others by the vocabulary; "
-    text += f"continues_word says which tokens continue one. Of {len(lengths):,} words {several} have several tokens; "
+    text = f"Words of Chinese documents were found by {manifest.settings.chinese_words}, others by the vocabulary. "
+    text += f"continues_word marks tokens that continue a word. Of {len(lengths):,} words {several} have several tokens; "
     text += f"a word has {lengths.mean():.2f} on average."
     if "opencc" in manifest.versions:
-        text += " Traditional text was cut where its simplified form is, which OpenCC's tables tell."
+        text += " Traditional text was split like its simplified form, by OpenCC's tables."
     else:
-        text += " jieba's dictionary is of simplified characters: words of traditional text are often cut wrongly."
+        text += " jieba's dictionary has simplified characters, so words of traditional text are often split wrongly."
     sizes = np.bincount(np.minimum(lengths, _LONG), minlength=_LONG + 1)[1:].tolist()
     names = [*map(str, range(1, _LONG)), f"{_LONG} or more"]
     return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))

@@ -30,9 +30,9 @@ from ..examples import pick
 __all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
 
 _SHARDS = 12
-_ROWS, _TOKENS, _RUN = 16_384, 4_000_000, 64  # rows that are looked at, tokens of them, and rows that stand together
-_REQUEST = 32 << 20  # bytes of a record batch that is fetched from a store
-_LIST = 1 << 18  # bytes of a list that are read
+_MAX_ROWS, _MAX_TOKENS, _RUN = 16_384, 4_000_000, 64  # rows to read, their tokens, and consecutive rows per run
+_REQUEST = 32 << 20  # maximum bytes of a record batch to fetch from a store
+_LIST = 1 << 18  # bytes to read of a list
 Array = npt.NDArray[Any]
 
 
@@ -60,7 +60,7 @@ class RowSample(NamedTuple):
 
 
 def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample | None:
-    """Read documents; None where there are none, or where they lie in a store in record batches that are too large."""
+    """Read documents. Return None if there are none, or if their record batches in a store are too large."""
     tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
     if not tables:
         return None
@@ -76,7 +76,7 @@ def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample 
 
 def read_rows(directory: Path, manifest: PairsManifest) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
-    most = max(_RUN, min(_ROWS, _TOKENS // manifest.settings.max_seq_length))
+    most = max(_RUN, min(_MAX_ROWS, _MAX_TOKENS // manifest.settings.max_seq_length))
     chosen = min(_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
     tables, numbers, positions = [], [], []
     for before, rows, batch in _first_batches(directory, manifest):
@@ -113,7 +113,7 @@ def _runs(rows: int, wanted: int) -> list[int]:
 
 
 def _first_batches(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-    """Yield of shards that are spread evenly: how many rows stand before, how many it has, and its first record batch."""
+    """Yield for evenly spread shards: the number of rows before it, its rows, and its first record batch."""
     before, filled = 0, []
     for shard in manifest.shards:
         if shard.rows:
@@ -146,7 +146,7 @@ def _mapped(path: Path, format: str) -> Iterator[pa.RecordBatch]:
 
 def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
     try:
-        yield from pq.ParquetFile(path).iter_batches(batch_size=_ROWS // 4, row_groups=[0])
+        yield from pq.ParquetFile(path).iter_batches(batch_size=_MAX_ROWS // 4, row_groups=[0])
     except (pa.ArrowException, OSError) as error:
         raise_for(path, error, "missing or damaged", "build the dataset again")
 
@@ -161,7 +161,7 @@ def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[
                 try:
                     record = json.loads(line)
                 except ValueError:
-                    continue  # the last one, which is cut, or a damaged one: `verify` tells
+                    continue  # the last line, which is cut, or a damaged one, which `verify` reports
                 if isinstance(record, dict) and len(records := by_reason.setdefault(str(record.get("reason")), [])) < most:
                     records.append(record)
     return by_reason

@@ -1,4 +1,4 @@
-"""Style a report: one style sheet, light and dark, for a screen of any width and for paper."""
+"""Style sheet of a report: light and dark, any screen width, and print."""
 
 from __future__ import annotations
 

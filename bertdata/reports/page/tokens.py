@@ -17,7 +17,7 @@ from .sample import RowSample
 
 __all__ = ["language_of", "marked", "row_article"]
 
-_MOST = 256  # tokens of a row that are shown
+_MAX_TOKENS = 256  # shown per row
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _CUT = tag("span", class_="cut", aria_hidden="true")
 
@@ -46,9 +46,9 @@ def row_article(
     when: str = "",
     languages: Collection[str] = (),
 ) -> Html:
-    """Return a row with its label, its parts, its words where it tells them, and its masks.
+    """Return a row with its label, segments, words if it marks them, and masks.
 
-    `when` says when it is masked so, `languages` are those of the dataset.
+    `when` names the epoch or step of the masks, `languages` are those of the dataset.
     """
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}
@@ -70,10 +70,10 @@ def row_article(
             body.append(tag("p", names[truth], class_="label"))
         for side, name in ((0, "A"), (1, "B")) if names else ((0, ""),):
             at = start + np.flatnonzero(types[start:end] == side)
-            hidden = {n: changes[i] for n, i in enumerate(at[:_MOST]) if i in changes}
-            told = [pieces[ids[i]] for i in at[:_MOST]]
-            words = marked(told, hidden, mark, special, set(np.flatnonzero(begins[at[:_MOST]]).tolist()))
-            side_name, more = join(tag("b", name), " ") if name else "", " …" if len(at) > _MOST else ""
+            hidden = {n: changes[i] for n, i in enumerate(at[:_MAX_TOKENS]) if i in changes}
+            told = [pieces[ids[i]] for i in at[:_MAX_TOKENS]]
+            words = marked(told, hidden, mark, special, set(np.flatnonzero(begins[at[:_MAX_TOKENS]]).tolist()))
+            side_name, more = join(tag("b", name), " ") if name else "", " …" if len(at) > _MAX_TOKENS else ""
             body.append(tag("p", side_name, words, more, lang=language_of("".join(told), languages) or None))
     number = int(sample.numbers[index])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
@@ -87,7 +87,7 @@ def marked(
     """Return pieces as text, those in `changes` marked: "kept", "[MASK]" or the piece that is shown instead of them.
 
     A line is drawn before those in `begins`, with which words begin, where no space and no mark parts them from the last one;
-    the others go on in the mark of their word.  A mark has a direction of writing of its own (style.py) and no element first in
+    the others go on in the mark of their word.  A mark isolates its direction of writing (style.py) and no element first in
     it, or a line would end between the mark's edge and its word.
 
     >>> marked(["tea", "##s", "茶", "树"], {1: "[MASK]", 3: "kept"})

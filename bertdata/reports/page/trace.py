@@ -39,9 +39,9 @@ def write_trace(traced: Trace, output: Path, pairs: Path | None = None, rule: Ma
 
 
 def _sections(traced: Trace, pairs: Path | None, rule: MaskRule | None) -> Iterator[Section]:
-    yield Section("fate", "What became of it", join(*map(_fate, traced.fate)))
+    yield Section("fate", "History", join(*map(_fate, traced.fate)))
     if traced.steps:
-        yield Section("steps", "What was removed", _steps(traced))
+        yield Section("steps", "Removed text", _steps(traced))
     if traced.paragraphs:
         yield Section("sentences", "Sentences", _sentences(traced))
     if pairs is not None and traced.rows:

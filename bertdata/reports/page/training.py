@@ -1,4 +1,4 @@
-"""Write the report of a training run: its curve, its rates, what it predicts, and how it ended."""
+"""Write the report of a training run: curve, rates, predictions and end."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .tokens import marked
 
 __all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
 
-_ENTROPY = ("unigram_entropy", "entropy of the words by frequency alone (nats)", False)
-_FIGURES = (  # of an evaluation: what it is called in metrics.jsonl, what it is, whether it is a share
-    ("mlm_loss", "loss of masked words (nats)", False),
+_ENTROPY = ("unigram_entropy", "unigram baseline (nats)", False)
+_FIGURES = (  # of an evaluation: key in metrics.jsonl, name, whether it is a share
+    ("mlm_loss", "MLM loss (nats)", False),
     ("perplexity", "perplexity", False),
-    ("mlm_accuracy", "masked words told right", True),
-    ("nsp_loss", "loss of pairs (nats)", False),
-    ("nsp_accuracy", "pairs told right", True),
+    ("mlm_accuracy", "MLM accuracy", True),
+    ("nsp_loss", "NSP loss (nats)", False),
+    ("nsp_accuracy", "NSP accuracy", True),
     _ENTROPY,
 )
 _SHOWN = 12  # evaluations in the table
@@ -108,7 +108,7 @@ def _speed(records: list[Record]) -> Html:
 
 
 def _predictions(predictions: Any) -> Html:
-    """Return rows with their masked words, what was guessed of each and what stood there; nothing where that is not known."""
+    """Return rows with their masked words, the predictions and the original words, or nothing if unknown."""
     try:
         mark, held_out = str(predictions["mark"]), bool(predictions["held_out"])
         rows = [_predicted(row, mark, list(map(str, predictions["special"]))) for row in predictions["rows"]]
@@ -124,11 +124,11 @@ def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
     words, pieces = row["words"], list(map(str, row["pieces"]))
     kinds = {w["at"]: "kept" if w["shown"] == w["truth"] else "[MASK]" for w in words}
     right = sum(bool(w["guesses"]) and w["guesses"][0][0] == w["truth"] for w in words)
-    body = [tag("p", f"{row['tokens']:,} tokens; {right} of these {len(words)} words told right", class_="faint")]
+    body = [tag("p", f"{row['tokens']:,} tokens; {right} of these {len(words)} words predicted correctly", class_="faint")]
     for pair in row.get("pairs", []):
         kind = "good" if pair["guess"] == pair["truth"] else "flag"
         guess = tag("span", f"{pair['guess']} ({percent(pair['share'])})", class_=kind)
-        body.append(tag("p", tag("b", pair["truth"]), ": told ", guess))
+        body.append(tag("p", tag("b", pair["truth"]), ": predicted ", guess))
     body.append(tag("p", marked(pieces, kinds, mark, special), " …" if row["tokens"] > len(pieces) else ""))
     columns = (Column("Truth"), Column("Shown as"), *(Column(name) for name in ("Guess", "Second", "Third")))
     lines = []

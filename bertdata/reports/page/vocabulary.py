@@ -21,7 +21,7 @@ from .tokens import language_of
 __all__ = ["key_figures", "sections"]
 
 _KINDS = ("beginning of a word, or all of it", "continuing a word", "single character", "special")
-_LONGEST, _LANGUAGES, _WORDS = 20, 40, 5
+_MAX_TOKENS, _MAX_LANGUAGES, _MAX_WORDS = 20, 40, 5
 
 
 def key_figures(subject: Subject[VocabManifest]) -> Html:
@@ -43,7 +43,7 @@ def sections(subject: Subject[VocabManifest]) -> Iterator[Section]:
     manifest = subject.manifest
     yield Section("coverage", "Languages", _coverage(manifest, subject.vocabulary.special.mark))
     yield Section("pieces", "Pieces", _pieces(subject.vocabulary.pieces, subject.vocabulary.special, manifest.coverage))
-    yield Section("flow", "What was counted", flow(stages_of("", manifest.counts)))
+    yield Section("flow", "Counts", flow(stages_of("", manifest.counts)))
 
 
 def _coverage(manifest: VocabManifest, mark: str) -> Html:
@@ -52,7 +52,7 @@ def _coverage(manifest: VocabManifest, mark: str) -> Html:
     names = ("Words", "[UNK]", "Split", "Pieces a word")
     columns = (Column("Language"), *(Column(name, numbers=True) for name in names), Column("Split words"))
     rows = []
-    for code in order[:_LANGUAGES]:
+    for code in order[:_MAX_LANGUAGES]:
         counts = coverage[code]
         shares = (percent(counts.unknown_share), percent(counts.split_share), f"{counts.pieces_per_word:.2f}")
         rows.append((code or "unknown", f"{counts.words:,}", *shares, bar(counts.split_share, "drop")))
@@ -62,8 +62,8 @@ def _coverage(manifest: VocabManifest, mark: str) -> Html:
 
 
 def _split(coverage: dict[str, Coverage], order: list[str], mark: str) -> Iterator[tuple[object, ...]]:
-    for code in order[:_LANGUAGES]:
-        for word, pieces in split_words(coverage[code].longest_split, mark)[:_WORDS]:
+    for code in order[:_MAX_LANGUAGES]:
+        for word, pieces in split_words(coverage[code].longest_split, mark)[:_MAX_WORDS]:
             yield code or "unknown", foreign(word, code, 60), foreign(pieces, most=90)
 
 
@@ -72,7 +72,7 @@ def _pieces(pieces: list[str], special: Special, languages: Collection[str]) -> 
     texts = [bare(piece, special.mark) for i, piece in enumerate(pieces) if i not in never]
     kinds = Counter("special" if i in never else _kind(piece, special.mark) for i, piece in enumerate(pieces))
     lengths = np.array([len(text) for text in texts] or [0])
-    longest = sorted(texts, key=lambda text: (-len(text), text))[:_LONGEST]
+    longest = sorted(texts, key=lambda text: (-len(text), text))[:_MAX_TOKENS]
     shown = [(tag("span", foreign(text, language_of(text, languages), 60), class_="piece"), len(text)) for text in longest]
     picture = histogram("Length of pieces", "characters", up_to(min(24, int(lengths.max())), 24), [("", lengths)])
     tables = join(counted("", "Kind", [(name, kinds[name]) for name in _KINDS], "Pieces"))
@@ -80,7 +80,7 @@ def _pieces(pieces: list[str], special: Special, languages: Collection[str]) -> 
 
 
 def _kind(piece: str, mark: str) -> str:
-    """Say what kind of piece it is that is no special token.
+    """Return the kind of a token that is not a special token.
 
     >>> _kind("##s", "##"), _kind("a", "##"), _kind("Ġtea", "Ġ"), _kind("ing", "Ġ")
     ('continuing a word', 'single character', 'beginning of a word, or all of it', 'continuing a word')

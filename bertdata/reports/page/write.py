@@ -39,7 +39,7 @@ class _Kind(NamedTuple):
 
 
 def _of_export(subject: Subject[ExportManifest]) -> Iterator[Section]:
-    yield Section("flow", "What became of it", flow(stages_of("", subject.manifest.counts)))
+    yield Section("flow", "Counts by stage", flow(stages_of("", subject.manifest.counts)))
 
 
 _KINDS = {
@@ -74,7 +74,7 @@ def report(directory: str | Path, *others: str | Path, output: str | Path | None
         The file that was written.
 
     Raises:
-        NoInputError: There is no dataset, and no run.
+        NoInputError: A directory contains neither a dataset nor a training run.
         VerificationError: A manifest or a shard is damaged.
         StorageError: A disk or a store fails.
 
@@ -92,7 +92,7 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
     """Do what `report` does; return the file, and whether it was another one before."""
     paths = [to_path(str(path)) for path in (directory, *others)]
     if len(paths) > 1 and output is None:
-        raise NoInputError("`output`: give a file for the report of several datasets", field="output")
+        raise NoInputError("`output`: pass a file for the report of several datasets", field="output")
     target = paths[0] / REPORT if output is None else to_path(str(output))
     names = _names(paths)
     with steady(*paths):
@@ -128,7 +128,7 @@ def _names(paths: list[Path]) -> list[str]:
 
 
 def _part_of(path: Path, name: str, *, several: bool) -> _Part:
-    """Return a dataset or a training run; of `several` each has its name, one alone says what it is of."""
+    """Return a dataset or a training run. `several` of them have their names, a single one its kind."""
     if not (path / manifests.NAME).exists() and training.is_run(path):
         records = training.records_of(path)
         body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
