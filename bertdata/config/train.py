@@ -209,6 +209,12 @@ class TrainConfig(Config):
     max_predictions: int = 0
     unit: str = "piece"
     mask_shares: str = "80/10/10"
+    masked_lm_prob_by_row: str = ""  # such as 0.1-0.9: each row draws its share between these bounds
+    labels: str = "same"  # next: a token is predicted at the position before it (GPT-BERT)
+    causal_share: float = 0.0
+    causal_share_end: float = -1.0  # value at the last step, reached linearly; -1: constant causal_share
+    token_weights: str = field(default="", metadata=FREE)  # a JSON file, or frequency; the identity of a run has its digest
+    mask: str = ""  # module:function, a function that masks rows
     precision: str = "fp32"
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)

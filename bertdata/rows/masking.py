@@ -22,44 +22,35 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from ..config import PairsConfig, mask_shares
+from ..config import mask_shares
 from ..labels import IGNORED
-from .mask_vocabulary import MaskVocabulary, mask_vocabulary
+from .mask_vocabulary import MaskVocabulary, mask_vocabulary, max_predictions_of, predictions_per_row
 
 __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
 
 UNITS = ("piece", "word", "span")
 _SPAN_P, _SPAN_WORDS = 0.2, 10  # SpanBERT (Joshi et al. 2020), section 3.1: lengths in words, Geo(0.2) up to 10, mean 3.8
-_SLACK = 8  # positions beyond the share, for the last word, which may reach over it
 _STREAMS = 5
 _ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_STREAMS)  # the streams of random numbers of a row, one for each use
 _STREAM_NUMBERS = keys.child(np.arange(_STREAMS, dtype=np.uint64))[:, None]
+_TINY = 1e-300  # stands for a weight of 0, by which nothing can be divided
 _OFFSET = 1 << 16  # of the stream of kinds, the number that is drawn once for a row: no position is so far
 Ids = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
 
 
 class _Rows(NamedTuple):
-    """A batch as the selectors see it: maskable positions [B, L], how many to select [B], keys [5, B], words begin [B, L]."""
+    """The arguments of the selectors.
+
+    maskable: positions that may be masked [B, L].  wanted: number of pieces to select [B].  keys: [5, B].  begins: where words
+    begin [B, L].  weights: the weight of each word, where it begins [B, L], or None for equal weights.
+    """
 
     maskable: Flags
     wanted: Ids
     keys: keys.Bits
     begins: Flags
-
-
-def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "piece") -> int:
-    """Return the `max_predictions` with which rows of `length` tokens, at least two of them special, get their full share.
-
-    >>> predictions_per_row(128), predictions_per_row(512), predictions_per_row(128, unit="word")
-    (19, 76, 27)
-    """
-    return max(1, int(np.rint((length - 2) * masked_lm_prob))) + (_SLACK if unit != "piece" else 0)
-
-
-def max_predictions_of(config: PairsConfig) -> int:
-    """Return the most tokens that are masked in a row of a dataset with static masks."""
-    return config.max_predictions or predictions_per_row(config.max_seq_length, config.masked_lm_prob or 0.0, config.unit)
+    weights: Ids | None
 
 
 def mask(
@@ -70,11 +61,12 @@ def mask(
     epoch: int,
     rows: Ids,
     max_predictions: int,
-    masked_lm_prob: float = 0.15,
+    masked_lm_prob: float | Ids = 0.15,
     unit: str = "piece",
     per_piece: bool = False,
     continues: Flags | None = None,
     shares: str = "80/10/10",
+    weights: Ids | None = None,
 ) -> tuple[Ids, Ids, Ids]:
     """Mask ``ids`` [B, L], padded with a special id; ``rows`` [B] are the rows' numbers in the dataset.
 
@@ -84,6 +76,10 @@ def mask(
     treated alike, replaced by [MASK] or by random pieces or kept, unless `per_piece`.  ``continues`` [B, L] tells which tokens
     continue the word before them; without it ``##`` does.  No word and no span reaches over a special token, so none over two
     parts of a packed row.  `shares` are those of [MASK], random and kept pieces.
+
+    `masked_lm_prob` may have a share for each row [B].  With `weights` [V], pieces are selected without replacement, with
+    probabilities proportional to their weights (for words and spans, to the mean weight of a word), and the number of selected
+    pieces stays the same.  A piece of weight 0 is selected only if a row has too few others.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
@@ -94,12 +90,13 @@ def mask(
     row_keys = keys.substream(_epoch_key(seed, epoch), rows.astype(np.uint64))
     streams = keys.derive(row_keys, _STREAM_NUMBERS)  # [5, B] at once: for a small batch the calls take most of the time
     if unit == "piece":
-        selected, first = _pieces(maskable, barred, wanted, streams[_ORDER]), None
+        selected, first = _pieces(maskable, barred, wanted, streams[_ORDER], None if weights is None else weights.take(ids)), None
     else:
         joined = vocabulary.continues[ids] if continues is None else continues
         begins = maskable.copy()
         begins[:, 1:] &= ~(joined[:, 1:] & maskable[:, :-1])
-        batch = _Rows(maskable, wanted, streams, begins)
+        of_words = None if weights is None else _means(weights.take(ids), maskable, begins)
+        batch = _Rows(maskable, wanted, streams, begins, of_words)
         selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch, max_predictions)
     at = np.flatnonzero(selected)
     words = None if first is None or per_piece else first.ravel()[at]
@@ -177,10 +174,16 @@ def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeate
     return numbers.take(places), order.take(places)
 
 
-def _ranks(order_keys: keys.Bits, allowed: Flags) -> keys.Bits:
-    """Return a different random number for each position [B, L], its column in the last 16 bits; the largest if not allowed."""
+def _ranks(order_keys: keys.Bits, allowed: Flags, weights: Ids | None = None) -> keys.Bits:
+    """Return a different random number for each position [B, L], its column in the last 16 bits; the largest if not allowed.
+
+    With `weights` [B, L], these are exponential variables divided by the weights, of which the k smallest are a sample without
+    replacement (Efraimidis and Spirakis 2006).  Positive floats and their bits have the same order.
+    """
     columns = np.arange(allowed.shape[1], dtype=np.uint64)
     draws = keys.stream(order_keys, allowed.shape[1])
+    if weights is not None:
+        draws = (-np.log1p(-keys.share(draws)) / np.maximum(weights, _TINY)).view(np.uint64)
     return np.asarray(np.where(allowed, (draws & ~np.uint64(0xFFFF)) | columns, ~np.uint64(0)), np.uint64)
 
 
@@ -191,18 +194,27 @@ def _smallest(ranks: Ids, most: int) -> Ids:
     return np.sort(ranks, axis=1)
 
 
-def _pieces(maskable: Flags, barred: Ids, wanted: Ids, order_keys: keys.Bits) -> Flags:
+def _means(weights: Ids, maskable: Flags, begins: Flags) -> Ids:
+    """Return the mean weight of the pieces of each word, where it begins [B, L]."""
+    word = np.cumsum(begins.ravel())[maskable.ravel()] - 1
+    means = np.zeros(maskable.shape)
+    means[begins] = np.bincount(word, weights[maskable]) / np.bincount(word)
+    return means
+
+
+def _pieces(maskable: Flags, barred: Ids, wanted: Ids, order_keys: keys.Bits, weights: Ids | None) -> Flags:
     """Select the pieces with the smallest random numbers; `barred` are the indices of those that are not maskable.
 
     The upper 31 bits decide, in half of the time, unless a piece that is not wanted has the same as the last that is.
     """
-    draws = keys.upper(order_keys, maskable.shape[1])
-    draws.ravel()[barred] = np.iinfo(np.int32).max
-    selected = draws <= _last(draws, wanted)
-    if np.count_nonzero(selected) != wanted.sum():
-        ranks = _ranks(order_keys, maskable)
-        selected = (ranks <= _last(ranks, wanted)) & maskable
-    return np.asarray(selected)
+    if weights is None:
+        draws = keys.upper(order_keys, maskable.shape[1])
+        draws.ravel()[barred] = np.iinfo(np.int32).max
+        selected = draws <= _last(draws, wanted)
+        if np.count_nonzero(selected) == wanted.sum():
+            return np.asarray(selected)
+    ranks = _ranks(order_keys, maskable, weights)
+    return np.asarray((ranks <= _last(ranks, wanted)) & maskable & (wanted > 0)[:, None])
 
 
 def _last(numbers: Ids, wanted: Ids) -> Ids:
@@ -218,12 +230,12 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     selected with probability 2/4.  So 19 are selected on average, and long words are as likely as short ones.  Return which
     positions are selected [B, L], and for each position the column where its word begins.
     """
-    maskable, wanted, streams, begins = batch
+    maskable, wanted, streams, begins, weights = batch
     width = maskable.shape[1]
     first = np.maximum.accumulate(np.where(begins, np.arange(width), 0), axis=1)
     sizes = np.zeros(maskable.shape, np.int64)
     sizes[begins] = np.bincount(np.cumsum(begins.ravel())[maskable.ravel()] - 1, minlength=int(begins.sum()))
-    ranks = _ranks(streams[_ORDER], begins)
+    ranks = _ranks(streams[_ORDER], begins, weights)
     order = _smallest(ranks, most)
     taken = np.take_along_axis(sizes, (order & np.uint64(0xFFFF)).astype(np.int64) % width, 1)
     reach = np.cumsum(np.where(order == ~np.uint64(0), 0, taken), axis=1)
@@ -245,10 +257,10 @@ def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     the wanted number is selected by chance, as in `_words`, if no more than `most` pieces are selected then.  Return which
     positions are selected [B, L], and for each of them the column where its span begins.
     """
-    maskable, wanted, streams, begins = batch
+    maskable, wanted, streams, begins, weights = batch
     width = maskable.shape[1]
     columns = np.arange(width)
-    order = (_smallest(_ranks(streams[_ORDER], begins), width) & np.uint64(0xFFFF)).astype(np.int64)
+    order = (_smallest(_ranks(streams[_ORDER], begins, weights), width) & np.uint64(0xFFFF)).astype(np.int64)
     weights = (1 - _SPAN_P) ** np.arange(_SPAN_WORDS)
     draws = keys.share(keys.stream(streams[_LENGTHS], width))
     words = np.searchsorted(np.cumsum(weights / weights.sum())[:-1], draws, side="right") + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from ..reports.masking import MaskRule
-from .masks import MaskConfig, Masker
+from .masks import MaskConfig, Masker, is_causal
 from .recipe import prepare
 from .windows import plan_of
 
@@ -55,6 +56,10 @@ def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: in
         raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}", field="step", value=step)
     masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
     planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
+    if is_causal(masks, seed, number):
+        problem = f"`step` {step:,} is causal: it predicts each next token and masks none"
+        raise UsageError(problem, field="step", value=step)
+    masks = replace(masks, labels="same", causal_share=0.0)  # the page marks masked tokens, wherever they are predicted
     batch, masker = planned[number], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
     first, count = sum(shards.rows[:directory]), shards.rows[directory]
     served = dict(

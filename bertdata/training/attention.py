@@ -43,10 +43,14 @@ _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and l
 
 
 class Parts(NamedTuple):
-    """Segment starts of an unpadded batch, and its end, [K + 1] in int32. `longest` is the maximum length of a segment."""
+    """Segment starts of an unpadded batch, and its end, [K + 1] in int32. `longest` is the maximum length of a segment.
+
+    With `causal`, a position attends only to itself and earlier ones.
+    """
 
     starts: Tensor
     longest: int
+    causal: bool = False
 
 
 class Turn(NamedTuple):
@@ -78,9 +82,9 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
     if isinstance(allowed, Parts):
-        if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout:
+        if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout and not allowed.causal:
             return _varlen(query, key, value, allowed)
-        return _one_by_one(query, key, value, allowed.starts, dropout)
+        return _one_by_one(query, key, value, allowed, dropout)
     if dropout:
         raise ValueError("attention by blocks has no dropout: use attention_probs_dropout_prob 0")
     compiled = query.is_cuda and not torch.compiler.is_compiling()
@@ -96,11 +100,11 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
 
 
 @_disable_dynamo  # otherwise recompiled for each number of segments; importing torch.compiler.disable takes a second
-def _one_by_one(query: Tensor, key: Tensor, value: Tensor, starts: Tensor, dropout: float) -> Tensor:
+def _one_by_one(query: Tensor, key: Tensor, value: Tensor, parts: Parts, dropout: float) -> Tensor:
     """Compute attention one segment at a time. There is no mask, so memory depends only on the segments."""
-    sizes = starts.diff().tolist()
+    sizes, attention = parts.starts.diff().tolist(), functional.scaled_dot_product_attention
     each = zip(*(torch.split(values, sizes, 2) for values in (query, key, value)), strict=True)
-    return torch.cat([functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout) for q, k, v in each], 2)
+    return torch.cat([attention(q, k, v, dropout_p=dropout, is_causal=parts.causal) for q, k, v in each], 2)
 
 
 @cache
@@ -158,11 +162,21 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
     arguments: dict[str, Any] = {argument: batch[name] for argument, name in names.items()}
     arguments |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
+    causal = is_causal(batch)
     if unpadded:
-        return _flat(arguments, batch["attention_mask"].bool())
-    if (numbers := batch.get("document_ids")) is None:
+        flat = _flat(arguments, batch["attention_mask"].bool())
+        return {**flat, "attention": flat["attention"]._replace(causal=causal)}
+    numbers = batch.get("document_ids")
+    if numbers is None and not causal:
         return {**arguments, "attention": batch["attention_mask"]}
-    return {**arguments, "attention": flex(numbers) if numbers.is_cuda and not dropout else block_mask(numbers)}
+    numbers = batch["attention_mask"] if numbers is None else numbers
+    masks = flex if numbers.is_cuda and not dropout else block_mask
+    return {**arguments, "attention": masks(numbers, causal=causal)}
+
+
+def is_causal(batch: dict[str, Any]) -> bool:
+    """Return True for a causal batch of the loader, in which a position attends only to itself and earlier ones."""
+    return "causal" in batch and bool(batch["causal"].any())
 
 
 def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
@@ -207,8 +221,12 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
     if takes.pair_label:
         names[takes.pair_label] = "next_sentence_label"
     arguments: dict[str, Any] = {name: batch[source][None] if flat else batch[source] for name, source in names.items()}
+    causal = is_causal(batch)
+    if causal and (target.unpadded_only or not target.attention):
+        raise UsageError(f"for_model {target.name}: causal batches need its configuration, with sdpa or eager attention")
     if not flat and "document_ids" not in batch:
-        return {**arguments, "attention_mask": batch["attention_mask"]}
+        seen = batch["attention_mask"]
+        return {**arguments, "attention_mask": _masks(seen, target, causal) if causal else seen}
     documents = documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
     if takes.positions:
         arguments["position_ids"] = _positions(batch["position_ids"][None] if flat else batch["position_ids"], documents, target)
@@ -219,7 +237,7 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
         for side in ("q", "k"):
             arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
         return arguments
-    return {**arguments, "attention_mask": _masks(documents, target)}
+    return {**arguments, "attention_mask": _masks(documents, target, causal)}
 
 
 def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:
@@ -229,11 +247,11 @@ def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:
     return torch.where(documents > 0, positions + target.padding + 1, target.padding)
 
 
-def _masks(documents: Tensor, target: Target) -> Tensor | dict[str, Tensor]:
+def _masks(documents: Tensor, target: Target, causal: bool) -> Tensor | dict[str, Tensor]:
     """Return the mask of all layers, or of each kind of layer."""
 
     def mask(reach: int | None) -> Tensor:
-        seen = block_mask(documents, reach=reach, causal=target.takes.causal)
+        seen = block_mask(documents, reach=reach, causal=causal or target.takes.causal)
         if target.attention == "sdpa":
             return seen
         added = torch.zeros(seen.shape, dtype=target.dtype, device=seen.device)

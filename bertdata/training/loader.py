@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
@@ -24,7 +25,7 @@ from ..extras import missing_package
 from ..labels import IGNORED
 from ..storage.process import obey_parent
 from .ahead import StepsAhead
-from .masks import MaskConfig, Masker
+from .masks import MaskConfig, Masker, is_causal, next_tokens
 from .models import Target, target_for
 from .plan import Batch
 from .unpadded import Arrays, segments, unpad
@@ -96,6 +97,9 @@ def batches(
     from 1 on (0: padding), from which `training.attention` builds masks. They have ``document_starts`` [B, D], padded with 0, and
     their labels of pairs are [B, D], padded with -100. D is the same for all batches of a window.
 
+    With `causal_share`, ``causal`` [B] ([K] if unpadded) is 1 for a causal batch, in which a position must attend only to itself
+    and earlier ones. P is then L.
+
     An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32,
     the starts of the K segments followed by T; ``max_seqlen``, the number of tokens of the longest segment; and for pairs
     ``next_sentence_label`` [K].
@@ -151,7 +155,7 @@ class Batches(Dataset[Tensors]):
         self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
         self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
-        self._ahead = StepsAhead(self.plan, self._make, alone=masks.schedule.first != masks.schedule.last)
+        self._ahead = StepsAhead(self.plan, self._make, alone=masks.varies)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._again, ()
@@ -192,17 +196,26 @@ class Batches(Dataset[Tensors]):
         if not OBJECTIVES[self._shards.objective].masks:
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
-            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self._shards)
-            masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=first.step, epoch=first.epoch)
-            arrays |= {
-                "input_ids": masked,
-                "masked_lm_positions": positions.astype(np.uint16),
-                "masked_lm_labels": labels.astype(np.int32),
-            }
+            copies = np.concatenate([batch.copies for batch in mine])
+            arrays |= self._masked(arrays, rows + copies * len(self._shards), continues, first)
         if self._form == "unpadded":
             return unpad(arrays, counts)
         ends = np.cumsum([0, *counts]).tolist()
         return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
+
+    def _masked(self, arrays: Arrays, numbers: npt.NDArray[Any], continues: npt.NDArray[Any] | None, batch: Batch) -> Arrays:
+        """Return the arrays that masks add or replace. Evaluation has no causal batches."""
+        if self.masker.masks.causal is not None and not self._whole:
+            causal = is_causal(self.masker.masks, self.masker.seed, batch.step)
+            arrays["causal"] = np.full(len(numbers), causal)
+            if causal:
+                return next_tokens(arrays)
+        masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
+        arrays_of_masks: Arrays = {
+            "masked_lm_positions": positions.astype(np.uint16),
+            "masked_lm_labels": labels.astype(np.int32),
+        }
+        return arrays_of_masks | {"input_ids": masked}
 
 
 class _PickledBatch:
@@ -257,5 +270,7 @@ def _batch(arrays: Arrays, form: str) -> Tensors:
             tensors["labels"][row, starts] = IGNORED  # the last token of a segment must not predict the next segment
     elif form == "dense":
         positions, labels = tensors.pop("masked_lm_positions"), tensors.pop("masked_lm_labels")
-        tensors["labels"] = torch.full_like(tensors["input_ids"], IGNORED).scatter_(1, positions, labels)
+        row, nth = (labels != IGNORED).nonzero(as_tuple=True)  # an unused entry must not replace the label at position 0
+        tensors["labels"] = torch.full_like(tensors["input_ids"], IGNORED)
+        tensors["labels"][row, positions[row, nth]] = labels[row, nth]
     return tensors

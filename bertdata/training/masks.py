@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
+from .. import keys
 from ..config import OBJECTIVES, mask_shares
 from ..config.base import Config, option
 from ..dataset.shards import Shards
 from ..errors import UsageError
+from ..labels import IGNORED
 from ..rows import masking
+from ..storage.files import digest
+from ..storage.functions import load, source_digest
+from .token_weights import FREQUENCY, token_weights
 
-__all__ = ["MaskConfig", "Masker", "Schedule"]
+__all__ = ["LABELS", "MaskConfig", "Masker", "Rows", "Schedule", "is_causal", "next_tokens"]
+
+LABELS = ("same", "next")
+Masked = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 
 class Schedule(NamedTuple):
@@ -31,16 +42,30 @@ class Schedule(NamedTuple):
         """Return the share of a step."""
         return self.first + (self.last - self.first) * min(1.0, step / self.steps)
 
+    def sum(self, step: int) -> float:
+        """Return the sum of the shares from step 0 to before `step`, with a step in the middle of the line as half of both ends.
+
+        >>> Schedule(0.5, 0.5, 1).sum(8), Schedule(1.0, 0.0, 10).sum(10)
+        (4.0, 5.0)
+        """
+        inside = min(step, self.steps)
+        return inside * (self.first + self.at(inside)) / 2 + (step - inside) * self.last
+
 
 @dataclass(frozen=True)
 class MaskConfig(Config):
     """Masking options at load time. The defaults are BERT's.
 
-    masked_lm_prob: share of a row's tokens to predict, or a `Schedule` over steps.
+    masked_lm_prob: share of a row's tokens to predict, or a `Schedule` over steps. With 0, nothing is masked or predicted.
+    masked_lm_prob_by_row: two bounds, such as ``"0.1-0.9"``; each row draws its share uniformly between them.
     max_predictions: maximum number of predicted tokens per row, or 0 for no limit other than the share.
     unit: ``piece``, ``word`` (whole words) or ``span`` (runs of words).
     per_piece: choose [MASK], random or kept for each token, instead of once per word or span.
     mask_shares: shares of [MASK], random and kept tokens.
+    labels: ``same``, or ``next``: token i is predicted at position i - 1, as in a causal model (GPT-BERT).
+    causal_share: share of causal batches, or a `Schedule` over steps. They predict each next token, with nothing masked.
+    token_weights: a JSON file of ``{token: weight}`` (default 1), or ``frequency``. Tokens are masked in proportion to weights.
+    mask: ``module:function``, a function that masks rows instead (see `bertdata.training.masks.Rows`).
     `bertdata.rows.masking.mask` has the details.
     """
 
@@ -49,35 +74,126 @@ class MaskConfig(Config):
     unit: str = option("piece", "What is masked: pieces, whole words, or spans of words.", choices=masking.UNITS)
     per_piece: bool = option(False, "Draw [MASK], random or kept for each piece of a word or span.")
     mask_shares: str = option("80/10/10", "Of 100 tokens to predict, how many become [MASK], become a random word, and stay.")
+    masked_lm_prob_by_row: str = option(
+        "", "Bounds between which each row draws its share of predicted tokens, such as 0.1-0.9.", metavar="LOW-HIGH"
+    )
+    labels: str = option("same", "Where a token is predicted: at its position, or one position before.", choices=LABELS)
+    causal_share: float | Schedule = option(0.0, "Share of causal batches. Needs `labels` next.")
+    token_weights: str = option(
+        "",
+        "JSON file with the weights of tokens; tokens of larger weight are masked more often. frequency: rare tokens more often.",
+        metavar="FILE",
+    )
+    mask: str = option("", "Your own function that masks rows.", metavar="MODULE:FUNCTION")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         mask_shares(self.mask_shares)
-        numbers = all(type(number) in (int, float) for number in self.schedule)
-        self._require(
-            numbers and min(self.schedule[:2]) > 0 and max(self.schedule[:2]) <= 1 and self.schedule.steps >= 1,
-            f"`masked_lm_prob` is {self.masked_lm_prob}: use a share over 0, up to 1, or a Schedule of such",
-            field="masked_lm_prob",
-        )
+        for name in ("masked_lm_prob", "causal_share"):
+            value, low, high, steps = getattr(self, name), *_schedule(getattr(self, name))
+            numbers = all(type(number) in (int, float) for number in (low, high, steps))
+            zero = name == "causal_share" or low == high == 0
+            self._require(
+                numbers and (min(low, high) > 0 or (zero and min(low, high) == 0)) and max(low, high) <= 1 and steps >= 1,
+                f"`{name}` is {value}: use a share up to 1, 0 for none, or a Schedule of shares over 0",
+                field=name,
+            )
         self._require(
             self.max_predictions >= 0,
             f"`max_predictions` is {self.max_predictions}: use 1 or more, or 0 for no limit",
             field="max_predictions",
         )
+        self._require(
+            not self.causal or self.labels == "next",
+            "`causal_share` needs `labels` next: causal batches predict each token one position before it",
+            field="causal_share",
+        )
+        _ = self.bounds
 
     @property
     def schedule(self) -> Schedule:
         """The shares by step."""
-        prob = self.masked_lm_prob
-        return prob if isinstance(prob, Schedule) else Schedule(prob, prob, 1)
+        return _schedule(self.masked_lm_prob)
+
+    @property
+    def causal(self) -> Schedule | None:
+        """The share of causal batches by step, or None without them."""
+        schedule = _schedule(self.causal_share)
+        return schedule if max(schedule[:2]) else None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The bounds of `masked_lm_prob_by_row`, or None.
+
+        >>> MaskConfig(masked_lm_prob_by_row="0.1-0.9").bounds
+        (0.1, 0.9)
+        """
+        text = self.masked_lm_prob_by_row
+        try:
+            low, high = (float(each) for each in text.split("-")) if text else (0.0, 1.0)
+        except ValueError:
+            low, high = 1.0, 0.0
+        self._require(
+            0 <= low <= high <= 1,
+            f"`masked_lm_prob_by_row` {text}: use two shares from 0 to 1, the lower one first, such as 0.1-0.9",
+            field="masked_lm_prob_by_row",
+        )
+        return (low, high) if text else None
+
+    @property
+    def varies(self) -> bool:
+        """Whether masks depend on the step, beyond its epoch and rows."""
+        return bool(self.mask) or self.causal is not None or self.schedule.first != self.schedule.last
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of the file or source of each option that names one. The identity of a run has them."""
+        digests = {}
+        if self.token_weights not in ("", FREQUENCY):
+            digests["token_weights"] = digest(Path(self.token_weights))
+        if self.mask:
+            load(self.mask, "mask")
+            digests["mask"] = source_digest(self.mask)
+        return digests
 
     def check(self, shards: Shards) -> None:
-        """Raise UsageError if the rows have static masks or the objective has none, so that these options have no effect."""
-        has_masks = OBJECTIVES[shards.objective].masks
-        if self != MaskConfig() and (shards.masking == "static" or not has_masks):
-            reason = "is masked already" if has_masks else "has no masks"
+        """Raise UsageError if options have no effect: the rows have static masks, or an objective without masks."""
+        objective = OBJECTIVES[shards.objective]
+        if self != MaskConfig() and (shards.masking == "static" or not objective.masks):
+            reason = "is masked already" if objective.masks else "has no masks"
             given = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
             raise UsageError(f"{shards.paths[0]} {reason}: {given} does nothing; omit it")
+        if self.causal and objective.labels:
+            raise UsageError(f"{shards.paths[0]}: causal batches cannot predict the labels of pairs. Omit `causal_share`")
+
+
+def _schedule(share: float | Schedule) -> Schedule:
+    return share if isinstance(share, Schedule) else Schedule(share, share, 1)
+
+
+class Rows(NamedTuple):
+    """The argument of a mask function, which returns masked ids and labels, both [B, L], with label `IGNORED` (-100) elsewhere.
+
+        def half(rows):  # mask each token with probability 0.5
+            chosen = rows.vocabulary.maskable[rows.ids] & (rows.random(0) < 0.5)
+            return np.where(chosen, rows.vocabulary.mask_id, rows.ids), np.where(chosen, rows.ids, -100)
+
+    Attributes:
+        ids: Token ids [B, L] in int64, padded.
+        continues: Whether a token continues the word before it [B, L], or None.
+        vocabulary: The ids that may be masked, continue a word, or replace others (`rows.mask_vocabulary.MaskVocabulary`).
+        step: The step.
+        keys: The random key of each row [B].
+    """
+
+    ids: npt.NDArray[Any]
+    continues: npt.NDArray[Any] | None
+    vocabulary: masking.MaskVocabulary
+    step: int
+    keys: keys.Bits
+
+    def random(self, stream: int) -> npt.NDArray[np.float64]:
+        """Return numbers in ``[0, 1)`` [B, L]. They depend on the seed, the epoch, the row and the number of the stream."""
+        return keys.share(keys.stream(keys.substream(self.keys, stream), self.ids.shape[1]))
 
 
 class Masker:
@@ -89,31 +205,90 @@ class Masker:
     def __init__(self, shards: Shards, masks: MaskConfig, *, seed: int, widest: int) -> None:
         self.masks, self.seed, self._widest = masks, seed, widest
         self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
+        self._weights = token_weights(shards, masks.token_weights) if masks.token_weights else None
 
     def __call__(
         self, ids: npt.NDArray[Any], rows: npt.NDArray[Any], continues: npt.NDArray[Any] | None, *, step: int, epoch: int
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    ) -> Masked:
         """Mask ids [B, L] at a step of an epoch. `rows` [B] are row numbers; each copy of a row has a different number."""
-        return masking.mask(
-            ids,
-            self._vocabulary,
-            seed=self.seed,
-            epoch=epoch,
-            rows=rows,
-            max_predictions=self.predictions(ids.shape[1]),
-            masked_lm_prob=self.masks.schedule.at(step),
-            unit=self.masks.unit,
-            per_piece=self.masks.per_piece,
-            continues=continues,
-            shares=self.masks.mask_shares,
-        )
+        masks, most = self.masks, self.predictions(ids.shape[1])
+        if not most:
+            return ids, np.zeros((len(ids), 0), np.int64), np.zeros((len(ids), 0), np.int64)
+        if masks.mask:
+            masked, positions, labels = self._custom(ids, rows, continues, step, epoch, most)
+        else:
+            masked, positions, labels = masking.mask(
+                ids,
+                self._vocabulary,
+                seed=self.seed,
+                epoch=epoch,
+                rows=rows,
+                max_predictions=most,
+                masked_lm_prob=self._shares(rows, step, epoch),
+                unit=masks.unit,
+                per_piece=masks.per_piece,
+                continues=continues,
+                shares=masks.mask_shares,
+                weights=self._weights,
+            )
+        if masks.labels == "next":  # unused entries have position 0, and so would a token that no position precedes
+            labels, positions = np.where(positions > 0, labels, IGNORED), np.maximum(positions - 1, 0)
+        return masked, positions, labels
+
+    def _shares(self, rows: npt.NDArray[Any], step: int, epoch: int) -> Any:
+        """Return the share of predicted tokens, of all rows or of each [B]."""
+        if (bounds := self.masks.bounds) is None:
+            return self.masks.schedule.at(step)
+        drawn = keys.share(keys.substream(keys.key(self.seed, "mask shares", epoch), rows.astype(np.uint64)))
+        return bounds[0] + (bounds[1] - bounds[0]) * drawn
+
+    def _custom(
+        self, ids: npt.NDArray[Any], rows: npt.NDArray[Any], continues: npt.NDArray[Any] | None, step: int, epoch: int, most: int
+    ) -> Masked:
+        """Call the user's function, and convert its labels [B, L] to positions and labels [B, P]."""
+        row_keys = keys.substream(keys.key(self.seed, "custom masks", epoch), rows.astype(np.uint64))
+        given = Rows(ids.astype(np.int64), continues, self._vocabulary, step, row_keys)
+        masked, dense = map(np.asarray, load(self.masks.mask, "mask")(given))
+        if masked.shape != ids.shape or dense.shape != ids.shape:
+            raise UsageError(f"`mask` {self.masks.mask}: it must return masked ids and labels, both of shape {ids.shape}")
+        row, column = np.nonzero(dense != IGNORED)
+        counts = np.bincount(row, minlength=len(ids))
+        if counts.max(initial=0) > most:
+            raise UsageError(f"`mask` {self.masks.mask}: a row has {counts.max()} labels, more than `max_predictions` {most}")
+        place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        positions, labels = np.zeros((len(ids), most), np.int64), np.full((len(ids), most), IGNORED, np.int64)
+        positions[row, place], labels[row, place] = column, dense[row, column]
+        return masked, positions, labels
 
     def predictions(self, width: int) -> int:
-        """Return P for batches of a width."""
+        """Return P for batches of a width, which is constant over all steps, except causal ones."""
         masks = self.masks
+        if masks.mask:
+            return masks.max_predictions or width
+        most_share = masks.bounds[1] if masks.bounds else max(masks.schedule[:2])
+        if not most_share:
+            return 0
         if masks.unit != "piece":  # the overshoot of a word over a row's share must not depend on the width
             width = self._widest
-        most = masking.predictions_per_row(
-            width, max(masks.schedule[:2]), masks.unit
-        )  # maximum over all steps, so shapes are constant
+        most = masking.predictions_per_row(width, most_share, masks.unit)
         return min(most, masks.max_predictions) if masks.max_predictions else most
+
+
+def is_causal(masks: MaskConfig, seed: int, step: int) -> bool:
+    """Return True for a causal step. They are spread evenly, so any run of steps has its exact share, rounded."""
+    if masks.causal is None:
+        return False
+    offset = float(keys.share(keys.stream(keys.key(seed, "causal"), 1))[0])
+    return math.floor(masks.causal.sum(step + 1) + offset) > math.floor(masks.causal.sum(step) + offset)
+
+
+def next_tokens(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Return the positions and labels [B, L] of rows that predict each next token of the same document."""
+    ids, seen = arrays["input_ids"], arrays["attention_mask"].astype(bool)
+    labels = np.full(ids.shape, IGNORED, np.int32)
+    labels[:, :-1] = np.where(seen[:, 1:], ids[:, 1:].astype(np.int32), IGNORED)
+    if "document_starts" in arrays:  # the last token of a document must not predict the first one of the next
+        row, nth = np.nonzero(arrays["document_starts"] > 0)
+        labels[row, arrays["document_starts"][row, nth].astype(np.int64) - 1] = IGNORED
+    positions = np.where(labels == IGNORED, 0, np.arange(ids.shape[1])).astype(np.uint16)
+    return {"masked_lm_positions": positions, "masked_lm_labels": labels}

@@ -21,6 +21,7 @@ from ..pieces import ROLES
 from ..reports.metrics import PREDICTIONS
 from ..storage.files import write_json
 from .loader import Batches
+from .masks import MaskConfig
 from .recipe import PhaseRows
 
 __all__ = ["write_predictions"]
@@ -43,17 +44,21 @@ def write_predictions(
     if part.validation is not None:
         batch = Batches(part.validation, _MAX_ROWS, whole=True, **part.options)[0]
     tokens = part.shards.special
-    rows = _predicted(model, score, {name: values[:_MAX_ROWS] for name, values in batch.items()}, part.shards)
+    first = {name: values[:_MAX_ROWS].clone() for name, values in batch.items()}
+    rows = _predicted(model, score, first, part.shards, shift=int(part.options.get("masks", MaskConfig()).labels == "next"))
     special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
     predictions = {"step": step, "held_out": held_out, "mark": tokens.mark, "special": special, "rows": rows}
     write_json(output / PREDICTIONS, predictions)
 
 
 @torch.no_grad()
-def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards) -> list[dict[str, Any]]:
+def _predicted(
+    model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards, shift: int
+) -> list[dict[str, Any]]:
+    """Return the predictions for rows. A token is predicted `shift` positions before it."""
     row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
     whole = batch["input_ids"].clone()
-    whole[row, batch["masked_lm_positions"][row, column]] = batch["masked_lm_labels"][row, column]
+    whole[row, batch["masked_lm_positions"][row, column] + shift] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each masked word has a logit for every token of the vocabulary
         batch[name] = batch[name][:, :_MAX_WORDS]
     device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
@@ -65,6 +70,7 @@ def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], s
     model.eval()
     score(forward, {name: values.to(device) for name, values in batch.items()})
     model.train()
+    batch["masked_lm_positions"] += shift
     count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
     words, relations = (logits.float().cpu() for logits in outputs[0])
     shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_GUESSES, shards.vocab_size))

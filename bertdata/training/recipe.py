@@ -19,7 +19,9 @@ from .words import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
 
-_MASKS = ("masked_lm_prob", "masked_lm_prob_end", "max_predictions", "unit", "mask_shares")
+# Fields that MaskConfig has, too.
+_SAME = ("max_predictions", "unit", "mask_shares", "masked_lm_prob_by_row", "labels", "token_weights", "mask")
+_MASKS = ("masked_lm_prob", "masked_lm_prob_end", "causal_share", "causal_share_end", *_SAME)
 
 
 class PhaseRows(NamedTuple):
@@ -81,6 +83,8 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     if model.vocab_size < first.vocab_size:
         raise UsageError(f"model.vocab_size {model.vocab_size} is less than the {first.vocab_size} pieces of {first.paths[0]}")
     identity = config.identity()
+    if masks := next((part.options["masks"] for part in parts if "masks" in part.options), None):
+        identity |= {f"{name} file": sha256 for name, sha256 in masks.digests().items()}
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
@@ -89,11 +93,17 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
 
 def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
     """Return the masking of a phase whose first step is `first`, counted over the run."""
-    prob: float | Schedule = phase.masked_lm_prob or config.masked_lm_prob
-    if config.masked_lm_prob_end and not phase.masked_lm_prob:
-        whole = Schedule(config.masked_lm_prob, config.masked_lm_prob_end, config.total_steps)
-        prob = Schedule(whole.at(first), whole.at(first + phase.steps), phase.steps)
-    return MaskConfig(prob, max_predictions=config.max_predictions, unit=config.unit, mask_shares=config.mask_shares)
+
+    def share(value: float, end: float) -> float | Schedule:
+        line = Schedule(value, end, config.total_steps)
+        return Schedule(line.at(first), line.at(first + phase.steps), phase.steps)
+
+    prob, causal, falls = config.masked_lm_prob, config.causal_share, config.masked_lm_prob_end and not phase.masked_lm_prob
+    return MaskConfig(
+        share(prob, config.masked_lm_prob_end) if falls else phase.masked_lm_prob or prob,
+        causal_share=share(causal, config.causal_share_end) if config.causal_share_end >= 0 else causal,
+        **{name: getattr(config, name) for name in _SAME},
+    )
 
 
 def _validation(phase: Phase, config: TrainConfig) -> Shards | None:

@@ -136,7 +136,7 @@ def test_a_bad_toml_file_is_a_usage_error(tmp_path: Path, content: bytes | None)
         (ExportConfig, {"to": ["jsonl"]}, "`to` is ['jsonl']: expected text"),
         (MaskConfig, {"masked_lm_prob": "x"}, "`masked_lm_prob` is 'x': expected a number or Schedule"),
         (MaskConfig, {"masked_lm_prob": Schedule(0.3, "x", 9)}, "`masked_lm_prob` is Schedule("),  # type: ignore[arg-type]
-        (MaskConfig, {"masked_lm_prob": 0.0}, "`masked_lm_prob` is 0.0: use a share over 0, up to 1"),
+        (MaskConfig, {"masked_lm_prob": -0.1}, "`masked_lm_prob` is -0.1: use a share up to 1, 0 for none"),
         (MaskConfig, {"unit": "letter"}, "`unit` letter: use one of piece, word, span"),
         (MaskConfig, {"mask_shares": "80/10"}, "`mask_shares` 80/10: use three shares"),
         (MaskConfig, {"max_predictions": -1}, "`max_predictions` is -1: use 1 or more"),
