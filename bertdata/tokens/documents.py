@@ -32,12 +32,12 @@ from tokenizers import Tokenizer
 from ..pieces import BEGINS, Special, piece_bytes
 from ..records import PARAGRAPH, UNSPACED
 from .encoder import Encoder, sampled
-from .engines import Encoded, Engine, Ints, Memo, in_batches, joined
+from .engines import Encoded, Engine, Gigatoken, Ints, Memo, joined
 
 __all__ = ["DocumentEncoder"]
 
 NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
-WORD_CHARACTERS = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
+WORD_BYTES = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
 UNKNOWN = "\0"  # stands for a run of unknown characters
 
 
@@ -54,12 +54,10 @@ class _Text(NamedTuple):
     edges: Ints
     first: Ints
 
-    def part(self, start: int, end: int) -> str:
-        """Return consecutive sentences, with the space before them and the paragraph break behind them."""
-        return self.data[self.edges[start] : self.edges[end]].decode()
-
     def sentences(self, document: int) -> list[str]:
-        return [self.part(number, number + 1) for number in range(*self.first[document : document + 2].tolist())]
+        """Return the sentences of a document, with the space before them and the paragraph break behind them."""
+        edges = self.edges[self.first[document] : self.first[document + 1] + 1]
+        return [self.data[start:end].decode() for start, end in pairwise(edges.tolist())]
 
 
 class DocumentEncoder(Encoder):
@@ -91,11 +89,13 @@ class DocumentEncoder(Encoder):
             DifferentIdsError: The fast library differs from `tokenizers` in the sample. Not with `exact`.
         """
         text = _text(sentences, paragraphs)
-        documents = [text.part(start, end) for start, end in pairwise(text.first.tolist())]
+        documents = [text.data[start:end] for start, end in pairwise(text.edges[text.first].tolist())]
         numbers = [number for number, document in enumerate(documents) if self._is_fast(document)]
-        sample = [text.part(n, n + 1) for n in sampled(len(text.data), len(text.edges) - 1)] if numbers else []
-        ids, edges = in_batches(self.engine(sample, exact))([documents[number] for number in numbers])
-        if self._written and self._written.is_text(ids, text.data):
+        chosen = np.array(sampled(len(text.data), len(text.edges) - 1) if numbers else [], np.int64)
+        sample = [text.data[start:end] for start, end in zip(text.edges[chosen], text.edges[chosen + 1], strict=True)]
+        engine = self.engine(sample, exact)
+        ids, edges = engine([documents[number] for number in numbers])
+        if self._written and self._written.is_text(ids, text.data, trusted=isinstance(engine, Gigatoken) and not engine.changed):
             ends = self._written.ends(ids, text.edges[1:])
             full = np.flatnonzero(np.diff(text.first))
             ends[text.first[1:][full] - 1] = edges[full]  # a document's last sentence has all its tokens
@@ -108,10 +108,10 @@ class DocumentEncoder(Encoder):
         ids, ends = joined(found)
         return ids.astype(self.dtype), ends
 
-    def _is_fast(self, document: str) -> bool:
+    def _is_fast(self, document: bytes) -> bool:
         """Return True if ends need no offsets of `tokenizers`, and, where words are encoded one by one, if there are words."""
         if isinstance(self.fast, Memo):
-            return document.count(" ") * WORD_CHARACTERS > len(document)
+            return document.count(b" ") * WORD_BYTES > len(document)
         return self._written is not None
 
     def _with_ends(self, ids: npt.NDArray[Any], sentences: list[str]) -> Encoded:
@@ -153,16 +153,17 @@ class _Written:
         table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
         self._sizes = np.array([len(each) for each in table], np.int64)
         self._pieces = pa.array(table, pa.large_binary())
-        self.lead = b"".join(table[i] for i in exact(["a"])[0].tolist()).removesuffix(b"a")
+        self.lead = b"".join(table[i] for i in exact([b"a"])[0].tolist()).removesuffix(b"a")
         characters = "".join(re.escape(piece) for piece in pieces if len(piece) == 1)
         has_bytes = special.mark == "Ġ" or model.get("byte_fallback")
         self._unknown = None if has_bytes else re.compile(f"[^ {characters}]+")
 
-    def is_text(self, ids: npt.NDArray[Any], data: bytes) -> bool:
-        """Return True if the bytes of tokens, end to end, are these."""
+    def is_text(self, ids: npt.NDArray[Any], data: bytes, trusted: bool = False) -> bool:
+        """Return True if the bytes of tokens, end to end, are these. `trusted`: they are if there are as many."""
         size = int(self._sizes[ids].sum())
-        written = self._pieces.take(pa.array(ids)).buffers()[2] if size else None
-        return size == len(data) and (written is None or written.slice(0, size).equals(pa.py_buffer(data)))
+        if size != len(data) or trusted or not size:
+            return size == len(data)
+        return bool(self._pieces.take(pa.array(ids)).buffers()[2].slice(0, size).equals(pa.py_buffer(data)))
 
     def ends(self, ids: npt.NDArray[Any], bounds: Ints) -> Ints:
         """Return how many tokens end at or before each byte of their text."""

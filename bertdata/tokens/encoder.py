@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from .engines import Encoded, Engine, exact_engine, fast_engine, in_batches
+from .engines import Encoded, Engine, Memo, exact_engine, fast_engine
 
 __all__ = ["DifferentIdsError", "Encoder", "sampled"]
 
@@ -42,6 +42,8 @@ class Encoder:
         self.dtype = np.dtype(np.uint16 if len(pieces) <= 1 << 16 else np.uint32)
         self.exact = exact_engine(tokenizer)
         self.fast = fast_engine(tokenizer.to_str(), pieces)
+        is_library = self.fast and not isinstance(self.fast, Memo)
+        self._check = (is_library and fast_engine(tokenizer.to_str(), pieces, Memo)) or self.exact
 
     def encode(self, sentences: Sequence[str] | pa.Array, exact: bool = False) -> Encoded:
         """Return the ids of all sentences end to end [T], and the end of each sentence in them [S].
@@ -49,26 +51,27 @@ class Encoder:
         Raises:
             DifferentIdsError: The fast library differs from `tokenizers` in the sample. Not with `exact`, which does without it.
         """
-        text = sentences.to_pylist() if isinstance(sentences, pa.Array) else list(sentences)
-        sample = [text[number] for number in sampled(sum(map(len, text[:SAMPLE_STRIDE])), len(text))]
-        ids, ends = in_batches(self.engine(sample, exact))(text)
+        texts = sentences if isinstance(sentences, pa.Array) else pa.array(sentences, pa.large_string())
+        data: list[bytes] = texts.cast(pa.large_binary()).to_pylist()
+        sample = [data[number] for number in sampled(sum(map(len, data[:SAMPLE_STRIDE])), len(data))]
+        ids, ends = self.engine(sample, exact)(data)
         return ids.astype(self.dtype), ends
 
     def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False) -> Encoded:
         """Return the ids of all sentences of documents, and their ends; no id depends on the text around a sentence."""
         return self.encode(sentences.flatten(), exact)
 
-    def engine(self, sample: list[str], exact: bool) -> Engine:
+    def engine(self, sample: list[bytes], exact: bool) -> Engine:
         """Return the engine for a text; raise DifferentIdsError if the fast one differs in this sample of its sentences."""
         if exact or self.fast is None:
             return self.exact
         try:
             found = self.fast(sample)
         except Exception as error:  # treat a failure of the library like different ids
-            raise DifferentIdsError(sample[0] if sample else "") from error
-        if not all(map(np.array_equal, found, self.exact(sample))):
+            raise DifferentIdsError(sample[0].decode() if sample else "") from error
+        if not all(map(np.array_equal, found, self._check(sample))):
             different = (text for text in sample if not np.array_equal(self.fast([text])[0], self.exact([text])[0]))
-            raise DifferentIdsError(next(different))
+            raise DifferentIdsError(next(different, sample[0]).decode())
         return self.fast
 
 

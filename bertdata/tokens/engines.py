@@ -2,14 +2,14 @@
 
     WordPiece            nanotoken
     byte-level BPE       gigatoken, if it is installed
-    Unigram, other BPE   `tokenizers`, one word at a time, with a memo of words
+    Unigram, other BPE   `tokenizers`, one word at a time, with a memo of words; the others too, if the library is missing
     anything else        `tokenizers`
 
 Ids never depend on the library. `fast_engine` compares a library with `tokenizers` before it is used, on every token of the
 vocabulary and on `HARD_STRINGS`, and encoders compare a sample of the text that they encode.
 
-An engine maps texts to ids: ``engine(texts) -> (ids [T], ends [N])``, the ids of all texts end to end and the end of each text
-in them. Special tokens that occur in a text, such as "[SEP]", are encoded as ordinary text.
+An engine maps texts, in UTF-8, to ids: ``engine(texts) -> (ids [T], ends [N])``, the ids of all texts end to end and the end of
+each text in them. Special tokens that occur in a text, such as "[SEP]", are encoded as ordinary text.
 """
 
 from __future__ import annotations
@@ -31,21 +31,25 @@ from tokenizers import Tokenizer
 
 from .hard_strings import HARD_STRINGS
 
-__all__ = ["Encoded", "Engine", "Ints", "exact_engine", "fast_engine", "in_batches", "joined"]
+__all__ = ["Encoded", "Engine", "Gigatoken", "Ints", "Memo", "Nanotoken", "exact_engine", "fast_engine", "joined"]
 
 Ints = npt.NDArray[np.int64]
 Encoded = tuple[npt.NDArray[Any], Ints]
-Engine = Callable[[Sequence[str]], Encoded]
+Engine = Callable[[Sequence[bytes]], Encoded]
 
-CALL_CHARACTERS = 1 << 20  # per call of a library; `tokenizers` takes about 200 bytes a token until the call ends
+CALL_BYTES = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a token until the call ends
 NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
-WORDS_OF_TEXT = 50  # tokens of a vocabulary that are compared in one text
+WORDS_OF_TEXT = 50  # words that are encoded in one text
 MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
-MEMO_WORD_CHARACTERS = 32  # longer words are rarely seen twice
-CHARACTER_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled")
+MEMO_WORD_BYTES = 32  # longer words are rarely seen twice
+CHARACTER_NORMALIZERS = (
+    *("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled"),
+    "BertNormalizer",
+)
 SPACE_RUNS = (" {2,}", r"\s+")
+ASCII = bytes(range(128))
 
 
 def _end_to_end(parts: Sequence[npt.NDArray[Any]]) -> Encoded:
@@ -61,81 +65,73 @@ def joined(encoded: Sequence[Encoded]) -> Encoded:
     return ids, np.concatenate([before[:0], *moved])
 
 
-def in_batches(engine: Engine) -> Engine:
-    """Return an engine that calls another with about `CALL_CHARACTERS` at a time."""
-
-    def encode(texts: Sequence[str]) -> Encoded:
-        sizes = np.cumsum([0, *map(len, texts)])
-        cuts = np.flatnonzero(np.diff(sizes[:-1] // CALL_CHARACTERS)) + 1
-        return joined([engine(texts[start:end]) for start, end in pairwise([0, *cuts.tolist(), len(texts)])])
-
-    return encode
-
-
 @cache
 def _unassigned() -> npt.NDArray[np.bool_]:
     """Return, for each code point, whether Python's version of Unicode leaves it undefined. A newer one may define a letter."""
     return np.fromiter((unicodedata.category(chr(code)) == "Cn" for code in range(sys.maxunicode + 1)), bool, sys.maxunicode + 1)
 
 
-def _has_unassigned(text: str) -> bool:
-    if text.isascii():
-        return False
-    return bool(_unassigned()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")].any())
+def _has_unassigned(text: bytes) -> bool:
+    rare = text.translate(None, ASCII).decode()
+    return bool(_unassigned()[np.frombuffer(rare.encode("utf-32-le"), "<u4")].any())
 
 
 def exact_engine(tokenizer: Tokenizer) -> Engine:
     """Return an engine that is `tokenizers` itself."""
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
 
-    def encode(texts: Sequence[str]) -> Encoded:
-        answers = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    def call(texts: Sequence[bytes]) -> Encoded:
+        answers = tokenizer.encode_batch_fast([text.decode() for text in texts], add_special_tokens=False)
         return _end_to_end([np.array(answer.ids, np.uint32) for answer in answers])
 
-    return in_batches(encode)
+    def encode(texts: Sequence[bytes]) -> Encoded:
+        sizes = np.cumsum([0, *map(len, texts)])
+        cuts = np.flatnonzero(np.diff(sizes[:-1] // CALL_BYTES)) + 1
+        return joined([call(texts[start:end]) for start, end in pairwise([0, *cuts.tolist(), len(texts)])])
+
+    return encode
 
 
-def fast_engine(form: str, pieces: Sequence[str]) -> Engine | None:
+def fast_engine(form: str, pieces: Sequence[str], *kinds: Callable[[dict[str, Any]], Engine]) -> Engine | None:
     """Return the fastest engine with the same ids as `tokenizers` for a tokenizer.json, or None if there is only `tokenizers`.
 
     Args:
         form: Contents of a tokenizer.json.
         pieces: Its tokens by id.
+        kinds: Classes of engines to try, in this order. All by default.
     """
-    engine = _candidate(json.loads(form))
-    if engine is None:
-        return None
+    parsed = json.loads(form)
+    # Special tokens in a text are text, so the engines do not get them.
+    plain = {**parsed, "added_tokens": [token for token in parsed.get("added_tokens") or [] if not token["special"]]}
+    plain |= {"post_processor": None, "truncation": None, "padding": None}
     words = [piece.strip("▁Ġ#") for piece in pieces]
     texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
-    expected = exact_engine(Tokenizer.from_str(form))(texts)
-    with _failures_as_exceptions(), contextlib.suppress(Exception):
-        if all(map(np.array_equal, engine(texts), expected)):
-            return engine
+    data, expected = [text.encode() for text in texts], None
+    for kind in kinds or (Nanotoken, Gigatoken, Memo):
+        with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, not supported, or a failure
+            engine = kind(plain)
+            expected = expected or exact_engine(Tokenizer.from_str(form))(data)
+            if all(map(np.array_equal, engine(data), expected)):
+                return engine
     return None
 
 
-def _candidate(parsed: dict[str, Any]) -> Engine | None:
-    """Return the engine to try for a tokenizer.json, without its special tokens, which are ordinary text in a text."""
-    plain = {**parsed, "added_tokens": [token for token in parsed.get("added_tokens") or [] if not token["special"]]}
-    plain |= {"post_processor": None, "truncation": None, "padding": None}
-    with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, or not supported
-        if parsed["model"]["type"] == "WordPiece":
-            return Nanotoken(json.dumps(plain))
-        if Gigatoken.fits(plain):
-            return Gigatoken(plain)
-    return Memo(plain) if Memo.fits(plain) else None
+class UnsupportedError(Exception):
+    """An engine does not support a tokenizer."""
 
 
 class Nanotoken:
     """WordPiece by nanotoken, on the calling thread."""
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, plain: dict[str, Any]) -> None:
+        if plain["model"]["type"] != "WordPiece":
+            raise UnsupportedError
         from nanotoken import WordPieceTokenizer, set_cache_entries
 
         set_cache_entries(NANOTOKEN_CACHE_ENTRIES)
-        self._tokenizer = WordPieceTokenizer.from_json(form)
+        self._tokenizer = WordPieceTokenizer.from_json(json.dumps(plain))
 
-    def __call__(self, texts: Sequence[str]) -> Encoded:
+    def __call__(self, texts: Sequence[bytes]) -> Encoded:
         with _failures_as_exceptions():
             ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
         return ids, edges[1:]
@@ -146,9 +142,17 @@ class Gigatoken:
 
     The two libraries use different versions of Unicode. `tokenizers` therefore normalizes text that is not in form C, and encodes
     text with characters that Python's version of Unicode does not define: U+0CDC is a letter for gigatoken (Unicode 17) only.
+
+    Attributes:
+        changed: Whether normalization changed a text of the last call.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
+        # An added token must not be one that normalization could change.
+        kept = all(token["content"].endswith((" ", "\n", "\t", "|")) for token in plain["added_tokens"])
+        is_bytes = plain["model"]["type"] == "BPE" and "ByteLevel" in json.dumps(plain.get("pre_tokenizer"))
+        if not is_bytes or not (kept or not plain.get("normalizer")):
+            raise UnsupportedError
         from gigatoken.gigatoken_rs import load_hf_json
 
         steps = _steps(plain.get("normalizer"), "normalizers")
@@ -159,84 +163,99 @@ class Gigatoken:
         self._load: Callable[[], Any] = lambda: load_hf_json(form)
         self._restart()
 
-    @staticmethod
-    def fits(plain: dict[str, Any]) -> bool:
-        """Return True for byte-level BPE, unless normalization could change one of its added tokens."""
-        is_bytes = plain["model"]["type"] == "BPE" and "ByteLevel" in json.dumps(plain.get("pre_tokenizer"))
-        kept = all(token["content"].endswith((" ", "\n", "\t", "|")) for token in plain["added_tokens"])
-        return is_bytes and (kept or not plain.get("normalizer"))
-
     def _restart(self) -> None:
         self._tokenizer = self._load()
         self._start_bytes, self._encoded = _process_bytes(), 0
 
-    def __call__(self, texts: Sequence[str]) -> Encoded:
+    def __call__(self, texts: Sequence[bytes]) -> Encoded:
+        self.changed, data = False, b"".join(texts)
+        unassigned = _has_unassigned(data)
         with _failures_as_exceptions():
-            parts = [self._encode(text) for text in texts]
-        self._encoded += sum(map(len, texts))
+            parts = [self._encode(text, unassigned) for text in texts]
+        self._encoded += len(data)
         grown = _process_bytes() - self._start_bytes
         if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
             self._restart()
         return _end_to_end(parts)
 
-    def _encode(self, text: str) -> npt.NDArray[Any]:
-        if _has_unassigned(text):
+    def _encode(self, text: bytes, unassigned: bool) -> npt.NDArray[Any]:
+        if unassigned and _has_unassigned(text):
+            self.changed = True
             ids: npt.NDArray[Any] = self._exact([text])[0]
             return ids
         return np.asarray(self._tokenizer.encode(self._normal(text)))
 
-    def _normal(self, text: str) -> str:
-        if self._normalizer is None or (self._only_nfc and unicodedata.is_normalized("NFC", text)):
+    def _normal(self, text: bytes) -> bytes:
+        if self._normalizer is None or (self._only_nfc and (text.isascii() or unicodedata.is_normalized("NFC", text.decode()))):
             return text
-        return str(self._normalizer.normalize_str(text))
+        self.changed = True
+        return str(self._normalizer.normalize_str(text.decode())).encode()
 
 
 class Memo:
-    """Unigram, and BPE of SentencePiece's kind, by `tokenizers`, which encodes each distinct word once.
+    """`tokenizers`, which encodes each distinct word once, for tokenizers that split text at spaces.
 
-    Such tokenizers put ▁ in front of a text and for each space, and split the text in front of each ▁. After that no rule looks
-    beyond the word, so the ids of a text are those of its words:
+    The ids of a text are those of its words, because after the split no rule looks beyond the word:
 
         "Tea, tea"   ->   "Tea," "tea"   ->   ids("Tea,") + ids("tea")
 
-    A text with two spaces in a row, or a word that normalization could join with an adjacent space, is encoded as a unit.
+    WordPiece and SentencePiece's kinds of BPE and Unigram encode a word alone as in a text, byte-level BPE with the space before
+    it. A text with two spaces in a row, or a word that normalization could join with an adjacent space, is encoded as a unit.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        tokenizer = Tokenizer.from_str(json.dumps(plain))
-        self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
-        self._ids: dict[str, bytes | None] = {"": None}  # None: not a word that can be encoded independently
-
-    @staticmethod
-    def fits(plain: dict[str, Any]) -> bool:
-        """Return True if a tokenizer.json splits normalized text in front of each space, and then only inside words."""
         first, *others = _steps(plain.get("pre_tokenizer"), "pretokenizers") or [{"type": ""}]
-        always = first["type"] == "Metaspace" and first.get("split", True) and first.get("prepend_scheme") == "always"
         inside = {"Punctuation", "Digits"}.issuperset(each["type"] for each in others)
+        sentence_piece = first["type"] == "Metaspace" and first.get("split", True) and first.get("prepend_scheme") == "always"
+        self._space = b" " if first["type"] == "ByteLevel" else b""
+        splits = sentence_piece or first["type"] == "BertPreTokenizer" or (self._space and first.get("use_regex", True))
         normalizers = all(
             step["type"] in CHARACTER_NORMALIZERS or (step["type"] == "Replace" and step["pattern"].get("Regex") in SPACE_RUNS)
             for step in _steps(plain.get("normalizer"), "normalizers")
         )
-        return bool(always and inside and normalizers and not plain["added_tokens"])
+        is_known = plain["model"]["type"] in ("BPE", "Unigram", "WordPiece")
+        if not (splits and inside and normalizers and is_known) or plain["added_tokens"]:
+            raise UnsupportedError
+        tokenizer = Tokenizer.from_str(json.dumps(plain))
+        self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
+        self._ids: dict[bytes, bytes | None] = {b"": None, b" ": None}  # None: not a word that can be encoded independently
+        mark = "Ġ" if self._space else "▁"
+        pieces = (tokenizer.id_to_token(i) or "" for i in range(max(tokenizer.get_vocab().values()) + 1))
+        self._begins = np.array([piece.startswith(mark) for piece in pieces])
 
-    def __call__(self, texts: Sequence[str]) -> Encoded:
-        words_of_texts = [text.split(" ") for text in texts]
+    def __call__(self, texts: Sequence[bytes]) -> Encoded:
+        words_of_texts = [text.split(b" ") for text in texts]
+        if self._space:
+            words_of_texts = [[first, *(b" " + word for word in words)] for first, *words in words_of_texts]
         new = dict.fromkeys(word for words in words_of_texts for word in words if word not in self._ids)
-        alone = [word for word in new if self._stands_alone(word)]
-        ids, ends = self._encode(alone)
-        known: dict[str, bytes | None] = self._ids
+        known = self._ids
         known |= new
-        known.update(zip(alone, map(bytes, np.split(ids, ends[:-1])), strict=True) if alone else ())
+        alone = [word for word in new if self._stands_alone(word.removeprefix(self._space).decode())]
+        first = [word for word in alone if not word.startswith(self._space)]
+        for words in (first, [word for word in alone if word.startswith(self._space)]):
+            known.update(zip(words, self._words(words), strict=True))
         packed = []
         for text, words in zip(texts, words_of_texts, strict=True):
             found = [*map(known.__getitem__, words)]
             packed.append(self._encode([text])[0].tobytes() if None in found else b"".join(found))  # type: ignore[arg-type]
         for word in new:
-            if len(word) > MEMO_WORD_CHARACTERS:
+            if len(word) > MEMO_WORD_BYTES:
                 del known[word]
         if len(known) > MEMO_WORDS:
-            self._ids = {"": None}
-        return _end_to_end([np.frombuffer(own, np.uint32) for own in packed])
+            self._ids = {b"": None, b" ": None}
+        ends = np.cumsum(np.fromiter(map(len, packed), np.int64, len(packed))) // 4
+        return np.frombuffer(b"".join(packed), np.uint32), ends
+
+    def _words(self, words: list[bytes]) -> list[bytes]:
+        """Return the ids of words, as bytes; many words are encoded in one text if only their first tokens mark a space."""
+        groups = [words[start : start + WORDS_OF_TEXT] for start in range(0, len(words), WORDS_OF_TEXT)]
+        ids, _ = self._encode([(b"" if self._space else b" ").join(group) for group in groups if self._begins.any()])
+        starts = np.flatnonzero(self._begins[ids])
+        if len(starts) != len(words):
+            ids, ends = self._encode(words)
+            starts = np.append(0, ends)[:-1]
+        data, edges = ids.tobytes(), [*(starts * 4).tolist(), len(ids) * 4]
+        return [data[start:end] for start, end in pairwise(edges)]
 
     def _stands_alone(self, word: str) -> bool:
         """Return True if normalization keeps a word separate from adjacent spaces."""

@@ -66,10 +66,12 @@ def engines(request: pytest.FixtureRequest, real: list[str]) -> tuple[Engine, En
 
 
 def compare(engines: tuple[Engine, Engine], texts: list[str]) -> None:
-    (ids, ends), (expected, expected_ends) = (engine(texts) for engine in engines)
+    (ids, ends), (expected, expected_ends) = (engine([text.encode() for text in texts]) for engine in engines)
     if not (np.array_equal(ids, expected) and np.array_equal(ends, expected_ends)):
         fast, exact = engines
-        raise AssertionError(ascii(next(text for text in texts if not np.array_equal(fast([text])[0], exact([text])[0]))))
+        raise AssertionError(
+            ascii(next(text for text in texts if not np.array_equal(fast([text.encode()])[0], exact([text.encode()])[0])))
+        )
 
 
 def random_strings(seed: int, count: int) -> Iterator[list[str]]:

@@ -170,7 +170,7 @@ def test_slices_do_not_change_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary = Vocabulary(PIECES, True, True)
     sentences = [f"tea-sunset, ({'tea' * (i % 7)}) 茶树" for i in range(50)]
     ids, ends = Encoder(vocabulary.tokenizer(), PIECES).encode(sentences)
-    monkeypatch.setattr(engines, "CALL_CHARACTERS", 1)
+    monkeypatch.setattr(engines, "CALL_BYTES", 1)
     for exact in (False, True):
         again, again_ends = Encoder(vocabulary.tokenizer(), PIECES).encode(sentences, exact)
         assert again.tolist() == ids.tolist() and again_ends.tolist() == ends.tolist()
