@@ -54,10 +54,10 @@ class _Text(NamedTuple):
     edges: Ints
     first: Ints
 
-    def sentences(self, document: int) -> list[str]:
+    def sentences(self, document: int) -> list[bytes]:
         """Return the sentences of a document, with the space before them and the paragraph break behind them."""
         edges = self.edges[self.first[document] : self.first[document + 1] + 1]
-        return [self.data[start:end].decode() for start, end in pairwise(edges.tolist())]
+        return [self.data[start:end] for start, end in pairwise(edges.tolist())]
 
 
 class DocumentEncoder(Encoder):
@@ -114,27 +114,27 @@ class DocumentEncoder(Encoder):
             return document.count(b" ") * WORD_BYTES > len(document)
         return self._written is not None
 
-    def _with_ends(self, ids: npt.NDArray[Any], sentences: list[str]) -> Encoded:
+    def _with_ends(self, ids: npt.NDArray[Any], sentences: list[bytes]) -> Encoded:
         """Return the ids of one document, and where its sentences end in them."""
         written = self._written
-        for normalize in (str, _breaks_as_spaces, self._normalize) if sentences else ():
-            expected = [written.known(normalize(part)) for part in sentences] if written else []
-            if written and _are_apart(expected) and written.is_text(ids, b"".join([written.lead, *expected])):
+        for normalize in (bytes, _breaks_as_spaces, self._normalize) if sentences else ():
+            expected = written.known(ids, [normalize(part) for part in sentences]) if written else []
+            if written and expected and written.is_text(ids, b"".join([written.lead, *expected])):
                 ends = written.ends(ids, len(written.lead) + np.cumsum([len(part) for part in expected]))
                 ends[-1] = len(ids)
                 return ids, ends
         return self._with_offsets(sentences)
 
-    def _normalize(self, text: str) -> str:
+    def _normalize(self, text: bytes) -> bytes:
         normalizer = self._tokenizer.normalizer
-        return str(normalizer.normalize_str(text)).replace("▁", " ") if normalizer else text
+        return str(normalizer.normalize_str(text.decode())).replace("▁", " ").encode() if normalizer else text
 
-    def _with_offsets(self, sentences: list[str]) -> Encoded:
+    def _with_offsets(self, sentences: list[bytes]) -> Encoded:
         """Ask `tokenizers` for ids and offsets: a token belongs to the sentence of a document that its last character is in."""
-        answer = self._tokenizer.encode("".join(sentences), add_special_tokens=False)
+        answer = self._tokenizer.encode(b"".join(sentences).decode(), add_special_tokens=False)
         offsets = np.fromiter((end for _, end in answer.offsets), np.int64, len(answer.offsets))
         last = np.maximum.accumulate(np.maximum(offsets - 1, 0)) if len(offsets) else offsets
-        ends = np.searchsorted(last, np.cumsum([len(part) for part in sentences], dtype=np.int64))
+        ends = np.searchsorted(last, np.cumsum([len(part.decode()) for part in sentences], dtype=np.int64))
         ends[-1:] = len(offsets)
         return np.array(answer.ids, np.uint32), ends.astype(np.int64)
 
@@ -151,6 +151,7 @@ class _Written:
         unknown = model.get("unk_id", -1) if model["type"] == "Unigram" else model.get("unk_token")
         nothing = {i for i, piece in enumerate(pieces) if i in special.never or unknown in (i, piece)}
         table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
+        self._is_unknown = np.array([each == UNKNOWN.encode() for each in table])
         self._sizes = np.array([len(each) for each in table], np.int64)
         self._pieces = pa.array(table, pa.large_binary())
         self.lead = b"".join(table[i] for i in exact([b"a"])[0].tolist()).removesuffix(b"a")
@@ -169,19 +170,21 @@ class _Written:
         """Return how many tokens end at or before each byte of their text."""
         return np.asarray(np.searchsorted(np.cumsum(self._sizes[ids]), bounds, "right"), np.int64)
 
-    def known(self, text: str) -> bytes:
-        """Return the bytes that the tokens of a normalized text should stand for."""
-        return (self._unknown.sub(UNKNOWN, text) if self._unknown else text).encode()
+    def known(self, ids: npt.NDArray[Any], parts: list[bytes]) -> list[bytes]:
+        """Return the bytes that tokens should stand for in each part of a normalized text.
+
+        Return nothing if a run of unknown characters could reach from one part into the next: one token could stand for both.
+        """
+        edge = UNKNOWN.encode()
+        if self._unknown and self._is_unknown[ids].any():
+            parts = [self._unknown.sub(UNKNOWN, part.decode()).encode() for part in parts]
+            if any(left.endswith(edge) and right.startswith(edge) for left, right in pairwise(parts)):
+                return []
+        return parts
 
 
-def _are_apart(parts: list[bytes]) -> bool:
-    """Return True if no run of unknown characters can reach from one sentence into the next: one token could stand for both."""
-    edge = UNKNOWN.encode()
-    return not any(left.endswith(edge) and right.startswith(edge) for left, right in pairwise(parts))
-
-
-def _breaks_as_spaces(text: str) -> str:
-    return text.replace(PARAGRAPH, " ")
+def _breaks_as_spaces(text: bytes) -> bytes:
+    return text.replace(PARAGRAPH.encode(), b" ")
 
 
 def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> _Text:

@@ -21,7 +21,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -227,13 +227,13 @@ class Memo:
         words_of_texts = [text.split(b" ") for text in texts]
         if self._space:
             words_of_texts = [[first, *(b" " + word for word in words)] for first, *words in words_of_texts]
-        new = dict.fromkeys(word for words in words_of_texts for word in words if word not in self._ids)
         known = self._ids
-        known |= new
+        new = set(chain.from_iterable(words_of_texts)).difference(known)
+        known |= dict.fromkeys(new)
         alone = [word for word in new if self._stands_alone(word.removeprefix(self._space).decode())]
-        first = [word for word in alone if not word.startswith(self._space)]
-        for words in (first, [word for word in alone if word.startswith(self._space)]):
-            known.update(zip(words, self._words(words), strict=True))
+        together = [word for word in alone if word.startswith(self._space) and word.decode().isprintable()]
+        for words in (together, list({*alone}.difference(together))):
+            known.update(zip(words, self._words(words, words is together), strict=True))
         packed = []
         for text, words in zip(texts, words_of_texts, strict=True):
             found = [*map(known.__getitem__, words)]
@@ -246,16 +246,19 @@ class Memo:
         ends = np.cumsum(np.fromiter(map(len, packed), np.int64, len(packed))) // 4
         return np.frombuffer(b"".join(packed), np.uint32), ends
 
-    def _words(self, words: list[bytes]) -> list[bytes]:
-        """Return the ids of words, as bytes; many words are encoded in one text if only their first tokens mark a space."""
-        groups = [words[start : start + WORDS_OF_TEXT] for start in range(0, len(words), WORDS_OF_TEXT)]
-        ids, _ = self._encode([(b"" if self._space else b" ").join(group) for group in groups if self._begins.any()])
-        starts = np.flatnonzero(self._begins[ids])
-        if len(starts) != len(words):
-            ids, ends = self._encode(words)
-            starts = np.append(0, ends)[:-1]
-        data, edges = ids.tobytes(), [*(starts * 4).tolist(), len(ids) * 4]
-        return [data[start:end] for start, end in pairwise(edges)]
+    def _words(self, words: list[bytes], together: bool) -> Iterator[bytes]:
+        """Yield the ids of words, as bytes. With `together`, a text has many words if only their first tokens mark a space."""
+        size = WORDS_OF_TEXT if together and self._begins.any() else len(words) or 1
+        for start in range(0, len(words), size):
+            group, starts = words[start : start + size], np.zeros(0, np.int64)
+            if size == WORDS_OF_TEXT:
+                ids, _ = self._encode([(b"" if self._space else b" ").join(group)])
+                starts = np.flatnonzero(self._begins[ids])
+            if len(starts) != len(group):
+                ids, ends = self._encode(group)
+                starts = np.append(0, ends)[:-1]
+            data, edges = ids.tobytes(), [*(starts * 4).tolist(), len(ids) * 4]
+            yield from (data[start:end] for start, end in pairwise(edges))
 
     def _stands_alone(self, word: str) -> bool:
         """Return True if normalization keeps a word separate from adjacent spaces."""
