@@ -9,8 +9,8 @@
 Every sentence is used once; BPE and Unigram encode them as documents of 40. The first 2 MB of a language, or a third of less than
 6 MB, are encoded before the clock starts. All encoders take turns, slice by slice, so a busy machine slows down all of them.
 Speeds are MB per CPU second on one core. For `tokenizers` only the call of `encode_batch_fast` is timed, for nanotoken and
-gigatoken (column "peer") the encoding of a list of UTF-8 texts. bertdata's time includes its check of 1 % of the sentences. The exit
-code is 1 if ids differ, or if English is slower than twice `tokenizers`.
+gigatoken (column "peer") the encoding of a list of UTF-8 texts. bertdata's time includes its check of 1 % of the sentences. The
+exit code is 1 if ids differ, or if English is slower than twice `tokenizers`.
 """
 
 from __future__ import annotations

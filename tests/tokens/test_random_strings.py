@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from bertdata.config import VocabConfig
 from bertdata.tokens import train, vocab
-from bertdata.tokens.engines import Engine, exact_engine, fast_engine
+from bertdata.tokens.engines import Engine, Memo, exact_engine, fast_engine
 from bertdata.tokens.words import count_words
 
 pytestmark = pytest.mark.long
@@ -34,6 +34,8 @@ KINDS = {
     "uncased": VocabConfig(size=8000, lowercase=True, strip_accents=True),
     "cased": VocabConfig(size=8000, lowercase=False, strip_accents=False),
     "bpe": VocabConfig(size=8000, model="bpe"),
+    "uncased, memo": VocabConfig(size=8000, lowercase=True, strip_accents=True),
+    "bpe, memo": VocabConfig(size=8000, model="bpe"),
     "unigram": VocabConfig(size=8000, model="unigram"),
     "unigram, bytes": VocabConfig(size=8000, model="unigram", byte_fallback=True),
 }
@@ -60,7 +62,7 @@ def engines(request: pytest.FixtureRequest, real: list[str]) -> tuple[Engine, En
     else:
         made = train.train(train.count_words(real[::10], train.blank(config)), config)
     form = made.tokenizer().to_str()
-    fast = fast_engine(form, made.pieces)
+    fast = fast_engine(form, made.pieces, *([Memo] if "memo" in request.param else []))
     assert fast is not None
     return fast, exact_engine(Tokenizer.from_str(form))
 
