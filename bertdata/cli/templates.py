@@ -30,14 +30,21 @@ def command(dumps: tuple[str, ...], templates: tuple[Path, ...], pages: int, mos
     """List templates in the running text of each DUMP that have no entry in the template tables, so their words are lost.
 
     For each language, the command prints the share of unknown template calls in prose, and the most frequent names with their
-    number of calls and an example line. CONTRIBUTING.md explains how to add templates.
+    number of calls and an example line. It also shows which of them build-corpus learns from the template pages of the dump,
+    and why it does not learn the others. CONTRIBUTING.md explains how to add templates.
     """
     from ..commands.build_corpus import tables
-    from ..stages.templates import survey_dumps
+    from ..stages.templates import learn_dumps, survey_dumps
 
+    learned_by_language = learn_dumps(list(dumps), tables(templates))
     for language, survey in sorted(survey_dumps(list(dumps), tables(templates), pages).items()):
+        learned = learned_by_language.get(language)
+        states = {**learned.unknown, **dict.fromkeys(learned.bodies, "learned")} if learned else {}
         share = 100 * survey.unknown.total() / max(1, survey.calls)
         names = count(len(survey.unknown), "unknown template")
         echo(f"{language}: {share:.1f} % of {count(survey.calls, 'call')} in prose are of {names}")
+        if learned:
+            echo(f"  {learned.summary}")
         for name, calls in sorted(survey.unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:most]:
-            echo(f"{calls:7d}  {name}\n         {survey.examples[name]}")
+            state = f"  ({states[name]})" if name in states else ""
+            echo(f"{calls:7d}  {name}{state}\n         {survey.examples[name]}")

@@ -25,6 +25,7 @@ from ..sources.inputs import find
 from ..stages.corpus.plan import CorpusPlan, own_splitters, packages
 from ..stages.corpus.plan import plan as cut_input
 from ..stages.corpus.sources import source
+from ..stages.learning import Learned, learn
 from ..storage.files import digest, is_local, to_path
 from ..storage.functions import load, name_of, source_digest
 from ..storage.stamp import stamp
@@ -149,8 +150,12 @@ def plan_corpus(
             summary = f"build-corpus: {_amount(record['inputs'])} -> {directory}"
             return Finished(outputs=(Output(directory, record),), given=known, summary=summary)
         cut = cut_input(settings, files)._replace(ignored=ignored)
+        learned = _learn(cut, settings)
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
+    if learned:
+        settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in learned))
+        identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
     identity["inputs"] = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
     return BuildPlan(
         outputs=(Output(directory, identity),),
@@ -158,10 +163,17 @@ def plan_corpus(
         reads=tuple(path for entries in files.values() for _, path in entries),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
         summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=tuple(_notes(ignored)),
+        notes=(*_notes(ignored), *(f"  templates  {each.summary}" for each in learned)),
         cut=cut,
         config=settings,
     )
+
+
+def _learn(cut: CorpusPlan, config: CorpusConfig) -> list[Learned]:
+    """Learn templates from the dumps that the tasks read."""
+    if not config.learn_templates or not config.inline_templates:
+        return []
+    return learn([part for task in cut.tasks if task.kind == "wikipedia" for part in task.parts], config)
 
 
 def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import FILES, FORMATS, Config, option
+from .base import FILES, FORMATS, FREE, Config, option
 from .choice import ChoiceConfig
 from .filters import FilterConfig
 from .languages import problem_of
@@ -22,6 +22,7 @@ class CorpusConfig(Config):
 
     Attributes:
         templates: Your template tables, as (file name, text). The identity stores their digests.
+        learned: What a run learned from template pages, as (wiki, JSON). The run's identity stores the digests.
         filters: Bounds that each document must meet.
         exclude: Files of evaluation sets, as (name, path, SHA-256). The identity stores their digests.
         exclude_ids: Files of document ids to drop, in the same form as `exclude`.
@@ -42,6 +43,10 @@ class CorpusConfig(Config):
         True, "Keep the text of inline templates, such as units, dates and foreign words.", section=_WIKIPEDIA
     )
     templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
+    learn_templates: bool = option(
+        True, "Learn the templates that no table has from the template pages of the dump itself.", section=_WIKIPEDIA
+    )
+    learned: tuple[tuple[str, str], ...] = field(default=(), metadata={**FILES, **FREE})
     math: str = option(
         "text",
         "How to handle formulas. text: convert to plain text, or drop the sentence if that fails. tex: keep TeX. "

@@ -27,6 +27,7 @@ __all__ = [
     "InputEntry",
     "InputFile",
     "InputName",
+    "LearnedTemplates",
     "ListEntry",
     "Pairing",
     "RowFile",
@@ -35,6 +36,7 @@ __all__ = [
     "ShardInput",
     "SourceEntry",
     "Statistics",
+    "TemplateRevision",
 ]
 
 
@@ -185,6 +187,22 @@ class DroppedTemplates(Record, frozen=True, kw_only=True):
     calls: Count
     most_frequent: Sequence[tuple[str, Count]]
     examples: dict[str, str] | None = None
+
+
+class TemplateRevision(Record, frozen=True, kw_only=True):
+    """A template page of a dump: the time of its revision, and the digest of its text."""
+
+    revised: str
+    sha256: str
+
+
+class LearnedTemplates(Record, frozen=True, kw_only=True):
+    """Templates learned from a wiki's dump, the digest of all, and why other unknown templates were not learned."""
+
+    wiki: str
+    sha256: str
+    templates: dict[str, TemplateRevision]
+    unknown: dict[str, str]
 
 
 class Formulas(Record, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from .manifest_records import (
     Formulas,
     InputEntry,
     InputFile,
+    LearnedTemplates,
     ListEntry,
     Pairing,
     RowFile,
@@ -55,6 +56,7 @@ class CorpusManifest(Manifest, frozen=True, kw_only=True):
     rejects: Sequence[ListEntry]
     drops: Sequence[ListEntry]
     dropped_templates: DroppedTemplates
+    learned_templates: Sequence[LearnedTemplates] = ()
     formulas: Formulas
     ignored_files: dict[str, dict[str, Count]] = {}
     inputs: Sequence[InputEntry]

@@ -8,10 +8,18 @@ from ..config import CorpusConfig
 from ..records import FileRange, Page
 from ..sources import SUFFIXES, dumps, inputs
 from ..storage import files
-from ..text.wikitext import is_redirect
 from ..text.wikitext.templates.survey import Survey, load_templates, survey
+from .learning import Learned, is_article, learn
 
-__all__ = ["survey_dumps"]
+__all__ = ["learn_dumps", "survey_dumps"]
+
+
+def learn_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = ()) -> dict[str, Learned]:
+    """Learn the templates of dumps as `build-corpus` does, by language code."""
+    config, found = CorpusConfig(templates=tables), inputs.find(patterns, SUFFIXES["wikipedia"], "DUMP")
+    ranges = [FileRange(name, path, *part) for name, path in found for part in dumps.split(path, 2 << 20)]
+    languages = {site.dbname: site.language for site in (dumps.read_site(path) for _, path in found)}
+    return {languages[learned.wiki]: learned for learned in learn(ranges, config)}
 
 
 def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), pages: int = 0) -> dict[str, Survey]:
@@ -26,11 +34,7 @@ def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), 
         of_language = surveys.setdefault(site.language, Survey())
         whole = FileRange(name, path, 0, files.size(path))
         records = dumps.read_pages(whole, site, CorpusConfig().max_page_bytes)
-        articles = (each for each in records if isinstance(each, Page) and _is_article(each, site.language))
+        articles = (each for each in records if isinstance(each, Page) and is_article(each, site.language))
         for page in islice(articles, pages or None):
             survey(page.text, table, of_language)
     return surveys
-
-
-def _is_article(page: Page, language: str) -> bool:
-    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text, language))

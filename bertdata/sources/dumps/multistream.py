@@ -9,21 +9,27 @@ Each line is ``offset:page id:title``; the pages of a stream are consecutive.
 
 from __future__ import annotations
 
+import hashlib
+import html
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from ...errors import VerificationError
 from ...storage.files import open_file, size, to_path
 from ..compressed import Damage, blocks
 
-__all__ = ["Index", "find_index", "is_index", "find_stream", "read_index"]
+__all__ = ["Index", "Offsets", "find_index", "find_stream", "is_index", "read_index", "template_offsets"]
 
 _DUMP = re.compile(r"(.*-multistream)(\d*)\.xml((?:-p\d+p\d+)?)\.bz2", re.IGNORECASE)
 _INDEX = re.compile(r".*-multistream-index\d*\.txt(?:-p\d+p\d+)?(?:\.bz2)?", re.IGNORECASE)
 _LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
+_TITLED = re.compile(rb"^(\d{1,18}):\d{1,18}:([^:\n]{1,255}:[^\n]{1,255})$", re.MULTILINE)
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a stream's header and the mark of its first block
 _START = 10  # bytes of that header and mark
 _LONGEST_LINE = 1 << 16  # bytes; a title has 255
@@ -54,6 +60,53 @@ def find_index(path: str) -> str:
     plain = f"{name[1]}-index{name[2]}.txt{name[3]}"
     candidates = (to_path(path).with_name(name) for name in (f"{plain}.bz2", plain))
     return next((str(candidate) for candidate in candidates if candidate.is_file()), "")
+
+
+class Offsets:
+    """Offsets of the streams with given titles: an array instead of a dict, because a wiki has a million templates."""
+
+    def __init__(self, found: Iterable[tuple[int, int, int]]) -> None:
+        rows = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
+        self._rows = rows[np.lexsort(rows.T[::-1])]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def find(self, name: str) -> tuple[int, int] | None:
+        """Return the number of the index and the offset of the stream with this page, or None."""
+        key = _key(name)
+        row = int(np.searchsorted(self._rows[:, 0], key))
+        if row == len(self._rows) or self._rows[row, 0] != key:
+            return None
+        return int(self._rows[row, 1]), int(self._rows[row, 2])
+
+
+def _key(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def template_offsets(indexes: Sequence[str], prefixes: Collection[str]) -> Offsets:
+    """Return the offsets of all pages whose title has one of the prefixes, by the rest of the title in lower case."""
+    return Offsets(
+        (_key(" ".join(rest.replace("_", " ").lower().split())), number, offset)
+        for number, index in enumerate(indexes)
+        for offset, title in _titles(index)
+        for prefix, _, rest in [title.partition(":")]
+        if rest and prefix.lower() in prefixes
+    )
+
+
+def _titles(index: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset and title of each page with a colon in its title, up to damage of the index."""
+    rest = b""
+    for block in blocks(index):
+        if isinstance(block, Damage):
+            return
+        text = rest + block.data
+        end = text.rfind(b"\n") + 1
+        lines, rest = text[:end], text[end:]
+        for offset, title in _TITLED.findall(lines):
+            yield int(offset), html.unescape(title.decode("utf-8", "replace"))
 
 
 def read_index(index: str, dump: str) -> Index:

@@ -16,7 +16,17 @@ from ...codec import decode
 from ...config import CorpusConfig
 from ...dataset import manifest, manifest_records
 from ...dataset.manifest import write_list
-from ...dataset.manifest_records import Apparatus, CorpusShard, DroppedTemplates, Formulas, InputEntry, ListEntry, SourceEntry
+from ...dataset.manifest_records import (
+    Apparatus,
+    CorpusShard,
+    DroppedTemplates,
+    Formulas,
+    InputEntry,
+    LearnedTemplates,
+    ListEntry,
+    SourceEntry,
+    TemplateRevision,
+)
 from ...dataset.manifest_types import CorpusManifest
 from ...dataset.plan_files import StoredValue
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
@@ -81,6 +91,7 @@ class CorpusCommit:
             rejects=decode(_in_folder(files, "rejects/"), list[ListEntry]),
             drops=decode(_in_folder(files, "dropped/"), list[ListEntry]),
             dropped_templates=_dropped_templates(added),
+            learned_templates=tuple(_learned(wiki, text) for wiki, text in self.config.learned),
             formulas=_formulas(added),
             ignored_files=self.ignored,
         )
@@ -156,6 +167,17 @@ def _dropped_templates(totals: list[dict[str, Any]]) -> DroppedTemplates:
         calls=sum(total["templates"]["calls"] for total in totals),
         most_frequent=names,
         examples={name: lines[name] for name, _ in names[:EXAMPLES] if name in lines},
+    )
+
+
+def _learned(wiki: str, text: str) -> LearnedTemplates:
+    """Return what the run learned from the template pages of a wiki."""
+    learned = json.loads(text)
+    return LearnedTemplates(
+        wiki=wiki,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        templates={name: TemplateRevision(revised=at, sha256=sha256) for name, (at, sha256) in learned["revisions"].items()},
+        unknown=learned["unknown"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -85,7 +86,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
             namespaces=article.namespaces,
             definition_lists=config.definition_lists,
             variant=config.variant,
-            templates=_templates(article.language, config.templates) if config.inline_templates else None,
+            templates=_table(article, config) if config.inline_templates else None,
             dropped=counts.templates,
             examples=counts.examples,
             math=config.math,
@@ -99,9 +100,16 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     return Prose(article.id, "wikipedia", article.language, article.title, article.url, paragraphs, article.as_of)
 
 
+def _table(article: Article, config: CorpusConfig) -> Templates:
+    """Return the templates of the article's wiki, with those that the run has learned."""
+    wiki = article.id.partition(":")[0]
+    learned = next((text for name, text in config.learned if name == wiki), "")
+    return _templates(article.language, config.templates, learned)
+
+
 @cache
-def _templates(language: str, tables: tuple[tuple[str, str], ...]) -> Templates:
-    return load_templates(language, dict(tables))
+def _templates(language: str, tables: tuple[tuple[str, str], ...], learned: str) -> Templates:
+    return load_templates(language, dict(tables), json.loads(learned)["bodies"] if learned else {})
 
 
 def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:

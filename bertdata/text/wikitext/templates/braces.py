@@ -15,7 +15,22 @@ from typing import NamedTuple, Optional, Union
 
 from ..namespaces import TEMPLATE, Namespaces
 
-__all__ = ["CALL", "GONE", "Argument", "Call", "Function", "Node", "Parameter", "Parts", "Span", "node", "parse", "scan", "title"]
+__all__ = [
+    "CALL",
+    "GONE",
+    "Argument",
+    "Call",
+    "Function",
+    "Node",
+    "Parameter",
+    "Parts",
+    "Span",
+    "node",
+    "normalize",
+    "parse",
+    "scan",
+    "title",
+]
 
 _OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # starts with a literal character, which is much faster
 _CLOSING = re.compile(r"\}\}+")
@@ -189,11 +204,11 @@ def title(text: str, span: Span) -> str:
     if end - start > _MAX_NAME:
         end = start + _MAX_NAME
     bar = text.find("|", start, end)
-    return _title(text[start : end if bar < 0 else bar])
+    return normalize(text[start : end if bar < 0 else bar])
 
 
 @lru_cache(maxsize=1 << 13)
-def _title(name: str) -> str:
+def normalize(name: str) -> str:
     """Return the normalized name; cached, because pages repeat and share names."""
     name = name.strip().lower()
     while ":" in name:

@@ -143,8 +143,12 @@ class _Expander:
         inner["0"] = name
         if body.star:
             inner["*"] = body.star
+        lost = len(self.lost)
         shown = self.show(body.parts, inner)
         self.left -= body.cost + len(shown)
+        if len(self.lost) > lost and name in self.table.learned:  # this call needs Lua or a missing template
+            del self.lost[lost:]
+            return self.drop(name)
         if not shown or shown.isspace():
             return VANISHED
         if name not in self.table.formulas:

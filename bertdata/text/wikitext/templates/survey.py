@@ -8,13 +8,14 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..extensions import resolve_extensions
 from ..marks import LINE_MARKUP, clean_input, readable
 from ..tables import drop_tables
-from .braces import CALL, scan, title
-from .table import UNKNOWN, Templates, load_templates
+from .braces import CALL, Span, scan, title
+from .table import UNKNOWN, WORDS, Templates, load_templates
 
 __all__ = ["Survey", "load_templates", "survey"]
 
@@ -24,10 +25,14 @@ _AROUND = 100  # characters of an example on each side of the call
 
 @dataclass
 class Survey:
-    """The number of calls on lines of prose, and the unknown templates among them by name, each with an example line."""
+    """The number of calls on lines of prose, and the unknown templates among them by name, each with an example line.
+
+    ``alone`` counts the calls of unknown templates that fill a line by themselves.
+    """
 
     calls: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+    alone: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
 
 
@@ -48,11 +53,20 @@ def survey(wikitext: str, table: Templates, counts: Survey) -> None:
             start, end = beside.rfind("\n", 0, span.start) + 1, beside.find("\n", span.start)
             end = len(beside) if end < 0 else end
             prose = text[start : start + 1] not in LINE_MARKUP and _WORD.search(beside, start, end) is not None
-        if not prose:
+        counts.calls += prose
+        if not prose and not beside[start:end].isspace():
             continue
-        counts.calls += 1
-        name = title(text, span)
-        if table.kind(name) == UNKNOWN:
-            counts.unknown[name] += 1
-            if name not in counts.examples:
+        for name in _unknown(text, span, table):
+            (counts.unknown if prose else counts.alone)[name] += 1
+            if prose and name not in counts.examples:
                 counts.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])
+
+
+def _unknown(text: str, span: Span, table: Templates) -> Iterator[str]:
+    """Yield an unknown call, or the unknown calls in the arguments of one that the table has."""
+    kind = table.kind(name := title(text, span)) if span.kind == CALL else WORDS
+    if kind == UNKNOWN:
+        yield name
+    elif kind == WORDS:
+        for child in span.children:
+            yield from _unknown(text, child, table)

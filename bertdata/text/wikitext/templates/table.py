@@ -19,7 +19,7 @@ from it with their names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -53,7 +53,7 @@ class Body(NamedTuple):
 @cache
 def _parsed(text: str) -> Body:
     parts = parse(resolve_extensions(text))
-    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * len(_walk(parts)))
+    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * len(_walk(parts)) + len(text) // 100)
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ class Templates:
     languages: Mapping[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset(PLAIN_FUNCTIONS)
     patterns: tuple[tuple[str, str, str], ...] = ()  # prefix and suffix around the star, and the body
+    learned: frozenset[str] = frozenset()  # names of bodies from the wiki's dump
 
     def find(self, name: str) -> Body | None:
         """Return the body of a template, or None."""
@@ -251,8 +252,12 @@ def _built_in(language: str) -> Templates:
     return table
 
 
-def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({})) -> Templates:
+def load_templates(
+    language: str, tables: Mapping[str, str] = MappingProxyType({}), learned: Mapping[str, str] = MappingProxyType({})
+) -> Templates:
     """Return the table for a wiki, overridden by the user's tables, in order.
+
+    ``learned`` maps names to bodies from the wiki's dump, for names that are not in the table.
 
     ``tables`` maps the names of TOML files to their text.  If a file cannot work, raise a ``UsageError`` with the file, the
     template and the problem.
@@ -266,6 +271,8 @@ def load_templates(language: str, tables: Mapping[str, str] = MappingProxyType({
         read = _read(name, text)
         table = _with(table, read)
         _check(table, read)
+    if learned:
+        table = replace(table, bodies={**learned, **table.bodies}, learned=frozenset(learned.keys() - table.bodies.keys()))
     return table
 
 

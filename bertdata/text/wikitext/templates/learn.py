@@ -1,0 +1,196 @@
+"""Compile a wiki's own template pages into bodies like those of a template table.
+
+>>> pages = {"pop": "{{#switch:{{{1}}}|a=5|b={{nb|7}}}}<noinclude>doc</noinclude>", "nb": "{{{1}}} men", "x": "{{#invoke:M|f}}"}
+>>> definitions = {name: compile_definition(text) for name, text in pages.items()}
+>>> bodies, reasons = link(definitions, ["pop", "x"])
+>>> bodies, reasons
+({'pop': '{{#switch:{{{1}}}|a=5|b={{nb|7}}}}', 'nb': '{{{1}}} men'}, {'x': 'needs Lua'})
+
+A definition can run Lua or call a missing template in a branch that a call may not take.  It is compiled, and the expansion
+drops a call that takes this branch as a whole.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..extensions import resolve_extensions
+from ..redirects import is_redirect
+from .braces import CALL, GONE, Call, Function, Parameter, Parts, Span, normalize, parse, scan, title
+from .functions import FUNCTIONS, VARIABLES
+
+__all__ = ["Definition", "compile_definition", "link", "redirect_target"]
+
+_MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 100,000
+_MAX_DEPTH = 60  # of nested braces, together with those of the templates that it calls
+_MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki
+_BRANCHES = {"#if": 1, "#ifeq": 2, "#ifexpr": 1, "#iferror": 1, "#switch": 1}  # function -> first argument that may be skipped
+_WIKIDATA = ("wikidata", "wd", "wikibase", "property")
+
+_NOT_INCLUDED = re.compile(r"<!--.*?(?:-->|\Z)|<noinclude ?/>|<noinclude ?>.*?(?:</noinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
+_ONLY = re.compile(r"<onlyinclude ?>(.*?)(?:</onlyinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
+_INCLUDED = re.compile(r"</?includeonly ?/?>", re.IGNORECASE)
+_SUBST = re.compile(r"\{\{\{\|\s?(?:safe)?subst:\s?\}\}\}", re.IGNORECASE)
+_CHECK = re.compile(r"\{\{\s?#invoke:\s?(?:check for|templatepar|parameter)", re.IGNORECASE)  # modules without output
+# Text that shows a box, a table, a list, a heading, or a note in raised brackets.
+_BOX = re.compile(
+    r"""^[ \t]?(?:\{\||[*:;]|==)|<(?:table|div|ul|ol|dl|center|gallery|h[1-6])\b|<sup[^<>]{0,200}>[\s'\[]{0,9}\[|\{\{!\}\}-"""
+    r"""|class\s?=\s?["']?[^"'<>]{0,99}(?:noprint|inline-template|navbox|infobox|[a-z]mbox|metadata|hatnote|stub|vertical)""",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class Definition(NamedTuple):
+    """A compiled template: its body ("" shows nothing), or the reason why it has none, and the templates that it calls.
+
+    ``needed`` are the templates that every call of it calls, ``depth`` is that of its braces.
+    """
+
+    body: str = ""
+    reason: str = ""
+    calls: frozenset[str] = frozenset()
+    needed: frozenset[str] = frozenset()
+    depth: int = 0
+
+
+def redirect_target(text: str) -> str:
+    """Return the name of the template to which a page redirects, or "".
+
+    >>> redirect_target("#REDIRECT [[Template:Nb people]] {{R}}"), redirect_target("text")
+    ('nb people', '')
+    """
+    if not is_redirect(text):
+        return ""
+    return normalize(text.partition("[[")[2].partition("]]")[0].partition("|")[0].partition("#")[0])
+
+
+def compile_definition(text: str) -> Definition:
+    """Compile the text of a template page; a redirect becomes a call of its target with all arguments."""
+    if len(text) > _MAX_CHARACTERS:
+        return Definition(reason="too large")
+    if target := redirect_target(text):
+        return Definition(f"{{{{{target}|{{{{{{...}}}}}}}}}}", "", frozenset([target]), frozenset([target]), 2)
+    body = _transcluded(text)
+    if _BOX.search(body):
+        return Definition()
+    text = resolve_extensions(body)
+    spans = scan(text)
+    if any(span.kind == GONE for span in _all(spans)):
+        return Definition(reason="unbalanced or too deep braces")
+    if any(_is_computed(text, span) for span in _all(spans)):
+        return Definition(reason="calls a template by a computed name")
+    calls: set[str] = set()
+    needed: set[str] = set()
+    reasons: list[str] = []
+    for node, always in _walk(parse(text), True):
+        if isinstance(node, Call) and node.name not in VARIABLES:
+            calls.add(node.name)
+            needed.update([node.name] if always else [])
+        elif isinstance(node, Function) and node.name not in FUNCTIONS and always:
+            reasons.append(_reason(node))
+    return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed), _depth(spans))
+
+
+def _transcluded(text: str) -> str:
+    """Return the part of a template page that a call shows, without checks of parameters.
+
+    >>> _transcluded("<noinclude>a</noinclude>b<includeonly>{{{|subst:}}}c</includeonly><!-- -->{{#invoke:Check for x|{{{1}}}}}")
+    'bc'
+    """
+    only = _ONLY.findall(text)
+    text = _SUBST.sub("", _INCLUDED.sub("", _NOT_INCLUDED.sub("", "".join(only) if only else text)))
+    if _CHECK.search(text):
+        spans = [span for span in _all(scan(text)) if span.kind == CALL and _CHECK.match(text, span.start)]
+        for span in sorted(spans, reverse=True):
+            text = text[: span.start] + text[span.end :]
+    return text.strip()
+
+
+def _all(spans: Iterable[Span]) -> Iterator[Span]:
+    for span in spans:
+        yield span
+        yield from _all(span.children)
+
+
+def _depth(spans: Sequence[Span]) -> int:
+    return 1 + max(_depth(span.children) for span in spans) if spans else 0
+
+
+def _is_computed(text: str, span: Span) -> bool:
+    """Return True for a call whose name has braces in it."""
+    if span.kind != CALL or not span.children:
+        return False
+    return "|" not in text[span.start : span.children[0].start] and not title(text, span).endswith(":")
+
+
+def _walk(parts: Parts, always: bool) -> Iterator[tuple[Parameter | Call | Function, bool]]:
+    """Yield the nodes of a tree, and whether each call of the template evaluates them."""
+    if isinstance(parts, str):
+        return
+    if not isinstance(parts, (Parameter, Call, Function)):
+        for part in parts:
+            yield from _walk(part, always)
+        return
+    yield parts, always
+    if isinstance(parts, Parameter):
+        yield from _walk(parts.default or "", False)
+        return
+    first = _BRANCHES.get(parts.name, len(parts.arguments)) if isinstance(parts, Function) else len(parts.arguments)
+    for index, (_, value) in enumerate(parts.arguments):
+        yield from _walk(value, always and index < first)
+
+
+def _reason(function: Function) -> str:
+    """Return why a function cannot be used."""
+    module = str(function.arguments[0][1]).strip().lower() if function.arguments else ""
+    if function.name in ("#property", "#statements") or (function.name == "#invoke" and module.startswith(_WIKIDATA)):
+        return "needs Wikidata"
+    return "needs Lua" if function.name == "#invoke" else f"uses {{{{{function.name}:}}}}"
+
+
+def link(definitions: Mapping[str, Definition], names: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the bodies of the named templates and of those that they call, and the reasons for the others.
+
+    ``definitions`` lacks the templates of the table, and has a reason for each one that the dump lacks.
+    """
+    failed = _failed(definitions)
+    bodies: dict[str, str] = {}
+    total = 0
+    for name in names:
+        pending, found = [name], {}
+        while pending:
+            called = pending.pop()
+            if called in definitions and called not in failed and called not in bodies and called not in found:
+                found[called] = definitions[called].body
+                pending += sorted(definitions[called].calls)
+        size = sum(map(len, found.values()))
+        if name not in failed and total + size > _MAX_TOTAL:
+            failed[name] = "too large"
+        if name not in failed:
+            total += size
+            bodies |= found
+    return bodies, {name: failed[name] for name in names if name in failed}
+
+
+def _failed(definitions: Mapping[str, Definition]) -> dict[str, str]:
+    """Return why definitions cannot be used: their own reason, that of one that they need, a loop, or their depth.
+
+    Each round finishes the definitions whose calls are finished. The others call themselves, or one that does.
+    """
+    failed = {name: definition.reason for name, definition in definitions.items() if definition.reason}
+    depths: dict[str, int] = {}
+    pending = sorted(definitions.keys() - failed.keys())
+    before = 0
+    while len(pending) != before:
+        before = len(pending)
+        for name in pending:
+            definition = definitions[name]
+            inside = [called for called in definition.calls if called in definitions and called not in failed]
+            if reasons := [failed[called] for called in definition.needed if called in failed]:
+                failed[name] = min(reasons)
+            elif all(called in depths for called in inside):
+                depths[name] = definition.depth + max((depths[called] for called in inside), default=0)
+                if depths[name] > _MAX_DEPTH:
+                    failed[name] = "too deep"
+        pending = [name for name in pending if name not in failed and name not in depths]
+    return failed | dict.fromkeys(pending, "calls itself")
