@@ -42,7 +42,7 @@ def main() -> int:
     options = _options()
     dumps = sorted({Path(match).resolve() for pattern in options.dumps for match in glob.glob(pattern, recursive=True)})
     if not dumps:
-        sys.exit("end_to_end.py: found no dump: give some with --dumps")
+        sys.exit("end_to_end.py: found no dump: pass some with --dumps")
     with workplace(options.work) as work:
         small, large = work / "small", work / "large"
         dump = join_dumps(map(read_dump, dumps), PAGES)

@@ -53,7 +53,7 @@ def main() -> int:
         sys.exit(f"extraction.py: no pages at {options.pages}. Pass a .jsonl or .jsonl.xz file with --pages")
     pages = _read(options.pages, options.sources.split(","))
     if not pages:
-        sys.exit(f"extraction.py: {options.pages} has no page of {options.sources}: give sources it has with --sources, or 'all'")
+        sys.exit(f"extraction.py: {options.pages} has no page of {options.sources}: use sources it has with --sources, or 'all'")
     _compare(pages, options.rounds, _load(options.scorer) if options.scorer.is_file() else None)
     return 0
 
@@ -82,7 +82,7 @@ def _load(path: Path) -> Any:
     """Import the file with the scoring functions."""
     spec = importlib.util.spec_from_file_location("scorer", path)
     if spec is None or spec.loader is None:
-        sys.exit(f"extraction.py: {path} is no Python file: give one with --scorer")
+        sys.exit(f"extraction.py: {path} is not a Python file. Pass one with --scorer")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -44,7 +44,7 @@ def read_dump(path: Path) -> Dump:
     data = b"".join(streams)
     found = _PAGE.findall(data)
     if not found:
-        raise ValueError(f"{path} holds no whole page: give a MediaWiki dump")
+        raise ValueError(f"{path} contains no complete page. Pass a MediaWiki dump")
     per_stream = len(_PAGE.findall(streams[1])) if len(streams) > 1 else 0
     return Dump(data[: data.index(found[0])], found, per_stream)
 

@@ -157,7 +157,7 @@ def _grow(dumps: list[Dump], directory: Path, mb: float) -> None:
 def _measure(directory: Path, size: int, options: argparse.Namespace) -> Iterator[Row]:
     """Run the cases below a directory with dumps, and yield the peak memory of each."""
     places = {"wiki": directory / "wiki", "excluded": directory / "excluded.txt", "pieces": directory / "pieces"}
-    places["excluded"].write_text("This sentence of thirteen words or more stands in no page of any wiki, as far as is known.\n")
+    places["excluded"].write_text("This sentence of thirteen words or more is not on any page of any wiki.\n")
     for case in chosen(cases(options.workers), options.only):
         output = directory / case.name.replace(" ", "-")
         words = [word.replace("\0", " ") for word in _filled(case.arguments, places).split()]

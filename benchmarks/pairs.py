@@ -59,8 +59,8 @@ WITHIN = {  # limits of a directory written by bertdata: name -> minimum and max
 
 
 TOLD = (  # figures for the table of all benchmarks: name, meaning, unit, whether lower is better
-    ("AUC of all, from .500", "label leakage through lengths and positions", "AUC minus 0.5", True),
-    ("AUC two languages, from .500", "label leakage through languages", "AUC minus 0.5", True),
+    ("AUC of all, from 0.5", "label leakage through lengths and positions", "AUC minus 0.5", True),
+    ("AUC two languages, from 0.5", "label leakage through languages", "AUC minus 0.5", True),
     ("junction kept, of IsNext", "IsNext pairs in which B does follow A", "share", False),
 )
 
@@ -203,7 +203,7 @@ def measure(rows: Rows, vocabulary: vocab.Vocabulary, text: Text | None) -> dict
     for name, fact in facts.items():
         figures[f"AUC {name}"] = auc(fact, rows.labels)
     figures["AUC of all, fitted"] = fitted(np.stack(list(facts.values()), 1), rows.labels)
-    figures["AUC of all, from .500"] = distance(figures["AUC of all, fitted"], rows.labels)
+    figures["AUC of all, from 0.5"] = distance(figures["AUC of all, fitted"], rows.labels)
     return figures
 
 
@@ -249,7 +249,7 @@ def against(figures: dict[str, float], rows: Rows, text: Text, a: Ints, b: Ints)
     for number, fact in enumerate(("sources", "languages", "scripts")):
         of = np.unique([origin[number] for origin in text.origins], return_inverse=True)[1]
         figures[f"AUC two {fact}"] = auc((of[document] != of[other]) & (other >= 0) & ~kept, rows.labels)
-    figures["AUC two languages, from .500"] = distance(figures["AUC two languages"], rows.labels)
+    figures["AUC two languages, from 0.5"] = distance(figures["AUC two languages"], rows.labels)
     ends_early = kept & (rows.labels == 0) & ~np.isin(last, bounds)
     figures["short, of IsNext inside a document"] = float((np.diff(rows.ends) < rows.length * 15 / 16)[ends_early].mean())
     return {

@@ -10,7 +10,7 @@
     ├── OutputExistsError                  5   the output directory holds something already
     │   ├── OutputLockedError              5   another run is writing there
     │   └── ResumeError                    5   the unfinished run there was of another input, option or seed
-    └── VerificationError                  6   what is on disk is not what the manifest says
+    └── VerificationError                  6   files differ from their manifest
 
 The library raises; the command line prints the message and leaves with the exit code.
 """
@@ -81,19 +81,19 @@ class TooManyRejectsError(EmptyResultError):
 
 
 class StorageError(BertDataError):
-    """Report a file system that has no space, gives no permission or fails, or a limit of the system that is reached."""
+    """Report a file system that is full, denies access or fails, or a system limit."""
 
     exit_code = 4
 
 
 class TransferError(BertDataError):
-    """Report a server that cannot be reached, refuses or does not send what was asked for."""
+    """Report a server that cannot be reached, refuses a request or sends something else."""
 
     exit_code = 4
 
 
 class OutputExistsError(BertDataError):
-    """Refuse to write over a directory that holds something."""
+    """Refuse to overwrite a directory that is not empty."""
 
     exit_code = 5
 
@@ -103,11 +103,11 @@ class OutputLockedError(OutputExistsError):
 
 
 class ResumeError(OutputExistsError):
-    """Refuse to continue an unfinished run of another input, option or seed."""
+    """Refuse to continue an unfinished run with another input, option or seed."""
 
 
 class VerificationError(BertDataError):
-    """Report files that are not what their manifest says."""
+    """Report files that differ from their manifest."""
 
     exit_code = 6
 

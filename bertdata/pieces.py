@@ -1,9 +1,9 @@
-"""What is known of a vocabulary's pieces: which ids are special tokens, and which pieces continue a word.
+"""Describe the tokens of a vocabulary: which ids are special tokens, and which tokens continue a word.
 
     ##    "tea ##s"    a piece that begins with the mark continues a word                          WordPiece
     Ġ     "Ġtea s"     one that does not begin with it does; Ġ stands for a space                  byte-level BPE
     ▁     "▁tea s"     the same, ▁ standing for a space                                          SentencePiece's BPE and Unigram
-    ""    "tea"        nothing tells: each token is a word                                       WordLevel and others
+    ""    "tea"        no mark: each token is a word                                             WordLevel and others
 
 Text without spaces between words would be one word by Ġ and ▁.  So a piece that begins with a character of such a script
 (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan) begins a word, and so does whitespace.
@@ -33,19 +33,19 @@ __all__ = [
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 OF_BERT = {role: f"[{role.upper()}]" for role in ROLES}  # the special tokens of a BERT, which a manifest of rows does not name
-BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark tells that it continues one
+BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark means that it continues one
 _UNSPACED = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
     (0x20000, 0x3FFFF),
 )
 _SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
-_BYTE = re.compile("<0x([0-9A-F]{2})>")  # a byte of a character that is no piece, of SentencePiece
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
 
 
 class Special(NamedTuple):
-    """The ids of special tokens, -1 where there is none.
+    """The ids of special tokens, -1 for a missing one.
 
-    `others` are further ones that text never gives.  `mark` tells which pieces continue a word.
+    `others` are further special tokens.  `mark` marks the tokens that begin or continue a word.
     """
 
     pad: int
@@ -58,7 +58,7 @@ class Special(NamedTuple):
 
     @property
     def never(self) -> frozenset[int]:
-        """The ids that text never gives."""
+        """The ids of all special tokens."""
         return frozenset((self.pad, self.cls, self.sep, self.mask, *self.others)) - {-1}
 
 
@@ -91,7 +91,7 @@ def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list
 
 
 def _mark(tokenizer: dict[str, Any]) -> str:
-    """Tell which mark the pieces of a tokenizer.json have."""
+    """Return the mark of the tokens of a tokenizer.json."""
     model = tokenizer["model"]
     if prefix := model.get("continuing_subword_prefix"):
         return str(prefix)
@@ -128,7 +128,7 @@ def piece_bytes(piece: str, mark: str) -> bytes:
 
 
 def bare(piece: str, mark: str) -> str:
-    """Return what a piece stands for as text, without its mark; bytes that are no whole character as U+FFFD.
+    """Return the text of a token without its mark. Bytes of an incomplete character become U+FFFD.
 
     >>> bare("##s", "##"), bare("Ġcaf\u00c3\u00a9", "Ġ"), bare("▁tea", "▁"), bare("##", "##")
     ('s', 'caf\u00e9', 'tea', '##')
@@ -139,7 +139,7 @@ def bare(piece: str, mark: str) -> str:
 
 
 def shown(piece: str, mark: str) -> str:
-    """Return a piece by itself as a person reads it: a space as ␣, bytes that nobody would see as <0xE8>.
+    """Return a readable form of a token: a space as ␣, invisible bytes as <0xE8>.
 
     >>> [shown(piece, "Ġ") for piece in ("Ġcaf\u00c3\u00a9", "s", "Ċ", "èĮ", "<s>")], shown("▁tea", "▁"), shown("##s", "##")
     (['␣caf\u00e9', 's', '⏎', '<0xE8><0x8C>', '<s>'], '␣tea', '##s')
@@ -158,7 +158,7 @@ def word_rule(mark: str) -> str:
     'A token that begins with `##` continues a word; any other begins one.'
     """
     if not mark:
-        return "Nothing tells which tokens continue a word: each is one."
+        return "Each token is a word, because no mark shows which tokens continue one."
     if mark not in BEGINS:
         return f"A token that begins with `{mark}` continues a word; any other begins one."
     scripts = "one that begins with a character of Chinese, Japanese, Thai and other scripts without spaces"
@@ -179,7 +179,7 @@ _BYTES = _byte_table()
 
 
 def _begins(data: bytes) -> bool:
-    """Return True if bytes begin with whitespace, or with a character of a script without spaces, as far as they tell."""
+    """Return True if bytes begin with whitespace, or with a character of a script without spaces."""
     if not data or data[:1].isspace():
         return bool(data)
     width = next((n for n, least in ((4, 0xF0), (3, 0xE0), (2, 0xC0)) if data[0] >= least), 1)

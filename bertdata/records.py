@@ -59,7 +59,7 @@ class Report(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a MediaWiki dump as it stands there; `redirect` tells of the ``<redirect>`` tag, `revised` is a time."""
+    """A page of a MediaWiki dump. `redirect`: whether it has a ``<redirect>`` tag. `revised`: the time of its revision."""
 
     id: str
     title: str
@@ -121,7 +121,7 @@ class Prose(NamedTuple):
 class Document(NamedTuple):
     """A document: sentences in order; paragraph i is ``sentences[paragraph_starts[i]:paragraph_starts[i + 1]]``.
 
-    `as_of` tells of a page how new its copy is, in seconds since 1970, 0 where nothing tells; a shard does not hold it.
+    `as_of` is the date of a page's copy in seconds since 1970, 0 if unknown. It is not stored in shards.
 
     >>> Document("enwiki:12", "wikipedia", "en", "Tea", "", ["One.", "Two.", "Three."], [0, 2]).paragraphs()
     [['One.', 'Two.'], ['Three.']]
@@ -143,7 +143,7 @@ class Document(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """A record left out on purpose: counted under its reason, and listed, with the figure that told, where it has an `id`."""
+    """A record filtered out on purpose. It is counted by reason, and listed with the deciding value if it has an `id`."""
 
     reason: str
     id: str = ""
@@ -151,7 +151,7 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A record refused because it is broken: counted, and listed with where it stood."""
+    """A malformed record. It is counted by reason and listed with its place in the input."""
 
     id: str
     reason: str

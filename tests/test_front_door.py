@@ -84,7 +84,7 @@ def test_errors_name_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "two", True])
 def test_a_number_of_workers_that_is_none_is_named(tmp_path: Path, workers: Any) -> None:
     (tmp_path / "tea.txt").write_text("Tea is a drink.")
-    with pytest.raises(UsageError, match="`workers` is .*: give a whole number of 1 or more"):
+    with pytest.raises(UsageError, match="`workers` is .*: use an integer of 1 or more"):
         bertdata.build_corpus(text=tmp_path / "tea.txt", output=tmp_path / "corpus", workers=workers)
     assert not (tmp_path / "corpus" / "manifest.json").exists()
 

@@ -122,7 +122,7 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
     remedy = "use a larger `max_seq_length` or another `objective`"
     if reasons["no-partner"] > reasons.total() / 2:
         remedy = "add documents of the same language and script, or use another `objective`"
-    return f"{pairs.path}: {share:.0%} of the text's tokens are in no row (dropped: {dropped}): {remedy}"
+    return f"{pairs.path}: {share:.0%} of the text tokens are not in any row (dropped: {dropped}): {remedy}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,10 +234,10 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
     mark = vocabulary.special.mark
     if config.unit != "piece" and not mark and config.masking == "static":
         raise UsageError(
-            f"`whole_word` and `span`: no mark tells which pieces of {path} begin a word: omit them", field="whole_word"
+            f"`whole_word` and `span`: the tokens of {path} have no mark for words. Omit these options", field="whole_word"
         )
     tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
-    words = f"{mark!r} tells where words begin" if mark else "each token is a word"
+    words = f"{mark!r} marks where words begin" if mark else "each token is a word"
     return (f"  vocabulary {path}: {len(vocabulary.pieces):,} ids; {tokens}; {words}",)
 
 
@@ -250,5 +250,5 @@ def _directories(output: str, lengths: list[int]) -> list[Path]:
     if "{length}" in output:
         return [to_path(output.replace("{length}", str(length))) for length in lengths]
     if not output.strip("/"):
-        raise UsageError("`output`: give a directory", field="output")
+        raise UsageError("`output`: pass a directory", field="output")
     return [to_path(output)] if len(lengths) == 1 else [to_path(f"{output.rstrip('/')}-{length}") for length in lengths]

@@ -36,7 +36,7 @@ __all__ = ["Pushed", "push"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _GROUP_BYTES = 1 << 30  # upload size per commit, and temporary disk space for converted and remote shards
 _THEIRS = frozenset((".gitattributes",))  # files that the Hub creates
-_AGAIN = "run the same command again: what is there is not sent again"
+_AGAIN = "run the same command again. Files that are already there are not sent again"
 
 
 class Pushed(NamedTuple):
@@ -79,10 +79,10 @@ def push(
     Examples:
         >>> push("pairs-128", "pairs-128")
         Traceback (most recent call last):
-        bertdata.errors.UsageError: pairs-128 is no name on the Hub: write OWNER/NAME
+        bertdata.errors.UsageError: pairs-128 is not a name on the Hub. Write OWNER/NAME
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name} is no name on the Hub: write OWNER/NAME")
+        raise UsageError(f"{name} is not a name on the Hub. Write OWNER/NAME")
     source, settings = to_path(str(directory)), config or PushConfig()
     contents = manifest.read(source)
     manifest.check_files(source, manifest.listed(contents))
@@ -103,7 +103,7 @@ def _api() -> HfApi:
         raise missing_package("push needs huggingface_hub", "hub", error) from None
     token = get_token()
     if not token:
-        raise UsageError("there is no token for the Hub: set HF_TOKEN to one that may write, or run `hf auth login`")
+        raise UsageError("no token for the Hub found. Set HF_TOKEN to a token with write access, or run `hf auth login`")
     mask_secret(token)
     return HfApi(token=token, library_name="bertdata")
 
@@ -183,13 +183,13 @@ class _Push:
         strange = sorted(path for path in self.there if path not in expected | _THEIRS)
         if strange and not self.overwrite:
             raise OutputExistsError(
-                f"{self.name} has {strange[0]}, which is no file of {self.source}: give another name, or `overwrite` to remove it"
+                f"{self.name} has {strange[0]}, which is not a file of {self.source}. Use another name or `overwrite`"
             )
         if manifest.NAME in self.there and not self.overwrite:
             with _stage() as stage:
                 path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=stage)
                 if _content(read_json(Path(path))) != _content(manifest.read_json(self.source)):
-                    raise OutputExistsError(f"{self.name} holds another dataset: give another name, or `overwrite` to replace it")
+                    raise OutputExistsError(f"{self.name} contains another dataset. Use another name or `overwrite`")
 
     def _name_there(self, name: str) -> str:
         return f"{name.removesuffix('.arrow')}.parquet" if self.convert and name.startswith("data/") else name

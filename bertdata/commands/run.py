@@ -136,7 +136,7 @@ def _check_space(plan: Plan, options: RunOptions) -> None:
     if free + there < needed.low(needed.output) + needed.work:
         raise StorageError(
             f"{todo[0]}: not enough space: about {size(needed.output)} of output and {size(needed.work)} of work files, by "
-            f"samples of the input, and {size(free)} are free: free some, take an `output` on a larger disk, or give "
+            f"samples of the input, and {size(free)} are free: free some space, use an `output` on a larger disk, or pass "
             "`check_space=False`"
         )
 
@@ -168,7 +168,7 @@ def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
     """Return the requested number of workers, or 1 for a path in the memory of this process."""
     if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
         raise UsageError(
-            f"`workers` is {options.workers!r}: give a whole number of 1 or more, or None to let the command choose",
+            f"`workers` is {options.workers!r}: use an integer of 1 or more, or None to let the command choose",
             field="workers",
             value=options.workers,
         )
@@ -176,5 +176,5 @@ def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
     if private is None:
         return options.workers
     if (options.workers or 1) > 1 or options.beam_args:
-        raise UsageError(f"{private} is in the memory of this process: omit `workers` and a --runner, or give another path")
+        raise UsageError(f"{private} is in the memory of this process. Omit `workers` and --runner, or use another path")
     return 1

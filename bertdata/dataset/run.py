@@ -104,7 +104,7 @@ def _refuse_foreign(directory: Path) -> None:
     if strange:
         raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another `output`")
     if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
-        raise OutputExistsError(f"{directory} holds something that is no dataset of bertdata: choose another `output`")
+        raise OutputExistsError(f"{directory} contains files that are not a bertdata dataset: choose another `output`")
 
 
 def _refuse_links(directory: Path) -> None:

@@ -131,7 +131,7 @@ def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: In
 
 
 def text_tallies(bucket: Bucket, copies: int, chunks: int) -> list[Tally]:
-    """Count documents, chunks and tokens where all text is used: only documents without text give nothing."""
+    """Count documents, chunks and tokens where all text is used: only documents without text have no rows."""
     empty = int((bucket.sizes == 0).sum())
     documents = Tally("documents", entered=len(bucket.ids), left=len(bucket.ids) - empty)
     documents.dropped["no text"] = empty

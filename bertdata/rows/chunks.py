@@ -138,7 +138,7 @@ def _spans(
         limit = max(start + targets[i - 1], min(edges[i + 1], first + max_tokens // 4))
         if limit - start > max_tokens:  # 18 + 5 tokens: 3 are lost at the front of A, or more, up to the next word
             start = _after(inside, limit - max_tokens)
-            if start >= first:  # nothing of A is left, for its words are too long: begin with the next sentence
+            if start >= first:  # A is empty, because its words are too long: begin with the next sentence
                 start = first
                 continue
         if limit >= stop or first == last:  # it reaches the end of the document, or has its only boundary left
@@ -153,7 +153,7 @@ def _spans(
             end = edges[high - 2]  # before the last two sentences, if that leaves this chunk a B, and they fit into one chunk
             if end == first or stop - end > max_tokens:
                 # Else inside the first of the two, half way between `last` and the earliest end that leaves one full chunk.
-                # In the example, stop - max_tokens = 28 lies in s4 (27 to 36): the second chunk ends at (36 + 28) // 2 = 32.
+                # In the example, stop - max_tokens = 28 is in s4 (27 to 36): the second chunk ends at (36 + 28) // 2 = 32.
                 end = _after(inside, (last + (stop - max_tokens if end < stop - max_tokens < last else end)) // 2)
             if not first < end < last:  # there is no such position: take all that is left, even if it is too long
                 yield start, stop

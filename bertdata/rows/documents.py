@@ -85,8 +85,8 @@ def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[
     """Cut a document, whose sentences begin at `edges` and end with the last of them, into spans of `capacity` tokens at most.
 
     A span ends with a sentence; inside one, between words, where no whole one fits in it; and inside a word that is longer
-    than `capacity`.  The first span has `first` tokens at most, unless its first word is longer.  `inside` tells of each token
-    whether it continues a word.
+    than `capacity`.  The first span has `first` tokens at most, unless its first word is longer.  `inside` marks the tokens
+    that continue a word.
 
     >>> list(cut([0, 4, 9, 12, 30], bytes(31), 10, 10))
     [(0, 9), (9, 12), (12, 22), (22, 30)]

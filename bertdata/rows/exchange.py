@@ -139,7 +139,7 @@ def _why(bucket: Bucket, chunks: Chunks, name: str) -> str:
     most = bucket.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
     return (
         f"{f'{name}: ' if name else ''}{most} holds most of the text, so half of the pairs cannot get a B from another document: "
-        "NotNext needs several documents, none of which holds most of the text; give more documents"
+        "NotNext needs several documents, and no document may contain most of the text. Use more documents"
     )
 
 

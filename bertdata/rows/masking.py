@@ -73,7 +73,7 @@ def mask(
     Return masked ids [B, L], positions [B, P] and labels [B, P] with P = `max_predictions`; unused entries have position 0 and
     label `IGNORED`.  Of the n maskable tokens of a row exactly round(0.15 n) are selected, at least 1 and at most P; with
     ``unit="word"`` whole words, as many tokens on average, and with ``"span"`` runs of words.  All pieces of a word or span are
-    treated alike, replaced by [MASK] or by random pieces or kept, unless `per_piece`.  ``continues`` [B, L] tells which tokens
+    treated alike, replaced by [MASK] or by random pieces or kept, unless `per_piece`.  ``continues`` [B, L] marks the tokens that
     continue the word before them; without it ``##`` does.  No word and no span reaches over a special token, so none over two
     parts of a packed row.  `shares` are those of [MASK], random and kept pieces.
 

@@ -41,7 +41,7 @@ class _Rows(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """What is counted over all copies; each copy updates it.
+    """Counts over all copies, updated by each copy.
 
     Attributes:
         chunks: chunks, and those dropped by reason.
@@ -100,7 +100,7 @@ def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts
     one, other = np.concatenate([matches, matches[:, ::-1]]).T
     b_length, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
     end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], b_length[too_long])
-    # B keeps its first word whole, even where that is longer than it should be: then A gives way.
+    # B keeps its first word whole, even where that is longer than it should be: then A is shortened.
     start[one], end[other] = _fit(bucket, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
     labels, partner = _choose(bucket, chunks, found, name, counts.surplus)
     start, end = _fit(bucket, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
@@ -191,7 +191,7 @@ def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: I
 
 
 def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) -> Tally:
-    """Count the documents, and the tokens of those that are too short to give a pair."""
+    """Count the documents, and the tokens of those that are too short for a pair."""
     gave = np.bincount(rows.a_documents, minlength=len(bucket.ids)) > 0
     sentences = np.diff(bucket.first)
     documents = Tally("documents", entered=len(gave), left=int(gave.sum()))
@@ -209,7 +209,7 @@ def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) 
 
 
 def _lay_out(bucket: Bucket, config: PairsConfig, rows: _Rows, special: SpecialIds, tallies: list[Tally]) -> Pairs:
-    """Lay the pairs out end to end: [CLS] A [SEP] B [SEP], segment ids 0…0 1…1."""
+    """Concatenate the pairs: [CLS] A [SEP] B [SEP], segment ids 0…0 1…1."""
     a, b = rows.a_end - rows.a_start, rows.b_end - rows.b_start
     ends = np.append(0, np.cumsum(a + b + 3))
     first, last = ends[:-1], ends[1:] - 1

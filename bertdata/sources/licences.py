@@ -46,6 +46,6 @@ def named(counts: Counter[str], otherwise: str) -> str:
     """
     names = sorted(name for name in counts if name not in ("", _OTHERS))
     cut = len(names) > _MAX_NAMED or _OTHERS in counts
-    shown = [*names[:_MAX_NAMED], *(["others, which its documents tell"] if cut else [])]
+    shown = [*names[:_MAX_NAMED], *(["others, listed in its documents"] if cut else [])]
     shown += [otherwise] * ("" in counts or not shown)
     return (ONE_OF if len(shown) > 1 else "") + "; ".join(shown)

@@ -1,4 +1,4 @@
-"""What mkdocs does beside its own: pages of the repository's root, links that work in both places, parts made of the code.
+"""Extend mkdocs: pages from the root of the repository, links that work in both places, and generated parts.
 
 Links in the pages are those of the repository, so that they work where it is read as files.  Here a link to README.md leads to
 the first page, one to a page of the root, such as CONTRIBUTING.md, to that page, and one to another file to a copy of the file.
@@ -43,7 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what is made of the code, and let links lead where the site has what they name."""
+    """Insert the generated parts, and point links to their pages on the site."""
     markdown = _MARK.sub(lambda mark: reference.PARTS[mark[1]](), markdown)
     here = posixpath.dirname(page.file.src_uri)
 

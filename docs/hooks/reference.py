@@ -1,4 +1,4 @@
-"""Pages of the reference that are made of the code: options, configurations, exit codes, each from where it stands once."""
+"""Generate reference pages from the code: options, configurations and exit codes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def walk() -> Iterator[tuple[str, click.Command]]:
 
 
 def commands() -> str:
-    """Every command: how it is called, what it does, and its options under the titles of its help."""
+    """List every command: usage, description, and options in the sections of its help."""
     return "\n".join(_command(name, command) for name, command in walk())
 
 
@@ -60,7 +60,7 @@ def _command(name: str, command: click.Command) -> str:
     for title, names in sections.items():
         rows = [_row(options[name], context) for name in options if name in names]
         if rows:
-            lines += [f"**{title}**", "", "| option | what it does |", "|---|---|", *rows, ""]
+            lines += [f"**{title}**", "", "| option | description |", "|---|---|", *rows, ""]
     return "\n".join(lines)
 
 
@@ -72,7 +72,7 @@ def _row(option: click.Option, context: click.Context) -> str:
 
 
 def _prose(help: str) -> str:
-    """Write the help of a command as Markdown: paragraphs, and what stands after a \\b as it is."""
+    """Write the help of a command as Markdown: paragraphs, and text after a \\b unchanged."""
     blocks = []
     for block in re.split(r"\n\n+", inspect.cleandoc(help)):
         if block.startswith("\b"):
@@ -85,7 +85,7 @@ def _prose(help: str) -> str:
 
 
 def _text(told: str) -> str:
-    """Keep what is no Markdown from being read as such: tags, brackets, stars."""
+    """Escape characters that are not meant as Markdown: tags, brackets, stars."""
     parts = re.split(r"(`[^`]*`)", told)
     plain = (re.sub(r"([\[\]*_|])", r"\\\1", part).replace("<", "&lt;") for part in parts)
     return "".join(part if part.startswith("`") else told for part, told in zip(parts, plain, strict=True))
@@ -96,7 +96,7 @@ def _cell(text: str) -> str:
 
 
 def configurations() -> str:
-    """Every configuration whose fields are options: field, type, default, bounds and what it does."""
+    """List every configuration whose fields are options: field, type, default, bounds and description."""
     kinds = [getattr(bertdata, name) for name in bertdata.__all__ if name.endswith("Config")]
     kinds = [kind for kind in [*kinds, ExportConfig] if options_of(kind)]
     return "\n".join(_configuration(kind) for kind in kinds)
@@ -105,7 +105,7 @@ def configurations() -> str:
 def _configuration(kind: type[Config]) -> str:
     hints = typing.get_type_hints(kind)
     lines = [f"### {kind.__name__}", "", _text(" ".join((kind.__doc__ or "").split("\n\n")[0].split())), ""]
-    lines += ["| field | type | default | what it does |", "|---|---|---|---|"]
+    lines += ["| field | type | default | description |", "|---|---|---|---|"]
     for field in dataclasses.fields(kind):
         if said := field.metadata.get("option"):
             told = " ".join(filter(None, [f"{said.help.rstrip('.')}.", _bounds(said)]))
@@ -137,7 +137,7 @@ def exit_codes() -> str:
         kind = getattr(errors, name)
         if isinstance(kind, type) and issubclass(kind, errors.BertDataError):
             kinds.setdefault(kind.exit_code, []).append(kind)
-    lines = ["| code | what it says | errors from Python |", "|---|---|---|"]
+    lines = ["| code | meaning | errors from Python |", "|---|---|---|"]
     for code in sorted({0, *kinds}):
         raised = "; ".join(
             f"`{kind.__name__}`: {_first(kind)}" for kind in kinds.get(code, []) if kind is not errors.BertDataError
@@ -162,4 +162,4 @@ PARTS = {"commands": commands, "configurations": configurations}  # marker -> te
 WRITTEN = {
     "exit-codes.md": exit_codes,
     "configuration.md": tables,
-}  # page of the reference -> a text that is short, and stands in it
+}  # reference page -> a short text that it contains

@@ -131,7 +131,7 @@ def test_parquet_on_the_way(hub: hub_server.Hub, pairs: Path, tmp_path: Path) ->
     assert bertdata.push(pairs, "ada/rows", config=config).sent == 0 and not hub.sent
     assert json.loads(hub.files["manifest.json"])["config"]["format"] == "parquet"
     with pytest.raises(
-        OutputExistsError, match=r"ada/rows has data/train-00000-of-00003.parquet, which is no file of .*`overwrite`"
+        OutputExistsError, match=r"ada/rows has data/train-00000-of-00003.parquet, which is not a file of .*`overwrite`"
     ):
         bertdata.push(pairs, "ada/rows")
     bertdata.push(pairs, "ada/rows", overwrite=True)
@@ -142,7 +142,7 @@ def test_parquet_on_the_way(hub: hub_server.Hub, pairs: Path, tmp_path: Path) ->
 def test_another_data_set_is_not_replaced(hub: hub_server.Hub, pairs: Path, tmp_path: Path) -> None:
     bertdata.push(pairs, "ada/rows")
     other = write_pairs(tmp_path / "other", LENGTHS, seed=7, salt=3)
-    with pytest.raises(OutputExistsError, match="ada/rows holds another dataset"):
+    with pytest.raises(OutputExistsError, match="ada/rows contains another dataset"):
         bertdata.push(other, "ada/rows")
     assert hub.files == files(pairs)
     bertdata.push(other, "ada/rows", overwrite=True)
@@ -180,10 +180,10 @@ def test_an_upload_that_fails_says_why(hub: hub_server.Hub, pairs: Path) -> None
 
 
 def test_refusals(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="rows is no name on the Hub: write OWNER/NAME"):
+    with pytest.raises(UsageError, match="rows is not a name on the Hub. Write OWNER/NAME"):
         bertdata.push(pairs, "rows")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    with pytest.raises(UsageError, match="there is no token for the Hub: set HF_TOKEN"):
+    with pytest.raises(UsageError, match="no token for the Hub found. Set HF_TOKEN"):
         bertdata.push(pairs, "ada/rows")
 
 

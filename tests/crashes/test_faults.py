@@ -104,8 +104,8 @@ def test_a_directory_that_may_not_be_written(build: Build, parts: Path, text: Pa
 
 IN_THE_WAY = {
     "": (5, "is a file: choose another --output"),
-    "data": (5, "no dataset of bertdata: choose another --output"),
-    ".bertdata": (5, "no dataset of bertdata: choose another --output"),
+    "data": (5, "not a bertdata dataset: choose another --output"),
+    ".bertdata": (5, "not a bertdata dataset: choose another --output"),
     ".bertdata/old": (5, "is a link, or no directory: it was left as it is"),
     ".bertdata/new": (5, "is a link, or no directory: it was left as it is"),
     ".bertdata/build-0": (5, "is a link, or no directory: it was left as it is"),

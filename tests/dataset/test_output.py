@@ -99,7 +99,7 @@ def test_what_is_not_ours_is_refused_and_untouched(directory: Path, how: dict[st
 def test_a_data_directory_of_another_tool_is_refused(directory: Path, how: dict[str, bool]) -> None:
     """``data/`` and ``README.md`` are our names too, but no manifest and no state say that we wrote them."""
     write_text(directory / "data" / "measurements.csv", "1,2")
-    with pytest.raises(OutputExistsError, match="no dataset of bertdata"), building(directory, IDENTITY, **how):
+    with pytest.raises(OutputExistsError, match="not a bertdata dataset"), building(directory, IDENTITY, **how):
         pass
     assert _content(directory) == {"data/measurements.csv": "1,2"}
 

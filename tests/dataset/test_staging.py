@@ -305,7 +305,7 @@ def test_a_directory_that_another_may_have_planted_is_refused_and_stays(
     path = directory / STATE if where == "state" else path
     plant(path)
     if where == "state" and how == "a pipe":
-        says = "no dataset of bertdata"
+        says = "not a bertdata dataset"
     locks = {directory / STATE / name for name in ("lock", "commit")}
     before = {*directory.rglob("*")} - locks
     with (

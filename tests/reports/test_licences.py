@@ -90,7 +90,7 @@ def test_a_column_may_hold_anything() -> None:
         count(told, "a", f"{number:05d}" + "x" * 10_000)
     assert len(told["a"]) <= 21 and told["a"].total() == 200
     assert len(name := named(told["a"], OWNER)) < 5000
-    assert name.endswith("; others, which its documents tell") and OWNER not in name
+    assert name.endswith("; others, listed in its documents") and OWNER not in name
     count(told, "b", "CC0; see\nNOTICE\x00")
     assert named(told["b"], OWNER) == "CC0, see NOTICE"
 

@@ -265,7 +265,7 @@ def test_any_bucket_keeps_the_laws_or_says_why_not(documents: Any, length: int, 
     try:
         built = _build(text, length, short, seed, dupe_factor=copies)
     except EmptyResultError as error:
-        assert "holds most of the text" in str(error) and "give more documents" in str(error)
+        assert "holds most of the text" in str(error) and "Use more documents" in str(error)
         assert "bucket 0 of 1" in str(error)
         return
     _check(text, built, length, copies)
@@ -509,7 +509,7 @@ def test_sentences_without_a_token(document: list[list[int]], alone: bool) -> No
 
 def test_one_document_says_why_it_cannot() -> None:
     text = _plain([[10] * 100])
-    with pytest.raises(EmptyResultError, match=r"bucket 0 of 1: w:0 holds most of the text.*give more documents$") as caught:
+    with pytest.raises(EmptyResultError, match=r"bucket 0 of 1: w:0 holds most of the text.*Use more documents$") as caught:
         _build(text)
     assert caught.value.exit_code == 3
 

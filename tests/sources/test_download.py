@@ -96,7 +96,7 @@ def test_a_cut_part_names_its_version_when_it_goes_on(server: Server, tmp_path: 
 
 
 BAD_SERVERS = {  # what the server always does -> the error and what it says
-    "a wrong byte": (Answer(body=b"?" + BODY[1:]), VerificationError, "is not what was published"),
+    "a wrong byte": (Answer(body=b"?" + BODY[1:]), VerificationError, "does not match its checksum"),
     "another length": (Answer(body=BODY[:-1]), VerificationError, "199999 bytes, 200000 were published"),
     "too much": (Answer(body=BODY + BODY, length=-1), VerificationError, "more than the 200000 bytes"),
     "cut at the same place": (Answer(cut=49_152, ignore_range=True), TransferError, "ended after 49152|IncompleteRead"),

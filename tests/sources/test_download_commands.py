@@ -172,7 +172,7 @@ def test_errors_have_their_codes(server: Server, run: Run, tmp_path: Path) -> No
     assert "--language" in run(*options, "/", code=2).stderr
     assert "no connection" not in run(*options, "zh", "--connections", 9, code=2).stderr
     server.script["/zhwiki/20261101/zhwiki-20261101-pages-articles-multistream1.xml-p1p9.bz2"] = [Answer(body=b"bad")] * 9
-    assert "is not what was published" in run(*options, "zh", code=6).stderr
+    assert "does not match its checksum" in run(*options, "zh", code=6).stderr
     server.script["/zhwiki/"] = [Answer(403)]
     assert "403" in run(*options, "zh", code=4).stderr
     assert "on this machine" in run(*options[:-2], "s3://bucket/dumps", "--language", "zh", code=2).stderr

@@ -144,7 +144,7 @@ def test_what_is_missing_is_said_before_a_run(run: Run, corpus: Path, vocabulari
     told = run(*command, "--dry-run", code=2).stderr
     assert "names no token for pad, mask" in told and "--special-tokens, pad=[PAD],mask=[MASK]" in told
     told = run(*command, "--dry-run", "--special-tokens", "pad=<|x|>,mask=<mask>").stderr
-    assert "pad <|x|>" in told and "mask <mask>" in told and "'Ġ' tells where words begin" in told
+    assert "pad <|x|>" in told and "mask <mask>" in told and "'Ġ' marks where words begin" in told
     told = run(*command, "--dry-run", "--special-tokens", "pad=<|x|>,mask=<|x|>", code=2).stderr
     assert "one token for mask and pad" in told
     assert "write ROLE=TOKEN" in run(*command, "--dry-run", "--special-tokens", "bos=<s>", code=2).stderr

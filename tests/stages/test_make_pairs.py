@@ -112,7 +112,7 @@ def test_unknown_tokens_are_counted(
     assert all(
         f"[UNK] {100 * split['unknown_share']:.1f} %" in shown for split in read_manifest(tmp_path / "p")["splits"].values()
     )
-    assert f"Of the text's tokens {share:.4%} are `[UNK]`" in (tmp_path / "p" / "README.md").read_text()
+    assert f"{share:.4%} of the text tokens are `[UNK]`" in (tmp_path / "p" / "README.md").read_text()
 
 
 def test_shards_are_as_many_as_bound_a_buckets_memory() -> None:
@@ -147,7 +147,7 @@ def test_what_is_read_is_never_overwritten(build: Build, sample_corpus: Path, sa
         (
             {"truncation": 11},
             {"truncation": 10, "one sentence": 1},
-            "11% of the text's tokens are in no row (dropped: truncation 21, ",
+            "11% of the text tokens are not in any row (dropped: truncation 21, ",
         ),
     ],
 )

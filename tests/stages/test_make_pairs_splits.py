@@ -80,7 +80,7 @@ def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample
     lines = [json.dumps({"id": name, "text": f"Of {name}. {sentences}"}) for name in names if name not in held_out[1:]]
     (tmp_path / "few.jsonl").write_text("\n".join(lines))
     corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "few.jsonl", "--id-column", "id")
-    message = "^validation: text:few.jsonl.*; give more documents, or another --objective.*, or a larger --validation-fraction$"
+    message = "^validation: text:few.jsonl.*. Use more documents, or another --objective.*, or a larger --validation-fraction$"
     with pytest.raises(EmptyResultError, match=message):
         build("make-pairs", tmp_path / "p", corpus, "--vocab", sample_vocab, "--validation-fraction", 0.1, "--shards", 1)
 

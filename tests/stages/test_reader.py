@@ -124,7 +124,7 @@ def test_a_dump_that_is_not_what_was_published(tmp_path: Path) -> None:
     write_dump(tmp_path / "dumps", range(1, 100))
     expected = build(tmp_path / "expected", tmp_path / "dumps")
     (tmp_path / "dumps" / "md5sums.txt").write_text(f"{'0' * 32}  {NAME}\n")
-    with pytest.raises(VerificationError, match=f"{NAME} is not what was published.*fetch it again"):
+    with pytest.raises(VerificationError, match=f"{NAME} does not match its checksum.*fetch it again"):
         build(tmp_path / "out", tmp_path / "dumps")
     assert not (tmp_path / "out" / "manifest.json").exists()
     (tmp_path / "dumps" / "md5sums.txt").unlink()

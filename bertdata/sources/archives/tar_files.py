@@ -159,7 +159,7 @@ class _File:
         if not self._forward:
             self._at = self._file.seek(at)
         elif at < self._at:
-            raise tarfile.StreamError("a member lies before the one that it follows")
+            raise tarfile.StreamError("a member begins before the end of the previous one")
         while self._at < at and (data := self._file.read(min(_BUFFER, at - self._at))):
             self._at += len(data)
 

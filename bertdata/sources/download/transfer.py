@@ -118,8 +118,8 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
             return None
         part.unlink()
     raise VerificationError(
-        f"{remote.url} is not what was published: it has {actual}, and should have {remote.checksum}, {_CHECKS} times in a row: "
-        "try again later, or another server with `base_url`"
+        f"{remote.url} does not match its checksum: it has {actual} instead of {remote.checksum}, {_CHECKS} times in a row. "
+        "Try again later, or another server with `base_url`"
     )
 
 

@@ -56,7 +56,7 @@ def check(parts: list[FileRange], checksum: str) -> list[str]:
             whole.update(block)
     if (actual := whole.hexdigest()) != expected:
         raise VerificationError(
-            f"{path} is not what was published: its {algorithm} is {actual}, but its {algorithm} checksum file "
+            f"{path} does not match its checksum file: its {algorithm} is {actual}, but its {algorithm} checksum file "
             f"says {expected}: fetch it again, or move the checksum file away to accept it"
         )
     return digests

@@ -214,7 +214,7 @@ def _schema(file: Any) -> pa.Schema:
         file.seek(first.start)
         return pa.ipc.read_schema(file.read_buffer(first.end - first.start))
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
-        raise BadMessage(f"this is no Arrow file, or its beginning is damaged: {error}") from None
+        raise BadMessage(f"this is not an Arrow file, or its beginning is damaged: {error}") from None
 
 
 def _rows(

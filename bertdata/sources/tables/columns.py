@@ -84,7 +84,7 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
     title, language, url = (_text(values.get(key)) for key in (columns.title, "language", "url"))
     licence = next(filter(None, (_text(values.get(key)) for key in _LICENCES)), "")
     if any(map(_SURROGATE.search, (id, value, title, language, url, licence))):
-        return address.reject("bad-utf-8", "a surrogate (half a character) is no text")
+        return address.reject("bad-utf-8", "a surrogate (half a character) is not text")
     if len(value) > max_bytes or len(value.encode()) > max_bytes:
         return address.reject("too-large", f"a text of more than {max_bytes} bytes")
     return Row(id, title, language, hide_in_url(url), value, licence)

@@ -44,4 +44,4 @@ class Allowance:
         """Count a row; raise `TooLarge` when there are too many."""
         self._left -= _ROW + text_bytes
         if self._left < 0:
-            raise TooLarge(f"more rows and text than {self._most} bytes, which is all that so small a part may give")
+            raise TooLarge(f"more than {self._most} bytes of rows and text, the limit for a file range of this size")

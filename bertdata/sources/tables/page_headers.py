@@ -122,7 +122,7 @@ class Guarded:
     def _check(self, header: _Header) -> None:
         unpacked, packed = header.fields.get(_UNPACKED, -1), header.fields.get(_PACKED, -1)
         if not (0 <= unpacked < 1 << 31 and 0 <= packed < 1 << 31):
-            raise ValueError("the header of a page tells no size")
+            raise ValueError("the header of a page has no size")
         check_unpacked(unpacked, packed, self._most, "a page")
         self._values, self._bytes = self._values + header.values, self._bytes + packed
         if self._lists and self._values > max(_VALUES, _VALUES_RATIO * self._bytes):

@@ -79,7 +79,7 @@ def load_ids(files: tuple[tuple[str, str, str], ...]) -> frozenset[str]:
                 ids.update(filter(None, (line.strip() for line in file.read().decode("utf-8-sig").splitlines())))
             except UnicodeDecodeError as error:
                 raise UsageError(
-                    f"`exclude_ids` {name}: it is not UTF-8 ({error}). Give a text file with one id per line",
+                    f"`exclude_ids` {name}: it is not UTF-8 ({error}). Use a text file with one id per line",
                     field="exclude_ids",
                     value=name,
                 ) from None

@@ -88,7 +88,7 @@ def _problem(item: Any) -> str:
         return f"a document has no {strange[0]!r}: use {', '.join(sorted(_FIELDS))}"
     given = [key for key in ("text", "paragraphs", "sentences") if item.get(key) is not None]
     if len(given) != 1:
-        return "give one of text, paragraphs, sentences"
+        return "return one of text, paragraphs, sentences"
     values = [item["text"]] if given[0] == "text" else item[given[0]]
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         return "text is no string" if given[0] == "text" else f"{given[0]} is no list of strings"
