@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .text.wikitext import extract_paragraphs, load_templates
     from .training.loader import batches
     from .training.masks import MaskConfig
+    from .training.served import steps_of, trace_steps
     from .training.trainer import train
     from .verification import verify
 
@@ -55,6 +56,8 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "Shards": "dataset.shards",
     "batches": "training.loader",
     "MaskConfig": "training.masks",
+    "steps_of": "training.served",
+    "trace_steps": "training.served",
     "extract_paragraphs": "text.wikitext",
     "load_templates": "text.wikitext",
     "read_book": "sources.books",
@@ -93,7 +96,9 @@ __all__ = [
     "read_book",
     "report",
     "split_sentences",
+    "steps_of",
     "trace",
+    "trace_steps",
     "train",
     "train_vocab",
     "verify",

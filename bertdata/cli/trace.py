@@ -36,8 +36,8 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 @click.command(
     "trace", cls=Command, arrow=True, writes=False, sections={"Masks at a training step": ["step", "run", *_OF_BATCHES]}
 )
-@click.argument("corpus", type=to_path)
-@click.argument("name", metavar="ID|TITLE")
+@click.argument("corpus", type=to_path, required=False)
+@click.argument("name", metavar="ID|TITLE", required=False)
 @click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was built from, to show the wikitext.")
 @click.option(
     "--vocab", type=to_path, metavar="PATH", help="Vocabulary to encode the sentences with.  [default: the vocabulary of --pairs]"
@@ -47,7 +47,15 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 @click.option("--html", type=to_path, metavar="FILE", help="Write the full trace to an HTML file instead.")
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step to show masks of, counted from 0.")
 @click.option(
-    "--run", type=click.Path(path_type=Path), metavar="RUN.TOML", help="Configuration of the `bertdata train` run, for --step."
+    "--run",
+    type=click.Path(path_type=Path),
+    metavar="RUN.TOML",
+    help="Configuration of a `bertdata train` run. Without --step or --steps: show which steps serve the document.",
+)
+@click.option("--steps", metavar="FIRST:END", help="Steps of --run whose rows to write to --to.")
+@click.option("--to", type=to_path, metavar="FILE", help="Parquet file for --steps.")
+@click.option(
+    "--world-size", type=click.IntRange(min=1), default=1, show_default=True, help="Training processes of --run, to name ranks."
 )
 @click.option(
     "--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Rows per batch, for --step without --run."
@@ -55,26 +63,38 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 @click.option("--seed", type=int, default=12345, show_default=True, help="Random seed of the batches, for --step without --run.")
 @config_options(MaskConfig)
 def command(
-    corpus: Path,
-    name: str,
+    corpus: Path | None,
+    name: str | None,
     wikipedia: tuple[str, ...],
     vocab: Path | None,
     pairs: Path | None,
     epoch: int,
     html: Path | None,
+    steps: str | None,
+    to: Path | None,
+    world_size: int,
     **step: Any,
 ) -> None:
     """Trace one document of CORPUS, selected by id or title.
 
     The output shows its paragraphs and sentences. Add --wikipedia for the wikitext and what each stage removed, and --pairs
-    for tokens and rows. With --step, the rows are masked as in that training step.
+    for tokens and rows. With --step, the rows are masked as in that training step. With --run alone, it shows the training
+    steps that serve the document. With --steps, it writes the rows of these steps, without CORPUS.
 
     \b
         bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
         bertdata trace corpus enwiki:12 --pairs pairs --step 9000 --run run.toml
+        bertdata trace corpus enwiki:12 --run run.toml
+        bertdata trace --steps 1000:1010 --run run.toml --to rows.parquet
     """
     from ..stages.trace import trace
 
+    if steps is not None or to is not None or corpus is None or name is None:
+        _write_steps(corpus, step["run"], steps or "", to, world_size)
+        return
+    if step["run"] is not None and step["step"] is None and pairs is None:
+        _show_steps(trace(corpus, name).id, step["run"], world_size)
+        return
     rule = _rule(pairs, epoch, **step)
     traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     if html is not None:
@@ -90,6 +110,31 @@ def command(
         for row in traced.rows[:_ROWS]:
             echo()
             show_row(pairs, row.number, rule=rule)
+
+
+def _write_steps(corpus: Path | None, run: Path | None, steps: str, to: Path | None, world_size: int) -> None:
+    from ..training.served import trace_steps
+
+    first, _, last = steps.partition(":")
+    if run is None or to is None or corpus is not None or not (first.isdecimal() and last.isdecimal()):
+        raise UsageError("pass CORPUS and ID|TITLE, or without them --steps FIRST:END, --run and --to", field="steps")
+    echo(f"{to}: {count(trace_steps(run, int(first), int(last), to, world_size=world_size), 'row')}")
+
+
+def _show_steps(document: str, run: Path, world_size: int) -> None:
+    from ..training.served import steps_of
+
+    served = steps_of(run, document, world_size=world_size)
+    steps = len({row.step for row in served})
+    print_folded(
+        [
+            _line("bold", f"{document}: {count(len(served), 'row')} in {count(steps, 'step')} of {run}"),
+            *(
+                _line("", f"step {row.step:,}  epoch {row.epoch}  rank {row.rank}  row {row.row} of {row.directory}", 2)
+                for row in served
+            ),
+        ]
+    )
 
 
 def _rule(

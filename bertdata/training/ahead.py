@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from .masks import Masker, is_causal, next_tokens
 from .plan import Batch, BatchPlan
 from .unpadded import Arrays
 from .windows import WindowPlan
 
-__all__ = ["StepsAhead"]
+__all__ = ["StepsAhead", "masked_arrays"]
 
 _TOKENS = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
 
@@ -47,3 +52,27 @@ class StepsAhead:
                     break
                 batches.append(batch)
         return batches
+
+
+def masked_arrays(
+    masker: Masker,
+    arrays: Arrays,
+    numbers: npt.NDArray[Any],
+    continues: npt.NDArray[Any] | None,
+    batch: Batch,
+    *,
+    evaluation: bool = False,
+) -> Arrays:
+    """Return the arrays of a step that masks add or replace. `numbers` [B] are those of rows and their copies.
+
+    An evaluation has no causal steps.
+    """
+    added: Arrays = {}
+    if masker.masks.causal is not None and not evaluation:
+        causal = is_causal(masker.masks, masker.seed, batch.step)
+        added["causal"] = np.full(len(numbers), causal)
+        if causal:
+            return added | next_tokens(arrays)
+    masked, positions, labels = masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
+    added |= {"masked_lm_positions": positions.astype(np.uint16), "masked_lm_labels": labels.astype(np.int32)}
+    return added | {"input_ids": masked}

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
@@ -24,8 +23,8 @@ from ..errors import UsageError
 from ..extras import missing_package
 from ..labels import IGNORED
 from ..storage.process import obey_parent
-from .ahead import StepsAhead
-from .masks import MaskConfig, Masker, is_causal, next_tokens
+from .ahead import StepsAhead, masked_arrays
+from .masks import MaskConfig, Masker
 from .models import Target, target_for
 from .plan import Batch
 from .unpadded import Arrays, segments, unpad
@@ -196,26 +195,12 @@ class Batches(Dataset[Tensors]):
         if not OBJECTIVES[self._shards.objective].masks:
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
-            copies = np.concatenate([batch.copies for batch in mine])
-            arrays |= self._masked(arrays, rows + copies * len(self._shards), continues, first)
+            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self._shards)
+            arrays |= masked_arrays(self.masker, arrays, numbers, continues, first, evaluation=self._whole)
         if self._form == "unpadded":
             return unpad(arrays, counts)
         ends = np.cumsum([0, *counts]).tolist()
         return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
-
-    def _masked(self, arrays: Arrays, numbers: npt.NDArray[Any], continues: npt.NDArray[Any] | None, batch: Batch) -> Arrays:
-        """Return the arrays that masks add or replace. Evaluation has no causal batches."""
-        if self.masker.masks.causal is not None and not self._whole:
-            causal = is_causal(self.masker.masks, self.masker.seed, batch.step)
-            arrays["causal"] = np.full(len(numbers), causal)
-            if causal:
-                return next_tokens(arrays)
-        masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
-        arrays_of_masks: Arrays = {
-            "masked_lm_positions": positions.astype(np.uint16),
-            "masked_lm_labels": labels.astype(np.int32),
-        }
-        return arrays_of_masks | {"input_ids": masked}
 
 
 class _PickledBatch:

@@ -10,8 +10,7 @@ bucket move to the next wider one, so an epoch leaves less than one batch of row
     [8, 8, 32]
 
 Nothing is shuffled in memory: the row at a position of the order is computed from that position alone, by a keyed permutation
-(Black and Rogaway 2002, "Ciphers with arbitrary finite domains": a Feistel network over a x b >= N values, applied again while
-the result is N or more).
+(permutation.py). Its inverse finds the steps that serve a row, without visiting the other steps.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ import numpy.typing as npt
 
 from .. import keys
 from ..errors import EmptyResultError, UsageError
+from .permutation import Ints, shuffled, unshuffled
 
-__all__ = ["Batch", "BatchPlan", "shuffled", "widths"]
+__all__ = ["Batch", "BatchPlan", "widths"]
 
-_ROUNDS = 8  # rounds of the Feistel network, four per half
 _AHEAD = 4096  # rows planned together: for a few rows, the overhead of NumPy calls exceeds the arithmetic
 _CHUNK = 1 << 20  # rows assigned to buckets at a time
-Ints = npt.NDArray[np.int64]
 
 
 def widths(longest: int, count: int = 4) -> tuple[int, ...]:
@@ -41,30 +39,6 @@ def widths(longest: int, count: int = 4) -> tuple[int, ...]:
     ((32, 64, 96, 128), (128, 256, 376, 500), (8, 16))
     """
     return tuple(sorted({min(longest, math.ceil(longest * step / count / 8) * 8) for step in range(1, count + 1)}))
-
-
-def shuffled(positions: Ints, size: int, key: int) -> Ints:
-    """Apply a random permutation of 0 to `size` - 1, chosen by `key`, to each of the positions.
-
-    >>> sorted(shuffled(np.arange(7), 7, 1).tolist())
-    [0, 1, 2, 3, 4, 5, 6]
-    """
-    a = math.isqrt(max(size - 1, 0)) + 1
-    b = -(-size // a)
-    rounds = keys.stream(key, _ROUNDS)
-    values = np.array(positions, np.int64)
-    outside = np.arange(len(values))  # values that are not in range yet
-    while len(outside):
-        left = values[outside] // b
-        right = values[outside] - left * b
-        for number in range(0, _ROUNDS, 2):  # x mod a for a sum x < 2a: subtract a if needed, which is faster than %
-            left += keys.below(keys.at(rounds[number], right), a)
-            left -= a * (left >= a)
-            right += keys.below(keys.at(rounds[number + 1], left), b)
-            right -= b * (right >= b)
-        values[outside] = left * b + right
-        outside = outside[values[outside] >= size]
-    return values
 
 
 class Batch(NamedTuple):
@@ -154,6 +128,44 @@ class BatchPlan:
         if self._planned[0] != (epoch, block):
             self._planned = (epoch, block), self._plan(epoch, block * self._block)
         return self._planned[1][nth]
+
+    def entries(self, rows: Ints) -> Ints:
+        """Return where rows are in this plan's table, for `find`."""
+        return np.flatnonzero(np.isin(self._table, rows))
+
+    def find(self, entries: Ints, epoch: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return the steps of an epoch that serve rows: steps, places in the batch, rows and copies, [K] each.
+
+        This inverts `_rows` and `_plan` for these rows only.
+        """
+        found, size = [], self.batch_size
+        late = np.zeros((3, 0), np.int64)  # rows that move to the next bucket: positions among those that move, rows, copies
+        for bucket, parts in enumerate(self._parts):
+            here, first = list[Ints](), 0
+            for number, part in enumerate(parts):
+                mine = entries[(part.start <= entries) & (entries < part.start + part.size)]
+                nth = mine - part.start
+                if part.taken < part.size:
+                    nth = unshuffled(nth, part.size, keys.key(self.seed, "share", bucket, number))
+                    nth = (nth - epoch * part.taken) % part.size
+                served = nth < part.taken
+                rows = self._table[mine[served]].astype(np.int64)
+                here.append(np.stack([first + nth[served], rows, np.full(len(rows), part.copy)]))
+                first += part.taken
+            late[0] += first
+            all_here = np.concatenate([*here, late], 1)
+            slots = unshuffled(all_here[0], self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
+            end = self._totals[bucket] // size * size
+            full = slots < end
+            batch = slots[full] // size + (self._ends[bucket - 1] if bucket else 0)
+            steps = unshuffled(batch, int(self._ends[-1]), keys.key(self.seed, "batches", epoch))
+            found.append(np.stack([steps, slots[full] % size, *all_here[1:, full]]))
+            late = np.stack([slots[~full] - end, *all_here[1:, ~full]])
+        if self.batches > self._ends[-1]:  # the remaining rows form a last, short batch
+            found.append(np.stack([np.full(late.shape[1], self._ends[-1]), *late]))
+        steps, places, rows, copies = np.concatenate(found, 1)
+        order = np.lexsort((places, steps))
+        return epoch * self.batches + steps[order], places[order], rows[order], copies[order]
 
     def _plan(self, epoch: int, first: int) -> list[Batch]:
         """Return a block of batches of an epoch, starting with batch number `first`."""

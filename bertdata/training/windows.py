@@ -14,7 +14,8 @@ import numpy as np
 from .. import keys
 from ..dataset.shards import Shards
 from ..errors import UsageError
-from .plan import Batch, BatchPlan, Ints, shuffled
+from .permutation import Ints, shuffled
+from .plan import Batch, BatchPlan
 from .plan import widths as equal_widths
 
 __all__ = ["WindowPlan", "plan_of"]

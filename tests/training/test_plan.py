@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from bertdata.errors import EmptyResultError, UsageError
 from bertdata.training import plan
-from bertdata.training.plan import BatchPlan, shuffled, widths
+from bertdata.training.permutation import shuffled
+from bertdata.training.plan import BatchPlan, widths
 
 LAW = settings(deadline=None, max_examples=80)
 

@@ -1,0 +1,66 @@
+"""Permute numbers by a key, and invert the permutation, so that a row is found from its position and a position from its row.
+
+Black and Rogaway 2002, "Ciphers with arbitrary finite domains": a Feistel network over a x b >= N values, applied again while the
+result is N or more.  The inverse runs the rounds backwards.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+
+__all__ = ["Ints", "shuffled", "unshuffled"]
+
+_ROUNDS = 8  # rounds of the Feistel network, four per half
+Ints = npt.NDArray[np.int64]
+
+
+def _network(size: int, key: int) -> tuple[int, int, keys.Bits]:
+    """Return a, b and the keys of the rounds."""
+    a = math.isqrt(max(size - 1, 0)) + 1
+    return a, -(-size // a), keys.stream(key, _ROUNDS)
+
+
+def shuffled(positions: Ints, size: int, key: int) -> Ints:
+    """Apply a random permutation of 0 to `size` - 1, chosen by `key`, to each of the positions.
+
+    >>> sorted(shuffled(np.arange(7), 7, 1).tolist())
+    [0, 1, 2, 3, 4, 5, 6]
+    """
+    a, b, rounds = _network(size, key)
+    values = np.array(positions, np.int64)
+    outside = np.arange(len(values))  # values that are not in range yet
+    while len(outside):
+        left = values[outside] // b
+        right = values[outside] - left * b
+        for number in range(0, _ROUNDS, 2):  # x mod a for a sum x < 2a: subtract a if needed, which is faster than %
+            left += keys.below(keys.at(rounds[number], right), a)
+            left -= a * (left >= a)
+            right += keys.below(keys.at(rounds[number + 1], left), b)
+            right -= b * (right >= b)
+        values[outside] = left * b + right
+        outside = outside[values[outside] >= size]
+    return values
+
+
+def unshuffled(values: Ints, size: int, key: int) -> Ints:
+    """Invert `shuffled`.
+
+    >>> unshuffled(shuffled(np.arange(7), 7, 1), 7, 1).tolist()
+    [0, 1, 2, 3, 4, 5, 6]
+    """
+    a, b, rounds = _network(size, key)
+    positions = np.array(values, np.int64)
+    outside = np.arange(len(positions))
+    while len(outside):
+        left, right = np.divmod(positions[outside], b)
+        for number in range(_ROUNDS - 2, -1, -2):
+            right = (right - keys.below(keys.at(rounds[number + 1], left), b)) % b
+            left = (left - keys.below(keys.at(rounds[number], right), a)) % a
+        positions[outside] = left * b + right
+        outside = outside[positions[outside] >= size]
+    return positions
