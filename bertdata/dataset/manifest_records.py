@@ -158,11 +158,15 @@ class Amounts(Record, frozen=True, kw_only=True):
 
 
 class Apparatus(Record, frozen=True, kw_only=True):
-    """Characters of books without whitespace: read, kept, and dropped by kind."""
+    """Characters of books without whitespace: read, kept, and dropped by kind.
+
+    `put_back`: running prose among the kept text that a rule would have dropped, by kind.
+    """
 
     characters: Count
     kept: Count
     dropped: dict[str, Count]
+    put_back: dict[str, Count] | None = None
 
 
 class SourceEntry(Record, frozen=True, kw_only=True):

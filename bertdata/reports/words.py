@@ -114,7 +114,9 @@ def apparatus(sources: dict[str, SourceEntry]) -> str:
     (account,) = accounts
     dropped = sorted(account.dropped.items(), key=lambda item: (-item[1], item[0]))
     names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
-    return f"characters of books, without whitespace: {account.characters:,} read, {account.kept:,} kept{names}"
+    back = ", ".join(f"{name} {number:,}" for name, number in (account.put_back or {}).items())
+    back = f" ({back} put back)" if back else ""
+    return f"characters of books, without whitespace: {account.characters:,} read, {account.kept:,} kept{back}{names}"
 
 
 def _content(manifest: Manifest) -> str:

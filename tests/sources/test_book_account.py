@@ -10,6 +10,8 @@ from conftest import Build, Run, read_manifest, read_rows
 
 from bertdata.records import FileRange
 from bertdata.sources.books import Book, Reading, read_books
+from bertdata.sources.books.clean import clean_parts
+from bertdata.sources.books.gutenberg import Parts, strip_licence
 
 PROSE = "\n".join(
     ["The ferry left the harbour at six, and nobody on the quay had seen the", "miller come aboard with his two dogs and a lamp."]
@@ -59,6 +61,52 @@ def test_each_part_of_a_book_is_counted_under_its_name(verse: str, footnotes: st
     assert counts.pop("characters") == size(path.read_text("utf-8"))
     assert counts.pop("kept") == size("".join(found.paragraphs))
     assert +counts == Counter(gone)
+
+
+SECTIONS = {  # an opening whose end is missing, by rule
+    "footnotes": "FOOTNOTES:\n\n[1] It was a long way.",
+    "transcribers' notes": "TRANSCRIBER'S NOTES:\n\nThe spelling is kept.",
+    "about the author": "ABOUT THE AUTHOR\n\nHe lived on the quay.",
+    "pictures": "[Illustration: The quay",
+    "advertisements": "THE END\n\nThe publisher sells books at a price of $5.",
+}
+
+
+@pytest.mark.parametrize("rule", SECTIONS)
+def test_no_rule_drops_a_chapter(rule: str) -> None:
+    """The text after a section is kept and counted if nothing marks the section's end."""
+    days = [PROSE.replace("six", f"{number}") for number in range(300)]
+    opening, closing = days[:250], ["]"] if rule == "pictures" else []
+    text = "\n\n".join([*opening, SECTIONS[rule], *days[250:261], *closing, *(days[261:] if not closing else ())])
+    counts = Counter[str]()
+    kept = clean_parts(Parts([], text.split("\n")), Reading(counts=counts), size(text))
+    assert {paragraph for paragraph in kept if "ferry left" in paragraph} >= {
+        " ".join(day.split()) for day in (days if not closing else days[:261])
+    }
+    assert counts[f"put back: {rule}"] >= 10 * size(days[20])
+    assert counts.pop("characters") == counts.pop("kept") + sum(n for name, n in counts.items() if "put back" not in name)
+
+
+def test_a_short_section_without_an_end_is_dropped() -> None:
+    days = [PROSE.replace("six", f"{number}") for number in range(300)]
+    counts = Counter[str]()
+    text = "\n\n".join([*days, SECTIONS["transcribers' notes"], *days[:4]])
+    assert len(clean_parts(Parts([], text.split("\n")), Reading(counts=counts), size(text))) == 300
+    assert not any(name.startswith("put back") for name in counts)
+
+
+def test_an_end_of_the_license_in_the_middle_of_a_book_is_not_its_end() -> None:
+    lines = ["Tea."] * 10 + ["End of Project Gutenberg's Tea, Part One"] + ["Tea."] * 1001
+    assert strip_licence(lines).body == lines
+
+
+def test_text_that_is_put_back_is_in_the_manifest(build: Build, tmp_path: Path) -> None:
+    days = [PROSE.replace("six", f"{number}") for number in range(60)]
+    (tmp_path / "tea.txt").write_text("\n\n".join([*days, SECTIONS["footnotes"], *days]), "utf-8")
+    corpus = build("build-corpus", tmp_path / "c", "--books", tmp_path / "tea.txt")
+    account = read_manifest(corpus)["sources"]["books"]["apparatus"]
+    assert account["put_back"] == {"footnotes": sum(map(size, days))}
+    assert account["characters"] == account["kept"] + sum(account["dropped"].values())
 
 
 def test_a_corpus_tells_what_its_books_lost(build: Build, run: Run, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from itertools import chain
 
 from .blocks import Block
 
-__all__ = ["KEPT", "READ", "Account", "size"]
+__all__ = ["KEPT", "PUT_BACK", "READ", "Account", "size"]
 
 READ, KEPT = "characters", "kept"  # the other names are those of the removed text
+PUT_BACK = "put back: "  # before the name of a rule that removed too much: characters that are kept after all
 
 
 def size(text: str) -> int:
@@ -36,7 +37,7 @@ class Account:
     def __init__(self, counts: Counter[str] | None, left: int) -> None:
         self.counts = Counter() if counts is None else counts
         self.counts[READ] += left
-        self._left = left
+        self.characters = self._left = left
         self._sizes = _Sizes()
         self._blocks: list[Block] = []
 
@@ -51,6 +52,11 @@ class Account:
         self._leave(name, self._left if same else self._size(chain.from_iterable(block.lines for block in blocks)))
         self._blocks = blocks
         return blocks
+
+    def put_back(self, name: str, characters: int) -> None:
+        """Count characters that step `name` removed and that were put back."""
+        if characters:
+            self.counts[PUT_BACK + name] += characters
 
     def drop(self, name: str, block: Block) -> None:
         """Count a dropped block."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .blocks import Block, is_prose, is_table
 from .headings import begins_notes, is_chapter, is_contents, is_heading, is_notes
 
-__all__ = ["drop_contents", "drop_notes", "drop_pictures", "drop_page_numbers"]
+__all__ = ["drop_contents", "drop_notes", "drop_page_numbers", "drop_pictures", "ends_with_number", "opens_picture"]
 
 _KINDS = (
     r"illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
@@ -62,7 +62,7 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
             yield block
             continue
         end = at
-        if _PICTURE_OPENS.match(text.strip()) and text.count("[") > text.count("]"):
+        if opens_picture(text) and text.count("[") > text.count("]"):
             while end < min(len(blocks), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):
                 text += "\n" + "\n".join(blocks[end].lines)
                 end += 1
@@ -71,7 +71,12 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
         at = end
         lines = [line for line in _PICTURE.sub("", text).split("\n") if line.strip()]
         if lines:
-            yield Block(lines, block.before, blocks[at - 1].after)
+            yield blocks[at - 1]._replace(lines=lines, before=block.before)
+
+
+def opens_picture(line: str) -> bool:
+    """Return True if a line begins like the caption of a picture."""
+    return _PICTURE_OPENS.match(line.strip()) is not None
 
 
 def drop_notes(blocks: list[Block]) -> Iterator[Block]:
@@ -129,6 +134,11 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     return at
 
 
+def ends_with_number(line: str) -> bool:
+    """Return True if a line ends with a number, such as the page of a contents entry."""
+    return line.rstrip("_ ")[-1:].isdigit()
+
+
 def _is_sentence(block: Block) -> bool:
     """Return True if a block is a short first paragraph, not an entry: it ends as a sentence and is mostly lowercase."""
     text = " ".join(block.lines).strip("_ ")
@@ -139,9 +149,8 @@ def _is_text(block: Block, previous: Block) -> bool:
     """Return True if a block is the first running text after a table of contents."""
     if not is_prose(block) or is_chapter(block.lines[0]) or is_heading(block, "."):
         return False
-    last = block.lines[-1].rstrip("_ ")
     entries = sum(_PAGE_AT_END.fullmatch(line[-6:]) is not None for line in block.lines)
-    return not is_table(block) and not last[-1:].isdigit() and entries < 2 and block.lines[0].count("--") < 2
+    return not is_table(block) and not ends_with_number(block.lines[-1]) and entries < 2 and block.lines[0].count("--") < 2
 
 
 def _entry(line: str) -> str:

@@ -8,7 +8,7 @@ from ..lines import fold_case
 from .blocks import Block, is_prose
 from .headings import is_chapter
 
-__all__ = ["drop_about_author", "drop_advertisements", "drop_index"]
+__all__ = ["drop_about_author", "drop_advertisements", "drop_index", "is_about_author", "is_advertisement", "is_index"]
 
 _PAGES = r"_?[\[(]?_?(?:[ivxlc]{1,5}\.?\s?)?\d{1,4}_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?"
 _BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
@@ -94,6 +94,25 @@ def _is_running(block: Block) -> bool:
     return is_prose(block) and (entries < _SHARE * lines or (entries < lines and not hanging))
 
 
+def _is_index_heading(block: Block) -> bool:
+    return len(block.lines) <= 2 and _INDEX.fullmatch(fold_case(" ".join(block.lines))) is not None
+
+
+def is_index(block: Block) -> bool:
+    """Return True if a block is the heading of an index, or contains index entries."""
+    return _is_index_heading(block) or _is_entry(block)
+
+
+def is_about_author(block: Block) -> bool:
+    """Return True if a block is the heading of a page about the author or other books."""
+    return len(block.lines) <= 2 and _AUTHOR.fullmatch(fold_case(" ".join(map(str.strip, block.lines)))) is not None
+
+
+def is_advertisement(block: Block) -> bool:
+    """Return True if a block has the words of a publisher's catalogue."""
+    return any(map(_SOLD.search, block.lines))
+
+
 def drop_index(blocks: list[Block]) -> list[Block]:
     """Remove indexes: the blocks under an index heading, and runs of entries without a heading.
 
@@ -104,7 +123,7 @@ def drop_index(blocks: list[Block]) -> list[Block]:
     kept: list[Block] = []
     at = 0
     while at < len(blocks):
-        headed = len(blocks[at].lines) <= 2 and _INDEX.fullmatch(fold_case(" ".join(blocks[at].lines))) is not None
+        headed = _is_index_heading(blocks[at])
         if headed or _is_entry(blocks[at]):
             end, entries = _end_of_run(blocks, at + headed)
             if entries >= (2 if headed else _MIN_INDEX_ENTRIES):
@@ -145,8 +164,7 @@ def drop_advertisements(blocks: list[Block]) -> list[Block]:
         return blocks
     if any(is_chapter(block.lines[0]) or _BEHIND.match(block.lines[0]) for block in rest):
         return blocks
-    sold = sum(_SOLD.search(line) is not None for block in rest for line in block.lines)
-    return blocks[: end + 1] if sold else blocks
+    return blocks[: end + 1] if any(map(is_advertisement, rest)) else blocks
 
 
 def drop_about_author(blocks: list[Block]) -> list[Block]:
@@ -155,7 +173,7 @@ def drop_about_author(blocks: list[Block]) -> list[Block]:
     inside = False
     for at, block in enumerate(blocks):
         outer = at < _FRONT_BLOCKS or at >= 0.8 * len(blocks)
-        if outer and len(block.lines) <= 2 and _AUTHOR.fullmatch(fold_case(" ".join(map(str.strip, block.lines)))):
+        if outer and is_about_author(block):
             inside = True
         elif inside and (is_chapter(block.lines[0]) or (block.before >= _PART_GAP_LINES and at < 0.8 * len(blocks))):
             inside = False

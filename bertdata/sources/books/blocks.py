@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Block", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_blocks", "split_unparted"]
+__all__ = ["Block", "has_items", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_blocks", "split_unparted"]
 
 _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # leader dots before a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
@@ -25,18 +25,19 @@ _LONGEST_VERSE = 60  # a line of verse is not longer, except one or two per stan
 
 
 class Block(NamedTuple):
-    """Consecutive nonblank lines, and the number of blank lines before and after them."""
+    """Consecutive nonblank lines, the number of blank lines before and after them, and the block's number in the book."""
 
     lines: list[str]
     before: int
     after: int
+    at: int = -1
 
 
 def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
     """Group lines into blocks.
 
-    >>> list(split_blocks(["", "", "One,", "two.", "", "Three."]))
-    [Block(lines=['One,', 'two.'], before=2, after=1), Block(lines=['Three.'], before=1, after=0)]
+    >>> [block[:3] for block in split_blocks(["", "", "One,", "two.", "", "Three."])]
+    [(['One,', 'two.'], 2, 1), (['Three.'], 1, 0)]
     """
     block: list[str] = []
     before = blank = 0
@@ -143,6 +144,11 @@ def is_table(block: Block) -> bool:
 def is_list(block: Block) -> bool:
     """Return True if every line is a list item: ``1. Tea``, ``2. Cake``, ``3. Bread``."""
     return len(block.lines) >= 3 and all(map(_ITEM.match, block.lines))
+
+
+def has_items(block: Block) -> bool:
+    """Return True if a block has several list items, which may continue on other lines."""
+    return sum(_ITEM.match(line) is not None for line in block.lines) >= max(2, 0.25 * len(block.lines))
 
 
 def is_prose(block: Block) -> bool:

@@ -19,6 +19,7 @@ from .blocks import Block, is_list, is_table, is_verse, margin, split_blocks, sp
 from .footnotes import drop_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
 from .headings import is_heading, is_short, plain_name, signers, speakers
+from .limits import put_back
 from .notation import drop_music, resolve_signs
 from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
@@ -78,10 +79,13 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
     body = account.lines("marks", resolve_signs(body))
     blocks = list(split_unparted(list(split_blocks(body))))
     front = [block for block in blocks[:_FRONT_BLOCKS] if not is_credit(block.lines[0].strip(" _["))]
-    blocks = account.blocks("credits", front + blocks[_FRONT_BLOCKS:])
+    blocks = [block._replace(at=at) for at, block in enumerate(front + blocks[_FRONT_BLOCKS:])]
+    blocks = account.blocks("credits", blocks)
     for name, step in _STEPS.items():
         if name != "footnotes" or reading.footnotes == "drop":
-            blocks = account.blocks(name, list(step(blocks)))
+            rest, characters = put_back(name, blocks, list(step(blocks)), account.characters)
+            blocks = account.blocks(name, rest)
+            account.put_back(name, characters)
     names = set() if reading.verse == "drop" else speakers(blocks)
     texts = list(_running_text(blocks, names, account, title_page=bool(parts.header)))
     kept = list(_choose(texts, reading.verse))

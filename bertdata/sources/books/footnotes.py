@@ -9,7 +9,7 @@ from ..lines import fold_case
 from .blocks import Block, margin
 from .headings import is_chapter
 
-__all__ = ["drop_footnotes"]
+__all__ = ["drop_footnotes", "is_note"]
 
 _WORDS = (
     "foot-?notes?|endnotes?|fu(?:ß|ss)noten?|voetnoo?te?n?|notes? de bas de page|notas? (?:al|a) pie"
@@ -44,6 +44,16 @@ def drop_footnotes(blocks: list[Block]) -> list[Block]:
     removed: set[str] = set()
     kept = list(_without_sections(_without_notes(blocks, _references(blocks), removed)))
     return [_without_marks(block, removed) for block in kept] if removed else kept
+
+
+def is_note(block: Block) -> bool:
+    """Return True if a block begins a note, or is the heading of notes."""
+    first = block.lines[0]
+    return first.lstrip().startswith("[") or _NUMBERED.match(first) is not None or _is_notes_heading(block)
+
+
+def _is_notes_heading(block: Block) -> bool:
+    return len(block.lines) == 1 and _HEADING.fullmatch(fold_case(block.lines[0])) is not None
 
 
 def _references(blocks: Iterable[Block]) -> set[str]:
@@ -94,14 +104,14 @@ def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
         return
     removed.update(note[1] or note[2] or "" for note in notes)
     if lines := [line for line in _BRACKETED.sub("", text).split("\n") if line.strip()]:
-        yield Block(lines, block.before, block.after)
+        yield block._replace(lines=lines)
 
 
 def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield the blocks that are not under a footnotes heading; such a section ends at a wide gap or the next part."""
     inside = False
     for block in blocks:
-        if len(block.lines) == 1 and _HEADING.fullmatch(fold_case(block.lines[0])):
+        if _is_notes_heading(block):
             inside = True
         # The notes below the heading may already be removed, so a chapter or wide gap right after it also ends the section.
         elif inside and (is_chapter(block.lines[0]) or (block.before >= _PART_GAP_LINES and not _NUMBERED.match(block.lines[0]))):

@@ -28,6 +28,7 @@ _END = re.compile(
 )
 _END_STARTS = frozenset("*EeFf")
 _HEAD_LINES = 1000  # maximum length of a header; a start marker further down belongs to the book
+_FOOT_LINES = 1000  # the same for the footer; the longest license has 400 lines
 _FIELD_LINES = 60  # lines at the top of the header with its fields (Title:, Language:)
 _CREDIT = re.compile(
     r"""[\[(]?\s{0,99}(?:
@@ -74,7 +75,8 @@ def strip_licence(lines: list[str]) -> Parts:
             if "***" not in line.strip()[3:]:  # a long title continues on the next line
                 while start < len(lines) and lines[start].strip():
                     start += 1
-    end = next((number for number in range(start, len(lines)) if _is_end(lines[number].strip())), len(lines))
+    last = range(max(start, len(lines) - _FOOT_LINES), len(lines))  # an end further up is followed by more of the book
+    end = next((number for number in last if _is_end(lines[number].strip())), len(lines))
     return Parts(lines[:start], lines[start:end])
 
 

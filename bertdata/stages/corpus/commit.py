@@ -219,12 +219,13 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, SourceEntry]:
 
 
 def _apparatus(counts: Counter[str]) -> Apparatus:
-    """Return character counts of books, without whitespace: read, kept, and removed by kind."""
-    from ...sources.books import KEPT, READ
+    """Return character counts of books, without whitespace: read, kept, removed by kind, and put back by kind."""
+    from ...sources.books import KEPT, PUT_BACK, READ
 
+    back = {name.removeprefix(PUT_BACK): counts.pop(name) for name in sorted(counts) if name.startswith(PUT_BACK)}
     tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
     tally.check()
-    return Apparatus(characters=tally.entered, kept=tally.left, dropped=tally.counts().dropped)
+    return Apparatus(characters=tally.entered, kept=tally.left, dropped=tally.counts().dropped, put_back=back or None)
 
 
 def _check_published(entries: Iterable[dict[str, Any]]) -> None:

@@ -1,0 +1,90 @@
+"""Limit what a rule may remove from a book, for all rules: put back running prose that a section does not name.
+
+A rule that drops everything up to the next heading or gap can drop a chapter if that heading or gap is missing. After each rule,
+`put_back` checks every run of removed blocks. If more than 200 words of prose follow the section's heading or last entry, it puts
+this prose and all after it back. A run of more than 2 % of the book without a heading or an entry is put back completely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+
+from ..lines import fold_case
+from .account import size
+from .apparatus import ends_with_number, opens_picture
+from .back import is_about_author, is_advertisement, is_index
+from .blocks import Block, has_items
+from .footnotes import is_note
+from .headings import begins_notes, is_chapter, is_contents, is_notes
+
+__all__ = ["put_back"]
+
+_CHARACTERS = 5  # per word, without whitespace
+_MAX_PROSE = 200 * _CHARACTERS
+_MAX_UNNAMED = 0.02  # share of a book
+_SHORTEST_PROSE = 75  # characters of a block
+_SENTENCE_MARKS = frozenset(".!?…。！？।؟۔")
+
+# The blocks that name a section: its heading, or an entry that has its form. Other rules judge each block on its own lines.
+_NAMES: dict[str, Callable[[Block], bool]] = {
+    "pictures": lambda block: opens_picture(block.lines[0]),
+    "transcribers' notes": lambda block: is_notes(block.lines[0]) or begins_notes(block.lines[0]),
+    "footnotes": is_note,
+    "about the author": is_about_author,
+    "advertisements": is_advertisement,
+    "index": is_index,
+    "contents": lambda block: is_contents(block.lines[0]) or is_chapter(block.lines[0]) or ends_with_number(block.lines[-1]),
+}
+
+
+def put_back(rule: str, before: list[Block], after: list[Block], characters: int) -> tuple[list[Block], int]:
+    """Return the blocks that a rule may leave of the numbered blocks `before`, and the number of characters that were put back.
+
+    `after` is what the rule left, and `characters` the size of the book.
+
+    >>> heading, note = Block(["FOOTNOTES:"], 3, 1, 0), Block(["[1] Or coffee."], 1, 1, 1)
+    >>> chapter = [Block(["The ferry left the harbour, and nobody on the quay had seen the miller come aboard."], 1, 1, 2)] * 20
+    >>> blocks, count = put_back("footnotes", [heading, note, *chapter], [], 10_000)
+    >>> blocks == chapter, count
+    (True, 1360)
+    """
+    kept = {block.at for block in after}
+    if rule not in _NAMES or len(kept) == len(before):
+        return after, 0
+    returned: list[Block] = []
+    for is_removed, group in groupby(before, key=lambda block: block.at not in kept):
+        if is_removed:
+            run = list(group)
+            returned += run[_lawful(run, _NAMES[rule], characters) :]
+    if not returned:
+        return after, 0
+    return sorted(after + returned, key=lambda block: block.at), sum(map(_size, returned))
+
+
+def _lawful(run: list[Block], names: Callable[[Block], bool], characters: int) -> int:
+    """Return how many blocks at the beginning of a run may be removed."""
+    prose = first = 0
+    is_named = False
+    for at, block in enumerate(run):
+        if names(block):
+            is_named, prose = True, 0
+        elif _is_prose(block):
+            first = first if prose else at
+            prose += _size(block)
+            if prose > _MAX_PROSE:
+                return first
+    return len(run) if is_named or sum(map(_size, run)) <= _MAX_UNNAMED * characters else 0
+
+
+def _is_prose(block: Block) -> bool:
+    """Return True if a block is a paragraph of sentences, not a list: most of its words are not capitalized."""
+    text = " ".join(block.lines)
+    if len(text) < _SHORTEST_PROSE or not _SENTENCE_MARKS.intersection(text) or has_items(block):
+        return False
+    words = [word for word in text.split() if not word[0].isdigit()]
+    return sum(word == fold_case(word) or word[0].islower() for word in words) >= 0.5 * len(words)
+
+
+def _size(block: Block) -> int:
+    return sum(map(size, block.lines))
