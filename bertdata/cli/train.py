@@ -23,25 +23,28 @@ from ..errors import BertDataError
 from ..reports.words import count
 from ..storage.files import read_json, to_path
 from ..storage.signals import Answer, signals
-from ..storage.terminal import clean
 from ..training.recipe import PhaseRows, Recipe, prepare
 from . import output as speech
-from .bars import drawn, is_watched
 from .options import Command
 from .output import duration, echo
 from .run import speech_options
+from .train_progress import figures, progress
 
 if TYPE_CHECKING:
     from ..training.trainer import Done
 
 __all__ = ["command"]
 
-_BY_WORDS = options_of(TrainConfig)["checkpoint_words"]
+_OPTIONS = options_of(TrainConfig)
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
-_LONG_RUN_S = 14 * 86400.0  # suggest a smaller run above this
 _SPEED_STEPS = 50  # steps in the mean of the speed
-_LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 _GO_ON = "continue with the same command"
+
+
+def _option(name: str) -> Callable[[Any], Any]:
+    """Return the option of a field of `TrainConfig`."""
+    option, flag = _OPTIONS[name], f"--{name.replace('_', '-')}"
+    return click.option(flag, metavar=option.metavar, help=f"{option.help}  [default: {name} in RUN.TOML]")
 
 
 @click.command("train", cls=Command)
@@ -57,10 +60,12 @@ _GO_ON = "continue with the same command"
     "[default: cache_bytes in RUN.TOML, or no limit]",
 )
 @click.option(
-    "--checkpoint-words",
-    metavar=_BY_WORDS.metavar,
-    help=f"{_BY_WORDS.help}  [default: checkpoint_words in RUN.TOML]",
+    "--model",
+    metavar="DIR",
+    help="Directory of a masked-language model of transformers, which gets new weights.  [default: model in RUN.TOML]",
 )
+@_option("init_from")
+@_option("checkpoint_words")
 @click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
 @speech_options
 def command(
@@ -68,6 +73,8 @@ def command(
     output: str,
     overwrite: bool,
     cache_bytes: int | None,
+    model: str | None,
+    init_from: str | None,
     checkpoint_words: str | None,
     dry_run: bool,
     quiet: bool,
@@ -85,7 +92,12 @@ def command(
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
-    given: dict[str, Any] = {"cache_bytes": cache_bytes, "checkpoint_words": checkpoint_words}
+    given: dict[str, Any] = {
+        "cache_bytes": cache_bytes,
+        "model": model,
+        "init_from": init_from,
+        "checkpoint_words": checkpoint_words,
+    }
     config = dataclasses.replace(read_training(configuration), **{key: each for key, each in given.items() if each is not None})
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
@@ -98,7 +110,7 @@ def command(
     from ..training.trainer import train
 
     position = _Position(chief, recipe)
-    with _named_losses(), signals(position.answer, speech.stop) as received, _progress(config, chief, position) as report:
+    with _named_losses(), signals(position.answer, speech.stop) as received, progress(config, chief, position) as report:
 
         def stop(done: int, saved: int) -> bool:
             position.move(done, saved)
@@ -115,10 +127,10 @@ def command(
 
 def _conclude(done: Done) -> None:
     """Print the result of a run, or that it was already complete."""
-    run, result = done.checkpoint.parent, _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
+    run, result = done.checkpoint.parent, figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
     speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
     echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
-    (head,) = read_json(done.checkpoint / "config.json")["architectures"]  # a RoFormer class with rotary positions
+    (head,) = read_json(done.checkpoint / "config.json")["architectures"]
     echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
 
 
@@ -127,11 +139,11 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     from ..training.windows import plan_of
 
     model, config = recipe.model, recipe.config
-    shape = f"L{model.num_hidden_layers} H{model.hidden_size} A{model.num_attention_heads}"
     heads = "masked words and pairs" if recipe.pairs else "masked words"
     sizes = " or ".join(dict.fromkeys(str(part.batch_size) for part in recipe.parts))
     steps = f"{count(config.total_steps, 'step')} of {sizes} rows"
-    yield f"train: BERT {shape}, {model.parameters:,} parameters, to predict {heads}; {steps}"
+    yield f"train: {model.shape}, {model.parameters:,} parameters, to predict {heads}; {steps}"
+    yield from (f"  {note}" for note in getattr(model, "notes", ()))
     for part in recipe.parts:
         rows = part.shards
         planned = plan_of(rows, part.batch_size, seed=part.options["seed"], widths=part.phase.widths)
@@ -231,65 +243,3 @@ class _Position:
 def _stopped(done: int) -> str:
     """Return the message for a stopped run, with the step that it continues from."""
     return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
-
-
-@contextlib.contextmanager
-def _progress(config: TrainConfig, chief: bool, position: _Position) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield a function that prints a metrics record. A terminal also gets a bar, other output a line every 30 seconds."""
-    if not chief or speech.is_quiet():
-        yield lambda record: None
-    elif is_watched():
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-
-        facts, words = TextColumn("{task.fields[text]}"), TextColumn("elapsed")
-        with drawn(TextColumn("train"), BarColumn(bar_width=16), MofNCompleteColumn(), facts, words, TimeElapsedColumn()) as bars:
-            bar = bars.add_task("train", total=config.total_steps, text="")
-            position.shown = lambda done, text: bars.update(bar, completed=done, text=text)
-            yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
-    else:
-        due = time.monotonic() + _LINE_INTERVAL_S
-
-        def say(record: dict[str, Any]) -> None:
-            nonlocal due
-            due = time.monotonic() + _LINE_INTERVAL_S
-            if speech.is_json():
-                counts = {key: value for key, value in record.items() if key != "kind"}
-                speech.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
-            else:
-                echo(_line(record), err=True)
-
-        def show(done: int, text: str) -> None:
-            nonlocal due
-            if text and time.monotonic() >= due:
-                due = time.monotonic() + _LINE_INTERVAL_S
-                counts = {"step": done, "of": config.total_steps}
-                if speech.is_json():
-                    speech.event("progress", "train", counts, text=text)
-                else:
-                    echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {text}", err=True)
-
-        position.shown = show
-        yield say
-
-
-def _line(record: dict[str, Any]) -> str:
-    """Format a metrics record as one line."""
-    if record["kind"] == "trial":
-        left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
-        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG_RUN_S else ""
-        timed = count(record["timed"], "timed step")
-        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by {timed}{advice}"
-    if record["kind"] == "error":
-        return f"{record['step']:>9,}  error: {record['problem']}"
-    if record["kind"] == "evaluation":
-        return f"{record['step']:>9,}  evaluation: {_figures(record)}"
-    norm = record["gradient_norm"]
-    rates = f"{record['sequences_per_second']:,.0f} sequences/s  {record['tokens_per_second']:,.0f} tokens/s"
-    rates += f"  padding {record['padding_share']:.1%}"
-    learning = f"rate {record['learning_rate']:.2e}  gradient {'overflow' if norm is None else f'{norm:.2f}'}"
-    return f"{record['step']:>9,}  {_figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
-
-
-def _figures(record: dict[str, Any]) -> str:
-    text = f"words: loss {record['mlm_loss']:.3f}, right {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
-    return text + (f"; pairs: loss {record['nsp_loss']:.3f}, right {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else "")

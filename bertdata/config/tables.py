@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing
 from typing import Any
 
@@ -37,6 +38,8 @@ def from_table(kind: type[Any], table: Any, path: str, inside: str = "") -> Any:
 
 def _value(kind: Any, value: Any, path: str, name: str) -> Any:
     """Check and convert a value. An integer is valid for a float, and a single string for a list of strings."""
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):  # of a table and a string
+        kind = str if isinstance(value, str) else typing.get_args(kind)[0]
     if typing.get_origin(kind) is tuple:
         (inner, _) = typing.get_args(kind)
         values = [value] if inner is str and isinstance(value, str) else value

@@ -23,7 +23,6 @@ from .toml import parse_toml, read_toml
 __all__ = [
     "ACTIVATIONS",
     "ALGORITHMS",
-    "POSITIONS",
     "PRECISIONS",
     "SCHEDULES",
     "ModelConfig",
@@ -37,7 +36,6 @@ __all__ = [
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
-POSITIONS = ("absolute", "rotary")
 ALGORITHMS = ("bert", "adamw", "muon")
 SCHEDULES = ("linear", "cosine", "wsd")
 _BABYLM = [*(size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)), 10**9]  # the challenge's rules of 2025
@@ -49,8 +47,7 @@ _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 class ModelConfig(Config):
     """Model size and shape, with the key names of bert_config.json. The defaults are BERT-Base.
 
-    `vocab_size` 0 means the vocabulary size of the shards. `position_embedding_type` is ``absolute`` (one learned vector per
-    position) or ``rotary`` (as in RoFormer).
+    `vocab_size` 0 means the vocabulary size of the shards.
     """
 
     vocab_size: int = 0
@@ -65,7 +62,6 @@ class ModelConfig(Config):
     type_vocab_size: int = 2
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
-    position_embedding_type: str = "absolute"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,25 +70,22 @@ class ModelConfig(Config):
         self._require(self.type_vocab_size >= 2, "model.type_vocab_size: use at least 2, for A and B")
         self._require(self.hidden_size % self.num_attention_heads == 0, "model.num_attention_heads must divide model.hidden_size")
         self._require(self.hidden_act in ACTIVATIONS, f"model.hidden_act: use one of {', '.join(ACTIVATIONS)}")
-        rotary, size = self.position_embedding_type == "rotary", self.hidden_size // self.num_attention_heads
-        self._require(
-            self.position_embedding_type in POSITIONS, f"model.position_embedding_type: use one of {', '.join(POSITIONS)}"
-        )
-        self._require(
-            not (rotary and size % 2), f"model.num_attention_heads: rotary positions need heads of even size, not {size}"
-        )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a value from 0 to below 1")
         for name in ("initializer_range", "layer_norm_eps"):
             self._require(0 < getattr(self, name) < math.inf, f"model.{name}: use a number over 0")
 
     @property
+    def shape(self) -> str:
+        """The size of the model in short."""
+        return f"BERT L{self.num_hidden_layers} H{self.hidden_size} A{self.num_attention_heads}"
+
+    @property
     def parameters(self) -> int:
         """The number of parameters. Weights shared by the decoder and the embeddings count once."""
         h, i = self.hidden_size, self.intermediate_size
         layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
-        positions = self.max_position_embeddings if self.position_embedding_type == "absolute" else 0
-        rows = self.vocab_size + positions + self.type_vocab_size
+        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
         heads = h * (h + 1) + (h * (h + 1) + 2 * h + self.vocab_size) + 2 * (h + 1)
         return rows * h + 2 * h + self.num_hidden_layers * layer + heads
 
@@ -197,10 +190,20 @@ class Phase(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
-    """Settings of a training run. A resumed run may change FREE fields, because they do not affect the result."""
+    """Settings of a training run. A resumed run may change FREE fields, because they do not affect the result.
+
+    `model` is a `ModelConfig`, or the directory of a masked-language model of `transformers`, which gets new weights.
+    """
 
     phases: tuple[Phase, ...]
-    model: ModelConfig = field(default_factory=ModelConfig)
+    model: ModelConfig | str = field(default_factory=ModelConfig)
+    init_from: str = option(
+        "",
+        "Directory of a masked-language model of transformers to continue from.",
+        identity=False,  # the identity of a run has the model's contents
+        metavar="DIR",
+    )
+    new_vocabulary: bool = False
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     batch_size: int = 256
     seed: int = 12345
@@ -249,6 +252,10 @@ class TrainConfig(Config):
         )
         mask_shares(self.mask_shares)
         milestones(self.checkpoint_words)
+        self._require(not self.init_from or self.model == ModelConfig(), "init_from: omit `model`, because the directory has one")
+        self._require(
+            bool(self.init_from) or not self.new_vocabulary, "new_vocabulary: set init_from, the model to continue from"
+        )
         self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
         for phase in self.phases:
             self._require(self.rows_of(phase) % phase.accumulation == 0, "phases.accumulation must divide batch_size")

@@ -26,18 +26,15 @@ from .models import Target, target_of
 
 __all__ = [
     "Parts",
-    "Turn",
     "attend",
     "block_mask",
     "documents_of",
     "flex",
     "for_bert",
+    "for_masked_positions",
     "for_transformers",
-    "turn_of",
-    "turned",
 ]
 
-_BASE = 10000.0  # base of the rotary positions, as in RoFormer
 _HALF = (torch.float16, torch.bfloat16)  # dtypes that flash attention supports
 _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and later
 
@@ -51,26 +48,6 @@ class Parts(NamedTuple):
     starts: Tensor
     longest: int
     causal: bool = False
-
-
-class Turn(NamedTuple):
-    """Sine and cosine [B, 1, L, S / 2] of the rotation angle of each value pair of a head of size S at each position."""
-
-    sine: Tensor
-    cosine: Tensor
-
-
-def turn_of(ids: Tensor, positions: Tensor | None, size: int) -> Turn:
-    """Return the rotations for heads of `size` at `positions` [B, L], or at 0, 1, … along `ids` if None."""
-    positions = torch.arange(ids.shape[1], device=ids.device)[None] if positions is None else positions
-    angles = positions[:, None, :, None] * _BASE ** (torch.arange(0, size, 2, device=positions.device) / -size)
-    return Turn(angles.sin(), angles.cos())
-
-
-def turned(values: Tensor, sine: Tensor, cosine: Tensor) -> Tensor:
-    """Rotate each pair of adjacent values [B, H, L, S], in float32 (RoFormer: Su et al. 2021)."""
-    one, other = values.float()[..., ::2], values.float()[..., 1::2]
-    return torch.stack([one * cosine - other * sine, other * cosine + one * sine], -1).flatten(-2).to(values.dtype)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
@@ -238,6 +215,19 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
             arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
         return arguments
     return {**arguments, "attention_mask": _masks(documents, target, causal)}
+
+
+def for_masked_positions(batch: dict[str, Any], target: Target) -> dict[str, Any]:
+    """Return the arguments of `trainer.model.MaskedModel` for a padded batch of the loader with ``masked_lm_positions``."""
+    positions = batch["masked_lm_positions"]
+    if target.unpadded_only:
+        flat = for_bert(batch, unpadded=True)
+        positions, (starts, longest, *_) = flat["positions"], flat["attention"]
+        names = {"ids": "input_ids", "types": "token_type_ids", "position_ids": "position_ids"}
+        batch = {name: flat[source][0] for source, name in names.items()} | {"cu_seqlens": starts, "max_seqlen": longest}
+    arguments = for_transformers({**batch, "labels": batch["input_ids"]}, target)
+    del arguments["labels"]
+    return {**arguments, "positions": positions}
 
 
 def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:

@@ -28,6 +28,7 @@ class ModelClass(NamedTuple):
     segments: bool = False  # takes `token_type_ids`
     positions: bool = True  # takes `position_ids`; RoFormer's positions are relative, so they can count on over documents
     after_padding: bool = False  # the first position is `pad_token_id + 1`, not 0
+    packed: bool = True  # documents of a row can be kept apart
 
 
 _ROBERTA = ModelClass(after_padding=True)
@@ -43,6 +44,7 @@ MODELS = {
     "ModernBertForMaskedLM": ModelClass(),
     "EuroBertForMaskedLM": ModelClass(),
     "RoFormerForMaskedLM": ModelClass(segments=True, positions=False),
+    "DebertaV2ForMaskedLM": ModelClass(segments=True, packed=False),
     "GPT2LMHeadModel": ModelClass(causal=True),
 }
 
@@ -104,6 +106,8 @@ class Target(NamedTuple):
             raise self._error("it needs labels of pairs, and these rows have none", f"Use {other}, or rows of --objective nsp")
         if not packed and not unpadded:
             return
+        if not takes.packed:
+            raise self._error("it cannot keep the documents of packed rows apart", "Make rows without --pack, and pad them")
         if takes.pair_label:
             raise self._error("it reads one pair per row, and these rows have several", "Make rows without --pack, and pad them")
         if not self.attention:
@@ -118,8 +122,12 @@ class Target(NamedTuple):
         return UsageError(f"for_model {self.name}: {wrong}. {fix}")
 
 
-def target_of(model: Any) -> Target:
+def target_of(model: Any, takes: ModelClass | None = None) -> Target:
     """Return what batches need to know of a model of `transformers`, of its class, or of the name of its class.
+
+    Args:
+        model: The model, its class or the name of its class.
+        takes: The arguments of a class that may be missing in `MODELS`.
 
     Raises:
         UsageError: The class is not in `MODELS`.
@@ -128,11 +136,11 @@ def target_of(model: Any) -> Target:
         return model
     bases = (model if isinstance(model, type) else type(model)).__mro__
     names = [model] if isinstance(model, str) else [base.__name__ for base in bases]
-    name = next((each for each in names if each in MODELS), None)
+    name = names[0] if takes else next((each for each in names if each in MODELS), None)
     if name is None:
         fix = f'Use one of {", ".join(MODELS)}, or for_model="{CUSTOM}" if your own code makes its arguments'
         raise UsageError(f"for_model {names[0]}: this class is not supported. {fix}")
-    takes = MODELS[name]
+    takes = takes or MODELS[name]
     if isinstance(model, str | type):
         return Target(name, takes)
     config = model.config

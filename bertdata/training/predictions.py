@@ -61,9 +61,9 @@ def _predicted(
     whole[row, batch["masked_lm_positions"][row, column] + shift] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each masked word has a logit for every token of the vocabulary
         batch[name] = batch[name][:, :_MAX_WORDS]
-    device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor]]()
+    device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor | None]]()
 
-    def forward(**arguments: Any) -> tuple[Tensor, Tensor]:
+    def forward(**arguments: Any) -> tuple[Tensor, Tensor | None]:
         outputs.append(model(**arguments))
         return outputs[0]
 
@@ -72,14 +72,14 @@ def _predicted(
     model.train()
     batch["masked_lm_positions"] += shift
     count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
-    words, relations = (logits.float().cpu() for logits in outputs[0])
+    words, relations = outputs[0][0].float().cpu(), outputs[0][1]
     shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_GUESSES, shards.vocab_size))
-    pairs = relations.view(count, -1, 2).softmax(2)
+    pairs = None if relations is None else relations.float().cpu().view(count, -1, 2).softmax(2)
     rows = []
     for number in range(count):
         values_of_row = {name: values[number].tolist() for name, values in (batch | {"whole": whole}).items()}
         row_entry = _row(values_of_row, shards.pieces, guesses[number].tolist(), shares[number].tolist())
-        if names:
+        if names and pairs is not None:
             labels = (
                 values_of_row["next_sentence_label"]
                 if "document_starts" in values_of_row

@@ -15,6 +15,8 @@ from ..errors import UsageError
 from ..rows.masking import UNITS
 from ..storage.files import read_json, to_path, write_json
 from .masks import MaskConfig, Schedule
+from .pretrained import Pretrained
+from .pretrained import read as read_pretrained
 from .words import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
@@ -45,7 +47,7 @@ class Recipe(NamedTuple):
     """The parts of a run. `identity` contains everything that its weights depend on, except the number of processes."""
 
     config: TrainConfig
-    model: ModelConfig
+    model: ModelConfig | Pretrained
     parts: list[PhaseRows]
     pairs: bool
     identity: dict[str, Any]
@@ -72,23 +74,35 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         rate = words_per_token(phase.shards, phase.weights or [1.0] * len(phase.shards)) if config.checkpoint_words else 0.0
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
         parts.append(PhaseRows(phase, begin, shards, _validation(phase, config), options, rows, rate))
-    for part in parts:
-        _check(config, part, parts[0].shards, processes)
     first = parts[0].shards
+    model = _model(config, first)
+    for part in parts:
+        _check(part, first, model, processes)
     if all(part.shards.masking == "static" for part in parts):
         for name in _MASKS:
             if getattr(config, name) != getattr(TrainConfig, name):
                 raise UsageError(f"{first.paths[0]} is masked already: {name} does nothing: omit it")
-    model = dataclasses.replace(config.model, vocab_size=config.model.vocab_size or first.vocab_size)
-    if model.vocab_size < first.vocab_size:
-        raise UsageError(f"model.vocab_size {model.vocab_size} is less than the {first.vocab_size} pieces of {first.paths[0]}")
     identity = config.identity()
     if masks := next((part.options["masks"] for part in parts if "masks" in part.options), None):
         identity |= {f"{name} file": sha256 for name, sha256 in masks.digests().items()}
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
-    return Recipe(config, model, parts, bool(OBJECTIVES[first.objective].labels), {**identity, "model": model.identity()})
+    pairs = isinstance(model, ModelConfig) and bool(OBJECTIVES[first.objective].labels)
+    return Recipe(config, model, parts, pairs, {**identity, "model": model.identity()})
+
+
+def _model(config: TrainConfig, rows: Shards) -> ModelConfig | Pretrained:
+    """Return the model with the vocabulary of the rows."""
+    model = config.model
+    if config.init_from or isinstance(model, str):
+        flash = config.unpadded and config.precision != "fp32"
+        options: dict[str, Any] = {"weights": bool(config.init_from), "new_vocabulary": config.new_vocabulary, "flash": flash}
+        return read_pretrained(config.init_from or str(model), rows, **options)
+    model = dataclasses.replace(model, vocab_size=model.vocab_size or rows.vocab_size)
+    if model.vocab_size < rows.vocab_size:
+        raise UsageError(f"model.vocab_size {model.vocab_size} is less than the {rows.vocab_size} pieces of {rows.paths[0]}")
+    return model
 
 
 def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
@@ -112,8 +126,8 @@ def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
     return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
 
 
-def _check(config: TrainConfig, part: PhaseRows, first: Shards, processes: int) -> None:
-    shards, where, most = part.shards, part.shards.paths[0], config.model.max_position_embeddings
+def _check(part: PhaseRows, first: Shards, model: ModelConfig | Pretrained, processes: int) -> None:
+    shards, where, most = part.shards, part.shards.paths[0], model.max_position_embeddings
     if not OBJECTIVES[objective := shards.objective].masks:
         raise UsageError(
             f"{where} is of the objective {objective}, but BERT sees what follows: make pairs with another `objective`"

@@ -9,7 +9,6 @@ A checkpoint is written under a temporary name, flushed to disk and renamed, so 
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from ...storage.moves import remove
 from ..recipe import Recipe
 from ..resume import checkpoints
 from .learner import Learner
+from .model import BertForPreTraining, MaskedModel
 
 __all__ = ["restore", "save"]
 
@@ -32,21 +32,25 @@ _RESUME = "remove this checkpoint, and the run continues from the one before"
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
     """Write a checkpoint with the tokenizer's files, and remove old ones. With a `name`, write the model only."""
-    first = recipe.parts[0].shards
-    kind, head = ("roformer", "RoFormerForMaskedLM") if learner.model.rotary else ("bert", "BertForPreTraining")
-    about = {"architectures": [head], "model_type": kind, "dtype": "float32"}
-    weights = {re.sub("^bert", kind, each): values for each, values in learner.model.state_dict().items()}
     if name and (output / name).exists():  # written before the run was resumed from an earlier step
         _remove(output / name)
     with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
-        (path / "model.safetensors").write_bytes(packed(weights, {"format": "pt"}))
+        _save_model(path, learner.model, recipe)
         recipe.write_tokenizer(path)
-        write_json(path / "config.json", {**about, "pad_token_id": first.special.pad, **recipe.model.identity()})
         if not name:
             (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.state_dict()))
             write_json(path / "state.json", {"scaler": learner.scaler.state_dict(), **state})
     for old in checkpoints(output)[: -recipe.config.keep]:
         _remove(old)
+
+
+def _save_model(path: Path, model: BertForPreTraining | MaskedModel, recipe: Recipe) -> None:
+    if isinstance(model, MaskedModel):
+        model.inner.save_pretrained(path)
+        return
+    about = {"architectures": ["BertForPreTraining"], "model_type": "bert", "dtype": "float32"}
+    (path / "model.safetensors").write_bytes(packed(model.state_dict(), {"format": "pt"}))
+    write_json(path / "config.json", {**about, "pad_token_id": recipe.parts[0].shards.special.pad, **recipe.model.identity()})
 
 
 def _remove(directory: Path) -> None:
@@ -58,7 +62,13 @@ def restore(directory: Path, learner: Learner) -> dict[str, Any]:
     state: dict[str, Any] | None = read_json(directory / "state.json")
     if not state:
         raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME}")
-    _fill(learner.model.state_dict(), directory / "model.safetensors")
+    if isinstance(learner.model, MaskedModel):
+        try:
+            learner.model.load(directory)
+        except (SafetensorError, OSError, RuntimeError) as error:
+            raise VerificationError(f"{directory} is missing or damaged ({error}): {_RESUME}") from error
+    else:
+        _fill(learner.model.state_dict(), directory / "model.safetensors")
     learner.optimizer.load_state_dict(_read(directory / "optimizer.safetensors"))
     learner.scaler.load_state_dict(state["scaler"])
     return state
@@ -66,8 +76,7 @@ def restore(directory: Path, learner: Learner) -> dict[str, Any]:
 
 def _fill(tensors: dict[str, Tensor], path: Path) -> None:
     """Copy a file's tensors into those of the same names. A decoder weight, which some files have, is the embedding matrix."""
-    named = {re.sub("^roformer", "bert", name): values for name, values in _read(path).items()}
-    named = {name: values for name, values in named.items() if not name.startswith("cls.predictions.decoder.")}
+    named = {name: values for name, values in _read(path).items() if not name.startswith("cls.predictions.decoder.")}
     theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (named, tensors))
     if odd := sorted(name for name, _ in theirs ^ ours):
         raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -12,11 +13,12 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from ... import keys
-from ...config.train import ModelConfig, TrainConfig
+from ...config.train import ModelConfig
 from ...labels import IGNORED
 from ...reports.metrics import SUMS
-from ..attention import for_bert
-from .model import BertForPreTraining, score
+from ..attention import for_bert, for_masked_positions
+from ..recipe import Recipe
+from .model import BertForPreTraining, MaskedModel, score
 from .optimizer import Optimizer
 from .world import World
 
@@ -36,14 +38,25 @@ class Learnt(NamedTuple):
 
 
 class Learner:
-    """The model and optimizer in training. With `pairs` False, rows have no label, and the pair head does not change."""
+    """The model and optimizer in training. If rows have no label of pairs, the pair head does not change."""
 
-    def __init__(self, config: TrainConfig, shape: ModelConfig, world: World, *, pairs: bool) -> None:
-        self.config, self.world, self._dropout = config, world, shape.attention_probs_dropout_prob > 0
+    def __init__(self, recipe: Recipe, world: World) -> None:
+        self.config, self.world, config, shape = recipe.config, world, recipe.config, recipe.model
+        self.model: BertForPreTraining | MaskedModel
         torch.manual_seed(keys.key(config.seed, "initial weights"))
-        self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing).to(world.device)
-        for part in (self.model.bert.pooler, self.model.cls.seq_relationship):
-            part.requires_grad_(pairs)
+        if isinstance(shape, ModelConfig):
+            self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing)
+            for part in (self.model.bert.pooler, self.model.cls.seq_relationship):
+                part.requires_grad_(recipe.pairs)
+            dropout = shape.attention_probs_dropout_prob > 0
+            self._arguments: Any = partial(for_bert, unpadded=config.unpadded, dropout=dropout)
+        else:
+            self.model = MaskedModel(model := shape.build(recipe.parts[0].shards))
+            if config.gradient_checkpointing:
+                getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()  # the older name warns
+            self._arguments = partial(for_masked_positions, target=shape.target)
+        self.model.to(world.device).train()
+        self._vocab_size = shape.vocab_size
         self.optimizer = Optimizer(self.model, config.optimizer)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "fp16")
         self._forward: Any = DistributedDataParallel(self.model) if world.size > 1 else self.model
@@ -83,7 +96,7 @@ class Learner:
         """Return `model.score` of a batch, with the model or a wrapper of it."""
         kind = _TYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
-            words, relations = forward(**for_bert(batch, unpadded=self.config.unpadded, dropout=self._dropout))
+            words, relations = forward(**self._arguments(batch))
         return score(words, relations, batch)
 
     @torch.no_grad()
@@ -91,7 +104,7 @@ class Learner:
         """Return SUMS over the batches of all processes, and the entropy of the masked words' unigram distribution."""
         self.model.eval()
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=self.world.device)
-        counts = torch.zeros_like(self.model.cls.predictions.bias, dtype=torch.float64)
+        counts = torch.zeros(self._vocab_size, dtype=torch.float64, device=self.world.device)
         for batch in loader:
             if len(batch["input_ids"]):  # a rank may have no row of the last batch
                 here = {name: values.to(self.world.device) for name, values in batch.items()}

@@ -1,6 +1,6 @@
 """Define BERT and its losses, with Hugging Face's parameter names, so that each can load the other's weights.
 
-Words are predicted only at the masked positions, with the embedding matrix.  With rotary positions it is RoFormer.
+Words are predicted only at the masked positions, with the embedding matrix.
 
     model(input_ids, token_type_ids, attention_mask, positions)   [B, L] x 3, [B, P]  ->  logits [B, P, V], [B, 2]
 """
@@ -8,6 +8,7 @@ Words are predicted only at the masked positions, with the embedding matrix.  Wi
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -17,26 +18,24 @@ from torch.utils.checkpoint import checkpoint
 
 from ...config.train import ACTIVATIONS, ModelConfig
 from ...labels import IGNORED
-from ..attention import Turn, attend, turn_of, turned
+from ..attention import attend
 
-__all__ = ["BertForPreTraining", "score"]
+__all__ = ["BertForPreTraining", "MaskedModel", "score"]
 
 
 class _Embeddings(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
-        if config.position_embedding_type == "absolute":
-            self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, ids: Tensor, types: Tensor, position_ids: Tensor | None) -> Tensor:
         embedded = self.word_embeddings(ids) + self.token_type_embeddings(types)
-        if hasattr(self, "position_embeddings"):
-            learnt = self.position_embeddings
-            embedded = embedded + (learnt.weight[: ids.shape[1]] if position_ids is None else learnt(position_ids))
+        learnt = self.position_embeddings
+        embedded = embedded + (learnt.weight[: ids.shape[1]] if position_ids is None else learnt(position_ids))
         return cast(Tensor, self.dropout(self.LayerNorm(embedded)))
 
 
@@ -46,12 +45,10 @@ class _SelfAttention(nn.Module):
         self.heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
         self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
 
-    def forward(self, hidden: Tensor, allowed: Any, turn: Turn | None) -> Tensor:
+    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
         query, key, value = (
             part(hidden).unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
-        if turn is not None:
-            query, key = turned(query, *turn), turned(key, *turn)
         return attend(query, key, value, allowed, self.dropout if self.training else 0.0).transpose(1, 2).flatten(2)
 
 
@@ -76,8 +73,8 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = _Output(config, config.intermediate_size)
 
-    def forward(self, hidden: Tensor, allowed: Any, turn: Turn | None) -> Tensor:
-        hidden = self.attention["output"](self.attention["self"](hidden, allowed, turn), hidden)
+    def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
+        hidden = self.attention["output"](self.attention["self"](hidden, allowed), hidden)
         return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
 
 
@@ -100,7 +97,6 @@ class BertForPreTraining(nn.Module):
     def __init__(self, config: ModelConfig, *, gradient_checkpointing: bool = False) -> None:
         super().__init__()
         self.gradient_checkpointing = gradient_checkpointing
-        self.rotary, self.head_size = config.position_embedding_type == "rotary", config.hidden_size // config.num_attention_heads
         layers = nn.ModuleList(_Layer(config) for _ in range(config.num_hidden_layers))
         pooler = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.hidden_size)})
         parts = {"embeddings": _Embeddings(config), "encoder": nn.ModuleDict({"layer": layers}), "pooler": pooler}
@@ -121,18 +117,40 @@ class BertForPreTraining(nn.Module):
 
         For packed rows, the arguments come from `attention.for_bert`, and the second logits are [B, D, 2].
         """
-        hidden = self.bert.embeddings(ids, types, position_ids := packed.get("position_ids"))
+        hidden = self.bert.embeddings(ids, types, packed.get("position_ids"))
         allowed = attention[:, None, None, :].bool() if isinstance(attention, Tensor) and attention.ndim == 2 else attention
-        turn = turn_of(ids, position_ids, self.head_size) if self.rotary else None
         for layer in self.bert.encoder.layer:
             if self.gradient_checkpointing and self.training:
-                hidden = checkpoint(layer, hidden, allowed, turn, use_reentrant=False)
+                hidden = checkpoint(layer, hidden, allowed, use_reentrant=False)
             else:
-                hidden = layer(hidden, allowed, turn)
+                hidden = layer(hidden, allowed)
         first = _at(hidden, packed["document_starts"]) if "document_starts" in packed else hidden[:, 0]
         hidden = hidden if positions is None else _at(hidden, positions)
         words = self.cls.predictions(hidden, self.bert.embeddings.word_embeddings.weight)
         return words, self.cls.seq_relationship(torch.tanh(self.bert.pooler.dense(first)))
+
+
+class MaskedModel(nn.Module):
+    """A model of `transformers` that computes logits at the masked positions only."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.inner, self._masked = model, torch.empty(0)
+        # Heads work position by position, so it is enough that they see the states of the masked positions.
+        model.base_model.register_forward_hook(self._select)
+
+    def _select(self, module: nn.Module, arguments: Any, output: Any) -> Any:
+        output["last_hidden_state"] = _at(output["last_hidden_state"], self._masked)
+        return output
+
+    def forward(self, positions: Tensor, **arguments: Any) -> tuple[Tensor, None]:
+        """Return the logits at `positions` [B, P], and nothing for pairs. The arguments are those of the model."""
+        self._masked = positions
+        return self.inner(**arguments).logits, None
+
+    def load(self, directory: Path) -> None:
+        """Load the weights of a checkpoint."""
+        self.inner.load_state_dict(type(self.inner).from_pretrained(directory, dtype=torch.float32).state_dict())
 
 
 def _at(hidden: Tensor, positions: Tensor) -> Tensor:
@@ -140,17 +158,18 @@ def _at(hidden: Tensor, positions: Tensor) -> Tensor:
     return hidden.gather(1, positions[:, :, None].expand(-1, -1, hidden.shape[2]))
 
 
-def score(words: Tensor, relations: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+def score(words: Tensor, relations: Tensor | None, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """Return the summed losses of masked words and of pairs, and all sums that `reports.metrics.SUMS` names, in float64.
 
-    words [B, P, V] and relations [B, (D,) 2] are logits. Rows without ``next_sentence_label`` have no pair loss.
+    words [B, P, V] and relations [B, (D,) 2] are logits. Without relations or ``next_sentence_label`` there
+    is no pair loss.
     """
     labels, attention = batch["masked_lm_labels"], batch["attention_mask"]
     logits = words.float().flatten(0, 1)
     mlm = functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
     sums = [mlm.detach(), (labels != IGNORED).sum(), (logits.detach().argmax(1) == labels.flatten()).sum()]
     nsp = none = torch.zeros((), device=labels.device)
-    if "next_sentence_label" not in batch:
+    if relations is None or "next_sentence_label" not in batch:
         sums += [none, none, none]
     else:
         logits, truth = relations.float().flatten(0, -2), batch["next_sentence_label"].flatten()

@@ -78,7 +78,7 @@ class _Run:
     ) -> None:
         self.recipe, self.output, self.world, self.report, self.stop = recipe, output, world, report, stop
         self.rank: dict[str, Any] = {"rank": world.rank, "world_size": world.size, "pin_memory": world.device.type == "cuda"}
-        self.config, self.learner = recipe.config, Learner(recipe.config, recipe.model, world, pairs=recipe.pairs)
+        self.config, self.learner = recipe.config, Learner(recipe, world)
 
     def go(self, saved: list[Path]) -> Done:
         """Train from a checkpoint or from the start, and write the report last. Do nothing if the run is complete."""

@@ -73,13 +73,8 @@ def load(checkpoint: Path) -> BertForPreTraining:
     about = json.loads((checkpoint / "config.json").read_text())
     names = {field.name for field in dataclasses.fields(ModelConfig)}
     model = BertForPreTraining(ModelConfig(**{name: value for name, value in about.items() if name in names}))
-    model.load_state_dict(
-        {
-            name.replace("roformer.", "bert."): values
-            for name, values in load_file(checkpoint / "model.safetensors").items()
-            if ".decoder." not in name
-        }
-    )
+    found = load_file(checkpoint / "model.safetensors")
+    model.load_state_dict({name: values for name, values in found.items() if ".decoder." not in name})
     return model
 
 

@@ -1,4 +1,4 @@
-"""Training on packed rows: with rotary positions and without padding, resumed to the bit, and loaded by Hugging Face."""
+"""Training on packed rows: without padding, and resumed to the bit."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import Any
 import pytest
 import torch
 from conftest import Build
-from small import STILL, differ, load, small
+from small import STILL, differ, small
 from test_training import After, metrics
 
-from bertdata import Shards
-from bertdata.cli.train import _conclude
 from bertdata.errors import UsageError
 from bertdata.training.trainer import train
 
 torch.set_num_threads(1)
 LENGTH = 64
-ROTARY = {"position_embedding_type": "rotary"}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +29,7 @@ def data(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_factory
 def test_resume_is_to_the_bit(data: dict[str, Path], tmp_path: Path, objective: str, unpadded: bool) -> None:
     """With dropout, masks of a schedule, and evaluations."""
     masks: dict[str, Any] = {"masked_lm_prob": 0.3, "masked_lm_prob_end": 0.15, "evaluate_every": 3, "evaluate_batches": 2}
-    config = small(data[objective], 8, ROTARY, unpadded=unpadded, **masks)
+    config = small(data[objective], 8, unpadded=unpadded, **masks)
     whole = train(config, tmp_path / "whole")
     assert train(config, tmp_path / "parts", stop=After(3)).step == 3
     parts = train(config, tmp_path / "parts")
@@ -57,28 +54,6 @@ def test_the_gradient_is_the_same(two_seeds: list[Any], tmp_path: Path, change: 
     assert differ(other, changed) > 1e-3
 
 
-def test_rotary_checkpoints_are_roformers(data: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    transformers = pytest.importorskip("transformers")
-    done = train(small(data["documents"], 4, ROTARY | {"initializer_range": 0.2}), tmp_path / "run")
-    model, told = transformers.AutoModelForMaskedLM.from_pretrained(done.checkpoint, output_loading_info=True)
-    assert type(model) is transformers.RoFormerForMaskedLM and not told["mismatched_keys"]
-    _conclude(done)
-    assert f'transformers.RoFormerForMaskedLM.from_pretrained("{done.checkpoint}")' in capsys.readouterr().out
-    assert set(told["missing_keys"]) <= {"roformer.encoder.embed_positions.weight"}  # which are no weights but sines
-    tokenizer = transformers.AutoTokenizer.from_pretrained(done.checkpoint)
-    text = tokenizer("A river and a bridge over it", return_tensors="pt")
-    ids = [Shards(data["documents"]).pieces.index(piece) for piece in tokenizer.convert_ids_to_tokens(text.input_ids[0])]
-    assert ids == text.input_ids[0].tolist()
-    with torch.no_grad():
-        wanted = model.eval()(**text).logits
-        words, _ = load(done.checkpoint).eval()(text.input_ids, text.token_type_ids, text.attention_mask)
-    assert torch.allclose(words, wanted, atol=1e-5) and wanted.std() > 0.1
-
-
 def test_what_cannot_be_is_named(data: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="causal, but BERT sees what follows"):
         train(small(data["causal"], 1), tmp_path / "run")
-    with pytest.raises(UsageError, match="position_embedding_type: use one of absolute, rotary"):
-        small(data["nsp"], model={"position_embedding_type": "learnt"})
-    with pytest.raises(UsageError, match="need heads of even size, not 5"):
-        small(data["nsp"], model={**ROTARY, "hidden_size": 10})

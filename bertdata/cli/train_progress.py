@@ -1,0 +1,85 @@
+"""Print the progress of `bertdata train`: a bar on a terminal, else lines, and a line for each record of metrics."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..config.train import TrainConfig
+from ..reports.words import count
+from ..storage.terminal import clean
+from . import output as speech
+from .bars import drawn, is_watched
+from .output import duration, echo
+
+__all__ = ["figures", "progress"]
+
+_LONG_RUN_S = 14 * 86400.0  # suggest a smaller run above this
+_LINE_INTERVAL_S = 30.0  # between two lines without a terminal
+
+
+@contextlib.contextmanager
+def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Yield a function that prints a metrics record. A terminal also gets a bar, other output a line every 30 seconds.
+
+    `position.shown` is set to a function that gets the finished steps and the speed.
+    """
+    if not chief or speech.is_quiet():
+        yield lambda record: None
+    elif is_watched():
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+        facts, words = TextColumn("{task.fields[text]}"), TextColumn("elapsed")
+        with drawn(TextColumn("train"), BarColumn(bar_width=16), MofNCompleteColumn(), facts, words, TimeElapsedColumn()) as bars:
+            bar = bars.add_task("train", total=config.total_steps, text="")
+            position.shown = lambda done, text: bars.update(bar, completed=done, text=text)
+            yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
+    else:
+        due = time.monotonic() + _LINE_INTERVAL_S
+
+        def say(record: dict[str, Any]) -> None:
+            nonlocal due
+            due = time.monotonic() + _LINE_INTERVAL_S
+            if speech.is_json():
+                counts = {key: value for key, value in record.items() if key != "kind"}
+                speech.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
+            else:
+                echo(_line(record), err=True)
+
+        def show(done: int, text: str) -> None:
+            nonlocal due
+            if text and time.monotonic() >= due:
+                due = time.monotonic() + _LINE_INTERVAL_S
+                counts = {"step": done, "of": config.total_steps}
+                if speech.is_json():
+                    speech.event("progress", "train", counts, text=text)
+                else:
+                    echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {text}", err=True)
+
+        position.shown = show
+        yield say
+
+
+def _line(record: dict[str, Any]) -> str:
+    """Format a metrics record as one line."""
+    if record["kind"] == "trial":
+        left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
+        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG_RUN_S else ""
+        timed = count(record["timed"], "timed step")
+        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by {timed}{advice}"
+    if record["kind"] == "error":
+        return f"{record['step']:>9,}  error: {record['problem']}"
+    if record["kind"] == "evaluation":
+        return f"{record['step']:>9,}  evaluation: {figures(record)}"
+    norm = record["gradient_norm"]
+    rates = f"{record['sequences_per_second']:,.0f} sequences/s  {record['tokens_per_second']:,.0f} tokens/s"
+    rates += f"  padding {record['padding_share']:.1%}"
+    learning = f"rate {record['learning_rate']:.2e}  gradient {'overflow' if norm is None else f'{norm:.2f}'}"
+    return f"{record['step']:>9,}  {figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
+
+
+def figures(record: dict[str, Any]) -> str:
+    text = f"words: loss {record['mlm_loss']:.3f}, right {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
+    return text + (f"; pairs: loss {record['nsp_loss']:.3f}, right {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else "")
