@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _OPTIONS = options_of(TrainConfig)
+_FIELDS = {field.name for field in dataclasses.fields(TrainConfig)}
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
 _SPEED_STEPS = 50  # steps in the mean of the speed
 _GO_ON = "continue with the same command"
@@ -72,16 +73,12 @@ def command(
     configuration: Path,
     output: str,
     overwrite: bool,
-    cache_bytes: int | None,
-    model: str | None,
-    init_from: str | None,
-    checkpoint_words: str | None,
     dry_run: bool,
     quiet: bool,
     log_json: bool,
-    **_verbose: bool,
+    **options: Any,
 ) -> None:
-    """Train BERT on the rows of make-pairs, with the settings in RUN.TOML.
+    """Train an encoder on the rows of make-pairs, with the settings in RUN.TOML.
 
     The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, predictions.json for a few rows, and at the end
     curve.svg and report.html. After a signal (Ctrl-C, SIGTERM, SIGHUP), it finishes its step and saves a checkpoint. A second
@@ -92,13 +89,8 @@ def command(
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
-    given: dict[str, Any] = {
-        "cache_bytes": cache_bytes,
-        "model": model,
-        "init_from": init_from,
-        "checkpoint_words": checkpoint_words,
-    }
-    config = dataclasses.replace(read_training(configuration), **{key: each for key, each in given.items() if each is not None})
+    given = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
+    config = dataclasses.replace(read_training(configuration), **given)
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():

@@ -81,5 +81,6 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def figures(record: dict[str, Any]) -> str:
+    """Format the losses and accuracies of a metrics record."""
     text = f"words: loss {record['mlm_loss']:.3f}, right {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
     return text + (f"; pairs: loss {record['nsp_loss']:.3f}, right {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else "")

@@ -16,6 +16,7 @@ from typing import cast
 
 from ..errors import UsageError
 from .base import FREE, Config, option
+from .model import ACTIVATIONS, ModelConfig
 from .pairs import mask_shares
 from .tables import from_table
 from .toml import parse_toml, read_toml
@@ -35,59 +36,11 @@ __all__ = [
 ]
 
 PRECISIONS = ("fp32", "bf16", "fp16")
-ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
 ALGORITHMS = ("bert", "adamw", "muon")
 SCHEDULES = ("linear", "cosine", "wsd")
 _BABYLM = [*(size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)), 10**9]  # the challenge's rules of 2025
 _UNITS = {"M": 10**6, "K": 1000, "": 1}
 _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig(Config):
-    """Model size and shape, with the key names of bert_config.json. The defaults are BERT-Base.
-
-    `vocab_size` 0 means the vocabulary size of the shards.
-    """
-
-    vocab_size: int = 0
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
-            self._require(getattr(self, name) >= 1, f"model.{name}: use at least 1")
-        self._require(self.type_vocab_size >= 2, "model.type_vocab_size: use at least 2, for A and B")
-        self._require(self.hidden_size % self.num_attention_heads == 0, "model.num_attention_heads must divide model.hidden_size")
-        self._require(self.hidden_act in ACTIVATIONS, f"model.hidden_act: use one of {', '.join(ACTIVATIONS)}")
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a value from 0 to below 1")
-        for name in ("initializer_range", "layer_norm_eps"):
-            self._require(0 < getattr(self, name) < math.inf, f"model.{name}: use a number over 0")
-
-    @property
-    def shape(self) -> str:
-        """The size of the model in short."""
-        return f"BERT L{self.num_hidden_layers} H{self.hidden_size} A{self.num_attention_heads}"
-
-    @property
-    def parameters(self) -> int:
-        """The number of parameters. Weights shared by the decoder and the embeddings count once."""
-        h, i = self.hidden_size, self.intermediate_size
-        layer = 4 * h * (h + 1) + h * i + i + i * h + h + 4 * h
-        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
-        heads = h * (h + 1) + (h * (h + 1) + 2 * h + self.vocab_size) + 2 * (h + 1)
-        return rows * h + 2 * h + self.num_hidden_layers * layer + heads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +150,8 @@ class TrainConfig(Config):
 
     phases: tuple[Phase, ...]
     model: ModelConfig | str = field(default_factory=ModelConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    batch_size: int = 256
     init_from: str = option(
         "",
         "Directory of a masked-language model of transformers to continue from.",
@@ -204,8 +159,6 @@ class TrainConfig(Config):
         metavar="DIR",
     )
     new_vocabulary: bool = False
-    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    batch_size: int = 256
     seed: int = 12345
     masked_lm_prob: float = 0.15
     masked_lm_prob_end: float = 0.0  # value at the last step, reached linearly; 0: constant masked_lm_prob

@@ -224,7 +224,9 @@ def for_masked_positions(batch: dict[str, Any], target: Target) -> dict[str, Any
         flat = for_bert(batch, unpadded=True)
         positions, (starts, longest, *_) = flat["positions"], flat["attention"]
         names = {"ids": "input_ids", "types": "token_type_ids", "position_ids": "position_ids"}
-        batch = {name: flat[source][0] for source, name in names.items()} | {"cu_seqlens": starts, "max_seqlen": longest}
+        kept = {name: batch[name] for name in ("causal",) if name in batch}
+        flat_batch = {name: flat[source][0] for source, name in names.items()}
+        batch = {**kept, **flat_batch, "cu_seqlens": starts, "max_seqlen": longest}
     arguments = for_transformers({**batch, "labels": batch["input_ids"]}, target)
     del arguments["labels"]
     return {**arguments, "positions": positions}
