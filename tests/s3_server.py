@@ -59,7 +59,6 @@ class Bucket:
     def __init__(self) -> None:
         self.objects: dict[str, bytes | Path] = {}
         self.latency = 0.0
-        self.conditions = True  # of a PUT: some stores that speak S3 ignore them
         self.drops: Counter[str] = Counter()
         self.fetched: Counter[str] = Counter()
         self.requests = 0
@@ -131,8 +130,6 @@ class Bucket:
                 said = f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>".encode()
             elif "partNumber" in query:
                 self.parts[upload][int(query["partNumber"][0])] = body
-            elif self.conditions and not self._is_met(key, headers):
-                status, said = 412, b"<Error><Code>PreconditionFailed</Code></Error>"
             else:
                 source = unquote(headers.get("x-amz-copy-source", "")).lstrip("/").removeprefix(f"{BUCKET}/")
                 whole = b"".join(part for _, part in sorted(self.parts.pop(upload).items())) if upload else body
@@ -146,12 +143,6 @@ class Bucket:
     def _etag(self, key: str) -> str:
         version = f"{key} {self.written[key]}" if self.written[key] else key
         return f'"{hashlib.md5(version.encode()).hexdigest()}"'
-
-    def _is_met(self, key: str, headers: Mapping[str, str]) -> bool:
-        """Return True if a key is as the conditions of a PUT want it."""
-        if headers.get("if-none-match") == "*" and key in self.objects:
-            return False
-        return "if-match" not in headers or (key in self.objects and headers["if-match"] == self._etag(key))
 
     def _admits(self, kind: str) -> bool:
         """Count a request, and wait; tell whether it is answered at all."""

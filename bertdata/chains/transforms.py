@@ -19,7 +19,7 @@ from ..dataset.versions import versions
 from ..errors import UsageError, VerificationError
 from ..records import Report, Task
 from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
-from ..storage.fence import fenced, token
+from ..storage.fence import SEEN_S, admit, fenced, token
 from ..storage.files import is_local, to_path
 from ..storage.progress import NO_CONTEXT, InContext, TaskContext
 from ..storage.storage import storage_errors
@@ -130,6 +130,7 @@ class Runs:
         """
         _check_versions(self._packages, self._versions)
         with storage_errors(), fenced(*((to_path(root), known) for root, known in self._tokens if known)):
+            admit(seen_s=SEEN_S)
             for root, known in self._tokens if begun else ():
                 if not known:
                     check_begun(to_path(root))

@@ -1,6 +1,6 @@
 """Start, resume or replace the run that writes an output directory, from its lock to its manifest.
 
-    corpus/.bertdata/lock            held while a run writes here
+    corpus/.bertdata/lock            held while a run writes here; in a store, run.sha256 names the newest command (see fence.py)
     corpus/.bertdata/job.json        the lock of a job that an engine runs remotely, which continues without its command
     corpus/.bertdata/run.json        identity of the dataset: command, options, inputs, versions
     corpus/.bertdata/build-1f0c…/    build directory of a new dataset (see staging.py)
@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
-from ..storage.fence import TOKEN, is_fenced
+from ..storage.fence import TOKEN, fenced, is_fenced
 from ..storage.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
@@ -54,7 +55,7 @@ _REPLACE = "replace it with `overwrite`, or choose another `output`"
 @contextlib.contextmanager
 def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
     """Lock the directory and yield the build directory, with the finished tasks of an earlier run. Commit when the block
-    succeeds.
+    succeeds. A store has no lock: there, this run replaces one that is still at work.
 
     If this dataset is already complete and is not to be replaced, yield the directory itself. Raise OutputExistsError if the
     directory contains something else, ResumeError with the difference to an unfinished run, and OutputLockedError if another run
@@ -65,7 +66,8 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         directory = Path(os.path.realpath(directory)) if local else directory  # workers may have another current directory
         _refuse_foreign(directory)
         state = own_state(directory) if local else directory / STATE
-        stack.enter_context(lock(state / "lock"))
+        if local:
+            stack.enter_context(lock(state / "lock"))
         recover(directory)
         if is_complete(directory) and not local:
             clean_up(directory)  # a run may have been killed after it wrote the manifest
@@ -74,7 +76,9 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         if not overwrite and _is_done(directory, identity):
             yield directory
             return
-        root = (_on_disk if local else _in_store)(directory, identity, overwrite)
+        root = directory if not local else _on_disk(directory, identity, overwrite)
+        if not local:
+            stack.enter_context(fenced((root, _in_store(root, identity, overwrite))))
         del identity  # frees memory: it may name 100,000 inputs
         if overwrite:
             write_text(root / STATE / _REPLACING, "")
@@ -188,21 +192,22 @@ def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str 
         )
 
 
-def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
-    """Prepare the directory to build in place, keeping an unfinished run of this identity."""
+def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> str:
+    """Prepare the directory to build in place, keeping an unfinished run of this identity. Return this command's token."""
     run = directory / STATE / "run.json"
     known = read_json(run)
     if known is not None and not overwrite:
         _refuse_other(directory, known, identity)
     if is_complete(directory) or (known is not None and differences(known, identity)):
-        remove(directory / TOKEN)  # first, so that late writes of an engine for the old run are ignored
+        remove(directory / TOKEN)  # first, so that late writes of the old run are ignored
         remove(directory / MANIFEST)  # the remaining files are not a dataset
         for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
     write_json(run, identity, PRIVATE)
-    write_text(directory / TOKEN, digest(run), PRIVATE)
-    return directory
+    own = f"{digest(run)} {uuid.uuid4().hex}"
+    write_text(directory / TOKEN, own, PRIVATE)
+    return own
 
 
 def leftovers(directory: Path) -> dict[str, int]:

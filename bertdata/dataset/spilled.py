@@ -25,7 +25,8 @@ def work_root(root: Path) -> Path:
     """Return the directory of a local run's work files: in its output, or on a local disk if the output is in a store."""
     if is_local(root):
         return root
-    digest = hashlib.sha256(f"{root} {token(root)}".encode()).hexdigest()[:16]
+    run = token(root).partition(" ")[0]  # the same for each command that continues the run
+    digest = hashlib.sha256(f"{root} {run}".encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir(), f"bertdata-{os.geteuid()}-{digest}")
 
 

@@ -1,7 +1,9 @@
-"""Stop late workers of a replaced run from writing into the newer run in a store.
+"""Let only the newest run write to an output in a store.
 
-On a disk, each run builds in a separate directory. In a store, all runs write to the same final names. So each run in a store
-has a fencing token, which workers check before a file appears. Only the microseconds between check and write are unprotected.
+On a disk, a run holds a lock and builds in a separate directory. In a store, all runs write to the same final names. So each
+command that starts or continues a run there writes a new fencing token, which its workers check before a file appears. An older
+command that is still alive, and its workers on an engine, cannot write any more. Only the microseconds between check and write
+are unprotected.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from pathlib import Path
 from ..errors import OutputLockedError
 from .readers import read_whole
 
-__all__ = ["TOKEN", "admit", "fenced", "is_fenced", "token"]
+__all__ = ["SEEN_S", "TOKEN", "admit", "fenced", "is_fenced", "token"]
 
-TOKEN = ".bertdata/run.sha256"  # inside an output in a store: the digest of its run.json
+TOKEN = ".bertdata/run.sha256"  # inside an output in a store: the digest of its run.json, and a number of the command
 
 SEEN_S = 5.0  # seconds: a check stays valid this long for starting a step; writing a file always checks again
 _seen: dict[tuple[str, str], float] = {}  # root and token of a run -> time of this process's last successful check
@@ -35,10 +37,9 @@ def token(root: Path) -> str:
 
 @contextlib.contextmanager
 def fenced(*runs: tuple[Path, str]) -> Iterator[None]:
-    """Inside the block, write files to stores only while these runs, given by root and token, are current."""
-    reset = _runs.set(runs)
+    """Inside the block, also write files to stores only while these runs, given by root and token, are current."""
+    reset = _runs.set((*(run for run in _runs.get() if run not in runs), *runs))
     try:
-        admit(seen_s=SEEN_S)
         yield
     finally:
         _runs.reset(reset)
@@ -56,5 +57,7 @@ def admit(*, seen_s: float = 0.0) -> None:
             continue
         if token(root) != known:
             _seen.pop((str(root), known), None)
-            raise OutputLockedError(f"{root} is of a later run: what an engine still does for the one before is void")
+            raise OutputLockedError(
+                f"{root}: a newer run replaced this one, whose late writes are ignored. Run one command at a time"
+            )
         _seen[str(root), known] = time.monotonic()

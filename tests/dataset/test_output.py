@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from bertdata.dataset.differences import differences
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.storage.files import TEMPORARY, digest, read_json, to_path, write_json, write_text
+from bertdata.storage.files import TEMPORARY, digest, read_json, write_json, write_text
 from bertdata.storage.lock import Job, lock, release, reserve
 
 IDENTITY: dict[str, Any] = {
@@ -316,29 +315,6 @@ def test_a_locked_overwrite_keeps_out_a_second(directory: Path) -> None:
     with lock(directory / STATE / "lock"), pytest.raises(OutputLockedError), building(directory, IDENTITY, overwrite=True):
         pass
     assert _content(directory) == WHOLE
-
-
-@pytest.mark.parametrize("alive", [False, True])
-def test_a_lock_in_a_store_is_waited_for_and_the_wait_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], alive: bool
-) -> None:
-    pytest.importorskip("upath")
-    path: Any = to_path(f"memory://locks/{alive}/corpus/.bertdata/lock")
-    path.fs.pipe_file(path.path, b"process 7 on elsewhere, 0badcafe")
-    waited = []
-
-    def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        if alive and len(waited) == 5:
-            path.fs.pipe_file(path.path, b"process 7 on elsewhere, 0badcafe 1")
-
-    monkeypatch.setattr("time.sleep", sleep)
-    with pytest.raises(OutputLockedError) if alive else contextlib.nullcontext(), lock(path):
-        assert path.read_bytes().startswith(b"process %d on" % os.getpid())
-    assert sum(waited) == (5 if alive else 20 + 1)  # and a second in which another run may have taken it over
-    told = capsys.readouterr().err
-    assert "corpus is locked by process 7 on elsewhere: waiting 20 seconds" in told and told.count("\n") == 1
-    assert path.exists() == alive
 
 
 class Work:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,9 @@ from conftest import SAMPLE, Build, digests, read_manifest
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.run import STATE, building, count_done, is_complete, perform
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
-from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
+from bertdata.errors import NoInputError, OutputExistsError, ResumeError, StorageError, UsageError
 from bertdata.sources.inputs import find
 from bertdata.storage import files, moves
-from bertdata.storage import lock as locks
-from bertdata.storage.lock import lock
 
 pytest.importorskip("upath")
 IDENTITY: dict[str, Any] = {"command": "build-corpus", "config": {"seed": 1}}
@@ -162,53 +159,6 @@ def test_shards_are_written_and_read_as_on_a_disk(store: Any, tmp_path: Path, fo
     for start, end in ((0, None), (1, 3), (4, 5)):
         mine, theirs = ([b.to_pylist() for b in read_batches(p / "data/a.arrow", format, start, end)] for p in (tmp_path, root))
         assert mine == theirs
-
-
-@pytest.mark.slow
-def test_a_lock_keeps_others_out_while_it_is_renewed(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_RENEWED", 0.05)
-    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
-    with lock(path):
-        began = time.monotonic()
-        with (
-            pytest.raises(OutputLockedError, match=r"memory://bucket/corpus is being written by process \d+ on [^,]*: wait"),
-            lock(path),
-        ):
-            pass
-        assert time.monotonic() - began < 5
-    assert not path.exists()
-    with pytest.raises(RuntimeError), lock(path):
-        raise RuntimeError
-    assert not path.exists()
-
-
-@pytest.mark.slow
-def test_a_lock_that_nobody_renews_is_taken(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_PATIENCE", 2)
-    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
-    path.write_bytes(b"process 1 on a dead machine, 0123abcd 17")
-    with lock(path):
-        assert b"dead" not in path.read_bytes()
-    assert not path.exists()
-
-
-@pytest.mark.slow
-def test_a_holder_that_was_taken_for_dead_leaves_the_lock_to_its_heir(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_RENEWED", 0.05)
-    path = files.to_path(f"memory://bucket/corpus/{STATE}/lock")
-    with lock(path):
-        path.write_bytes(b"process 2 on another machine, 4567cdef")
-        time.sleep(0.3)
-        assert path.read_bytes().startswith(b"process 2 ")
-    assert path.read_bytes().startswith(b"process 2 ")
-
-
-def test_of_two_that_begin_at_once_one_gets_the_lock(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, look, looks = files.to_path(f"memory://bucket/corpus/{STATE}/lock"), locks._Key.look, [True] * 2
-    with lock(path), monkeypatch.context() as both_see_none:
-        both_see_none.setattr(locks._Key, "look", lambda key: None if looks and looks.pop() else look(key))
-        with pytest.raises(OutputLockedError, match="is being written by process"), lock(path):
-            pass
 
 
 def _finish(directory: Path, text: str = "first", **how: bool) -> None:
