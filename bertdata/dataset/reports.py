@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..errors import VerificationError
 from ..records import Report
-from ..storage.ahead import ahead
 from ..storage.files import is_local, read_json
 from ..storage.ranges import range_digest
 from ..storage.storage import storage_errors
 from .staging import STATE
 
 __all__ = ["read", "record_path", "reference"]
+
+_THREADS, _AT_ONCE = 16, 128  # requests to a store at a time, and reports in memory
 
 
 def record_path(root: Path, step: str, number: int) -> Path:
@@ -43,7 +46,10 @@ def read(roots: list[Path], references: Iterable[Report]) -> Iterator[list[dict[
     if all(map(is_local, roots)):
         yield from (_read(roots, reference) for reference in references)
     else:
-        yield from (reports for _, reports in ahead(partial(_read, roots), references))
+        left = iter(references)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            while some := [*islice(left, _AT_ONCE)]:
+                yield from pool.map(partial(_read, roots), some)
 
 
 @storage_errors()
