@@ -279,7 +279,7 @@ def test_the_commands_speak_of_stores(build: Build, store: Any, text: Path, caps
     assert "is complete already" in said and line in said
     said = command("inspect", "memory://out/corpus", "--n", 1)
     assert "memory://out/corpus: 400 documents" in said and "Story 0" in said
-    with pytest.raises(UsageError, match="is in the memory of this process: omit --workers"):
+    with pytest.raises(UsageError, match="is in the memory of this process. Omit --workers"):
         command("build-corpus", "--text", text, "--output", "memory://out/other", "--workers", 2)
     with pytest.raises(UsageError, match="memory://out/corpus is in the memory of this process"):
         command("train-vocab", "memory://out/corpus", "--output", text.parent / "vocab", "--workers", 2)
