@@ -21,7 +21,12 @@ class ChoiceConfig(Config):
     dedup: str = option("exact", "Drop duplicate documents; near also drops near-duplicates.", section=_SECTION, choices=DEDUP)
     dedup_paragraphs: bool = option(False, "Drop long paragraphs that occur earlier in the corpus.", section=_SECTION)
     near_threshold: float = option(
-        0.8, "Minimum similarity of near-duplicates, with `dedup` near.", section=_SECTION, least=0.3, most=1
+        0.6,
+        "Minimum similarity of near-duplicates, with `dedup` near: the share of common five-word sequences. If one word in 20 is"
+        " replaced, it is about 0.64.",
+        section=_SECTION,
+        least=0.3,
+        most=1,
     )
     mix: str = option(
         "",
