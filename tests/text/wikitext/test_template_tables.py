@@ -114,6 +114,7 @@ Er aß {{Bruch|1|2}} Brot. => Er aß 1⁄2 Brot.
 So steht es in {{Bibel|Joh|3|16}} geschrieben. => So steht es in Joh 3,16 EU geschrieben.
 Man spricht {{Lautschrift|tʊʁm}}. => Man spricht [tʊʁm].
 Der Turm{{FN|1}} ist hoch{{Anker|Turm}}. => Der Turm ist hoch.
+Nach {{§|5|BGB|juris}} und {{Art.|3|GG|juris}} ist es frei. => Nach § 5 BGB und Art. 3 GG ist es frei.
 """
 FR = """
 Il fait {{°C|20}} à midi et 5 {{°C}} la nuit. => Il fait 20 °C à midi et 5 °C la nuit.
@@ -215,6 +216,7 @@ OTHERS = {
     "pt": """
 O farol é do {{séc|XIX}} e tem {{fmtn|90000|m}}. => O farol é do século XIX e tem 90 000 m.
 O porto ({{lang-de|Nordhafen}}) é pequeno{{carece de fontes|data=maio de 2010}}. => O porto (em alemão: Nordhafen) é pequeno.
+O {{PBPE|trem|comboio}} é novo. => O trem (português brasileiro) ou comboio (português europeu) é novo.
 Nasceu em {{dni|16|7|1981}} e {{AC|44}} é antigo. => Nasceu em 16 de julho de 1981 e 44 a.C. é antigo.
 """,
     "nl": "De haven ({{lang-en|North Harbour}}) is klein.{{Bron?||2011|05|07}} => De haven (Engels: North Harbour) is klein.",
@@ -224,7 +226,10 @@ To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
 """,
     "ltg": "Kopenhaga ({{vol-da|København}}; {{lang-de|b}}) ir{{Nūruodis}}. => Kopenhaga (danīšu: København; b) ir.",
     "uk": "Порт ({{lang-de|Nordhafen}}) у {{не перекладено|Озеро|озері|en|Lake}}. => Порт (нім. Nordhafen) у озері.",
-    "ko": "항구({{llang|ja|港|미나토}})는 작다{{출처|날짜=2020-1-1}}. => 항구(일본어: 港 미나토)는 작다.",
+    "ko": """
+항구({{llang|ja|港|미나토}})는 작다{{출처|날짜=2020-1-1}}. => 항구(일본어: 港 미나토)는 작다.
+{{국기|독일}}의 {{임시링크|등대|en|Light}}는 크다. => 독일의 등대는 크다.
+""",
     "ar": "الميناء {{إنج|Harbour}} صغير{{بحاجة لمصدر}} {{وإو|عر=هنا}}. => الميناء (بالإنجليزية: Harbour) صغير هنا.",
     "ca": "El far és del {{segle|XIX}} ({{lang-de|Turm}}){{CC}}. => El far és del segle XIX (en alemany: Turm).",
     "cs": "Přístav ({{Vjazyce2|en|North Harbour}}) je {{cizojazyčně|fr|petit}}. => Přístav (anglicky North Harbour) je petit.",
@@ -240,6 +245,9 @@ To {{nihongo|latarnia|灯台|tōdai}}. => To latarnia (jap. 灯台 tōdai).
     "el": "Ο φάρος {{προφορά|faros}} ({{lang-en|light}}) είναι ψηλός{{πηγή}}. => Ο φάρος [faros] (αγγλικά: light) είναι ψηλός.",
     "hy": "Նավը ({{lang-en|boat}}) փոքր է{{փաստ}}։ => Նավը (անգլ․՝ boat) փոքր է։",
     "mr": "हे {{रुपया}}९०० आहे{{संदर्भ हवा}}, {{km to mi|7517|precision=0}}. => हे ₹९०० आहे, 7,517 km (4,671 mi).",
+    "he": "הנמל ({{אנגלית|Harbour}}, {{lang-de|Hafen}}) קטן{{הערה|ספר}}. => הנמל (באנגלית: Harbour, בגרמנית: Hafen) קטן.",
+    "hi": "बंदरगाह ({{lang-en|Harbour}}) ₹ से {{INR|५}} में छोटा है{{तथ्य}}। => बंदरगाह (अंग्रेज़ी: Harbour) ₹ से ₹५ में छोटा है।",
+    "ro": "Portul ({{lang-de|Hafen}}) de {{ill-wd|Q1||la mare}} e mic{{fapt}}. => Portul (în germană Hafen) de la mare e mic.",
     "fa": "برج {{آلمانی|Turm}} بلند است{{مدرک}}. => برج (به آلمانی: Turm) بلند است.",
     "eo": "La ŝipo venis la {{daton|13|marto|1354}}{{mankas fonto}}. => La ŝipo venis la 13-an de marto 1354.",
 }
