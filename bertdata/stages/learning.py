@@ -26,7 +26,7 @@ from ..text.wikitext.templates.table import UNKNOWN
 
 __all__ = ["Learned", "is_article", "learn"]
 
-_SAMPLE_PLACES = 64
+_MIN_PLACES, _MAX_PLACES, _PLACE_BYTES = 4, 64, 8 << 20  # places of the sample: one in 8 MB, within these limits
 _SAMPLE_SHARE, _MIN_SAMPLE = 0.05, 1 << 20  # characters of articles per compressed byte (about 1 % of the text), and at least
 _STREAMS_SHARE, _MIN_STREAMS = 1e-7, 200  # streams of 100 pages per compressed byte (about 2 % of the dump), and at least
 _MAX_UNINDEXED = 16 << 20  # bytes of dumps without an index that are read once more for their templates
@@ -116,7 +116,8 @@ def _unknown(articles: Iterable[str], table: Templates) -> list[str]:
 def _sample(ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) -> Iterator[str]:
     """Yield articles from the beginnings of evenly spaced ranges."""
     size = sum(part.end - part.start for part, _ in ranges)
-    places = ranges[:: max(1, len(ranges) // _SAMPLE_PLACES)]
+    count = max(_MIN_PLACES, min(_MAX_PLACES, size // _PLACE_BYTES))
+    places = ranges[:: -(-len(ranges) // count)]
     most = max(_MIN_SAMPLE, int(_SAMPLE_SHARE * size)) // len(places)
     for part, site in places:
         left = most
