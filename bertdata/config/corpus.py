@@ -38,6 +38,13 @@ class CorpusConfig(Config):
         section=_WIKIPEDIA,
         choices=("drop", "keep"),
     )
+    list_introductions: str = option(
+        "drop",
+        "Keep or drop wiki lines whose list or section is dropped: a last sentence that ends in a colon, and bold lines used as "
+        "headings.",
+        section=_WIKIPEDIA,
+        choices=("keep", "drop"),
+    )
     variant: str = option("", "Language variant of the wiki, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
     inline_templates: bool = option(
         True, "Keep the text of inline templates, such as units, dates and foreign words.", section=_WIKIPEDIA

@@ -182,8 +182,8 @@ def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[Tra
     about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
     about |= {"variant": config.variant, "templates": table}
     lost: Counter[str] = Counter()
-    options: dict[str, Any] = {"definition_lists": config.definition_lists, "math": config.math, "dropped": lost}
-    paragraphs = extract_paragraphs(page.text, **about, **options)
+    options: dict[str, Any] = {name: getattr(config, name) for name in ("definition_lists", "list_introductions", "math")}
+    paragraphs = extract_paragraphs(page.text, **about, **options, dropped=lost)
     texts = [("", page.text), *resolution_steps(page.text, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
     steps = [
         TracedStep(name, len(before) - len(after), list(_changes(before, after)))

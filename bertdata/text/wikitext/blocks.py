@@ -5,12 +5,13 @@
 """
 
 import re
+from collections import Counter
 
 from .boxes import close_boxes, is_dropped, may_drop
 from .external import part_labels
 from .inline import INLINE
-from .marks import AWAY, BITS, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
-from .quotes import drop_quotes
+from .marks import AWAY, BITS, FOOTNOTE, FORMULA, HOLE, INTRODUCES, OBJECT, SHIELD, VANISHED
+from .quotes import ENDED, drop_quotes, is_heading
 
 __all__ = ["paragraphs"]
 
@@ -33,7 +34,6 @@ _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORM
 _CENTRED = re.compile(
     rf"<(?<![^\n]<)(center|div|p)\b[^<>\n]*>\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE
 )
-_ENDED = re.compile(r"[.!?。！？।։؟…][\"'”’»)\]]*\s*$")
 _SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
 
 
@@ -43,12 +43,15 @@ class _Page:
     ``lines`` are the lines of the open paragraph; ``done`` are the finished paragraphs.
     """
 
-    def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool) -> None:
+    def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool, dropped: Counter[str] | None) -> None:
         self.keep_definitions = keep_definitions
         self.may_be_displayed = _MAY_BE_DISPLAYED if formulas else _NOTHING
         self.unseen = _VANISHED + " " if templates_on else _VANISHED
         self.done: list[str] = []
         self.lines: list[str] = []
+        self.dropped = dropped  # counts dropped headings; None keeps them
+        self.heading = False  # the first line of the open paragraph is bold
+        self.before_block = 0  # number of finished paragraphs when the last block was dropped
         self.inside = ""  # the HTML element whose content is being dropped
         self.depth = 0  # number of open elements of that name
         self.in_run = False  # within <p>: blank lines do not end the paragraph
@@ -63,21 +66,42 @@ class _Page:
         if self.displayed:
             self.after_display(text)
         if "'" in text and "''" in text:  # searching for one character is much faster
+            self.heading = not self.lines and is_heading(text)
             text = drop_quotes(part_labels(text) if "[" in text else text)
+        elif text.startswith("<b>"):
+            self.heading = not self.lines and is_heading(text)
         self.lines.append(text)
 
     def end(self) -> None:
         """End the open paragraph."""
         if self.lines:
-            self.done.append(" ".join(self.lines))
+            if self.heading and self.dropped is not None and len(self.lines) == 1:
+                self.dropped["bold heading"] += 1
+                self.mark()
+            else:
+                self.done.append(" ".join(self.lines))
             self.lines = []
+            self.heading = False
         self.continues = False
+
+    def mark(self) -> None:
+        """Mark that a heading, a list or another block is dropped after the last paragraph."""
+        if len(self.done) > self.before_block:
+            self.before_block = len(self.done)
+            if self.dropped is not None:
+                self.done[-1] += INTRODUCES
+
+    def skip(self) -> None:
+        """End the open paragraph before a block that is dropped."""
+        self.end()
+        self.mark()
 
     def blank(self) -> None:
         """Process a line without text."""
         if self.lines and not self.in_run:
+            count = len(self.done)
             self.end()
-            self.continues = True
+            self.continues = len(self.done) > count
 
     def rejoin(self) -> None:
         """Reopen the last paragraph if only blank lines ended it; the invisible link that follows removes those lines."""
@@ -86,9 +110,9 @@ class _Page:
 
     def display(self, line: str) -> None:
         """Process a displayed formula: it continues the sentence before it; after a complete sentence it is a list item."""
-        if not self.lines and self.continues and not _ENDED.search(self.done[-1]):
+        if not self.lines and self.continues and not ENDED.search(self.done[-1]):
             self.lines = [self.done.pop()]
-        if self.lines and (self.displayed or not _ENDED.search(self.lines[-1])):
+        if self.lines and (self.displayed or not ENDED.search(self.lines[-1])):
             self.displayed = False
             self.add(line.lstrip(" :"))
             self.displayed = True
@@ -123,7 +147,7 @@ class _Page:
         # because "* a</div>" closes a box; within a box, nothing else counts.
         if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
             self.inside = ""
-            self.end()
+            self.skip()
         elif tags:
             self.tagged(line, tags)
         elif self.inside:
@@ -138,18 +162,18 @@ class _Page:
     def special(self, line: str, first: str) -> None:
         """Process a line whose first character may be markup."""
         if first in "*#":
-            self.end()
+            self.skip()
         elif first in self.may_be_displayed and _DISPLAYED.match(line):
             self.display(line)
         elif first == " " and (self.in_run or self.in_quote):
             self.add(line)
         elif first == "-" and line.startswith("----"):
-            self.end()
+            self.skip()
             text = line.lstrip("-").lstrip()
             if text:
                 self.line(SHIELD + text)  # not a separate line
         elif first == "|" or (first == "!" and (self.after_row or "!!" in line)):
-            self.end()
+            self.skip()
             self.after_row = True
         elif first in ":;" and self.keep_definitions:
             self.end()
@@ -158,7 +182,7 @@ class _Page:
                 self.add(item)
                 self.end()
         elif first in " :;":
-            self.end()
+            self.skip()
         else:
             self.add(line)
 
@@ -166,7 +190,7 @@ class _Page:
         """Split a line at its block tags."""
         position = 0
         if line[0] in "*#:;":
-            self.end()
+            self.skip()
             tags = _after_item(tags)
             position = tags[0].start() if tags else len(line)
         for tag in tags:
@@ -178,6 +202,9 @@ class _Page:
                 self.nest(name, closing)
             elif not closing and is_dropped(name, tag[3]):
                 self.inside, self.depth = name, 1
+                self.mark()
+            elif name == "hr":
+                self.mark()
             elif name == "blockquote":
                 self.in_quote = not closing
             self.in_run = name == "p" and not closing
@@ -226,11 +253,14 @@ def _item(line: str) -> str:
     return text.replace(" : ", ": ", 1) if line[0] == ";" else text
 
 
-def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = False) -> list[str]:
+def paragraphs(
+    text: str, keep_definitions: bool = False, templates_on: bool = False, dropped: Counter[str] | None = None
+) -> list[str]:
     """Return the paragraphs of running text, one line each.
 
     A space at the beginning of a line makes it preformatted.  With ``templates_on``, a space after a template or a file
-    does not, because a template or file that vanished here is visible on the page.
+    does not, because a template or file that vanished here is visible on the page.  With ``dropped``, bold lines that are
+    headings are dropped and counted, and ``INTRODUCES`` ends each paragraph before a dropped block.
 
     >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
     ([], ['text'])
@@ -244,14 +274,15 @@ def paragraphs(text: str, keep_definitions: bool = False, templates_on: bool = F
     formulas = FORMULA in text or HOLE in text
     if formulas and "<" in text:
         text = _CENTRED.sub(r":\2", text)
-    page = _Page(keep_definitions, templates_on, formulas)
+    page = _Page(keep_definitions, templates_on, formulas, dropped)
     for line in text.split("\n"):  # handle blank lines and list items, over half of all lines, without calling `line`
         if not line:
             if page.lines:
                 page.blank()
         elif line[0] in "*#" and "<" not in line:  # a list item without tags
-            page.end()
+            if page.lines or len(page.done) != page.before_block:
+                page.skip()
         else:
             page.line(line)
-    page.end()
+    page.skip()
     return page.done

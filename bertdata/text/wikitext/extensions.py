@@ -140,7 +140,7 @@ def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) 
     """Return the replacement of a tag with content.
 
     >>> _what_is_left("poem", "", "a<!-- x -->\\nb", Formulas()), _what_is_left("gallery", "", "a.jpg", Formulas())
-    ('<hr>a<br>b<hr>', '<hr>')
+    ('<div>a</div><div>b</div>', '<hr>')
     """
     if name == "nowiki" or (name in ("syntaxhighlight", "source") and _INLINE.search(attributes)):
         return shield(content)
@@ -148,10 +148,10 @@ def _what_is_left(name: str, attributes: str, content: str, formulas: Formulas) 
         return formulas.tag(name, content)
     if name == "poem":
         verses = resolve_extensions(content, formulas).strip().split("\n")
-        return "<hr>" + "<br>".join(verse.strip(" \t:") for verse in verses) + "<hr>"
+        return "".join("<div>" + verse.strip(" \t:") + "</div>" for verse in verses)
     if name == "tabber":  # Label=content|-|Label=content
         tabs = resolve_extensions(content, formulas).split("|-|")
-        return "<hr>\n" + "\n<hr>\n".join(tab.partition("=")[2] for tab in tabs) + "\n<hr>"
+        return "".join(f"<div>\n{tab.partition('=')[2]}\n</div>" for tab in tabs)
     return _LEFT[name]
 
 

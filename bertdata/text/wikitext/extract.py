@@ -14,7 +14,7 @@ from .extensions import resolve_extensions
 from .formulas import Formulas, drop_sentences, figures_of_tags
 from .inline import finish
 from .links import resolve_links
-from .marks import HOLE, clean_input, unshield
+from .marks import HOLE, INTRODUCES, clean_input, unshield
 from .namespaces import Namespaces
 from .redirects import is_redirect
 from .switches import drop_switches
@@ -26,6 +26,9 @@ __all__ = ["extract_paragraphs", "resolution_steps"]
 
 _WORD = re.compile(r"\w")
 _ADDRESSES = ("http://", "https://")
+# A colon at the end of a paragraph, in any script, with the dash of Indian languages. Bengali and Hindi also use the visarga.
+_COLON = re.compile(r"[:：﹕︓፦፥᠄ঃः][\s\-–—]*\Z")
+_ARMENIAN_COLON = re.compile(r"՝\s*\Z")  # in Armenian, ":" ends a sentence
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
@@ -36,9 +39,11 @@ def extract_paragraphs(
     language: str = "",
     namespaces: Mapping[str, int] | None = None,
     definition_lists: str = "drop",
+    list_introductions: str = "keep",
     variant: str = "",
     templates: Templates | None = None,
     dropped: Counter[str] | None = None,
+    dropped_lines: Counter[str] | None = None,
     examples: dict[str, str] | None = None,
     math: str = "drop",
     formulas: Counter[str] | None = None,
@@ -48,8 +53,9 @@ def extract_paragraphs(
 
     ``language`` is the wiki's code ("en", "zh"). It determines how numbers are written and whether ``-{…}-`` is
     markup.  ``namespaces`` maps lowercase names in the dump's <siteinfo> to numbers.
-    ``definition_lists`` is "drop" or "keep", for ``:`` and ``;`` lines.  ``variant`` ("zh-tw") selects the words of
-    ``-{…}-``; empty uses the wiki's order.
+    ``definition_lists`` is "drop" or "keep", for ``:`` and ``;`` lines.  ``list_introductions`` is "keep" or "drop", for a
+    sentence that ends in a colon before a dropped list, table or heading or at the end of the page, and for a bold line that is
+    a heading. ``dropped_lines`` counts both.  ``variant`` ("zh-tw") selects the words of ``-{…}-``; empty uses the wiki's order.
 
     ``templates`` is the table of templates with words, from ``load_templates``. Without a table, all templates are
     dropped, and only the parser functions for numbers and the page's name are resolved.  ``dropped`` counts, by name
@@ -64,15 +70,35 @@ def extract_paragraphs(
     which are those in tables, lists and other places without text; "sentences" counts the sentences dropped because of a
     formula.  ``split``, a function of a paragraph and a language, splits sentences.
     """
-    if definition_lists not in ("drop", "keep"):
-        raise ValueError(f'definition_lists is {definition_lists!r}; it must be "drop" or "keep"')
+    _check_choices(definition_lists=definition_lists, list_introductions=list_introductions)
     if is_redirect(wikitext, language):
         return []
     counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
     page = PageContext(title, language, variant, templates, *counts, examples)
-    parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None)
-    shown = _all_finished(parts, page, split)
+    lines = (Counter() if dropped_lines is None else dropped_lines) if list_introductions == "drop" else None
+    parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None, lines)
+    shown = _all_finished(parts, page, split, lines)
     return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
+
+
+def _check_choices(**choices: str) -> None:
+    for name, value in choices.items():
+        if value not in ("drop", "keep"):
+            raise ValueError(f'{name} is {value!r}; it must be "drop" or "keep"')
+
+
+def _without_introduction(paragraph: str, language: str, split: Callable[[str, str], list[str]], dropped: Counter[str]) -> str:
+    """Return a paragraph before a dropped list without its last sentence if that ends in a colon; count the sentence.
+
+    >>> _without_introduction("Tea is hot. It needs:", "en", split_sentences, Counter())
+    'Tea is hot.'
+    """
+    colon = _ARMENIAN_COLON if language in ("hy", "hyw") else _COLON
+    if not colon.search(paragraph):
+        return paragraph
+    dropped["list introduction"] += 1
+    last = split(paragraph, language)[-1:]
+    return paragraph[: paragraph.rfind(last[0])].rstrip() if last else ""
 
 
 def _only_addresses(paragraph: str) -> bool:
@@ -125,12 +151,21 @@ def resolution_steps(
         yield name, _MARKS.sub("", unshield(text))
 
 
-def _all_finished(parts: list[str], page: PageContext, split: Callable[[str, str], list[str]]) -> list[str]:
-    """Return paragraphs as plain text, and count their formulas; take a fast path for pages without formulas."""
+def _all_finished(
+    parts: list[str], page: PageContext, split: Callable[[str, str], list[str]], dropped: Counter[str] | None
+) -> list[str]:
+    """Return paragraphs as plain text, and count their formulas; take a fast path for pages without formulas.
+
+    With ``dropped``, remove the introductions of dropped lists.
+    """
     if page.formulas.choice != "text" and not page.formulas.seen:
-        return [finish(part, page.templates is not None) for part in parts]
-    finished = [_finished(part, page, split) for part in parts]
-    page.formulas.finish()
+        finished = [finish(part, page.templates is not None) for part in parts]
+    else:
+        finished = [_finished(part, page, split) for part in parts]
+        page.formulas.finish()
+    for index, part in enumerate(parts if dropped is not None else ()):
+        if dropped is not None and part[-1:] == INTRODUCES:
+            finished[index] = _without_introduction(finished[index], page.language, split, dropped)
     return finished
 
 

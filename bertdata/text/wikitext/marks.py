@@ -7,6 +7,7 @@
 * ``BITS`` are the binary digits of the index after a formula: see ``formulas/choose.py``.
 * ``AWAY`` marks a link to a category or another language: a space after it does not make a preformatted line, and a line
   with nothing else is removed and does not count as a blank line.
+* ``INTRODUCES`` ends a paragraph before a list, a table or another block that is dropped.
 * ``SHIELD`` begins text in which each markup character is replaced by a placeholder, as in ``<nowiki>``.
 
     >>> unshield(shield("[[x]]")) == "[[x]]" and "[" not in shield("[[x]]")
@@ -21,6 +22,7 @@ __all__ = [
     "FOOTNOTE",
     "FORMULA",
     "HOLE",
+    "INTRODUCES",
     "LINE_MARKUP",
     "OBJECT",
     "SHIELD",
@@ -39,9 +41,10 @@ SHIELD = "\x03"
 HOLE = "\x04"
 FORMULA = "\x05"
 AWAY = "\x1d"
+INTRODUCES = "\x1c"
 BITS = "\x06\x07"
 
-_REMOVED = ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, *BITS)
+_REMOVED = ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, INTRODUCES, *BITS)
 _MARKS = re.compile(r"[\x00-\x1f]+")  # marks of removed text
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not the characters of entities, which are also decoded in <nowiki>
 LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins with one of these is not prose

@@ -10,7 +10,16 @@ apostrophe and italics.
 
 import re
 
-__all__ = ["drop_quotes"]
+from .marks import FOOTNOTE, OBJECT, VANISHED
+
+__all__ = ["ENDED", "drop_quotes", "is_heading"]
+
+ENDED = re.compile(r"[.!?。！？।։؟…][\"'”’»)\]]*\s*$")
+# A line that is entirely bold, which may contain a reference: '''Title''', <b>Title</b> or <big>'''Title'''</big>:
+_BOLD = re.compile(
+    rf"\A(?:<(?!b>)[^<>]*>)*(?:'''(?:'')?|<b>)([^'<>]+(?:'[^'<>]+)*)(?:'''(?:'')?|</b>)(?:<[^<>]*>|[:：\s{OBJECT}{VANISHED}{FOOTNOTE}])*"
+)
+_MAX_HEADING = 100  # characters
 
 _RUN = re.compile("(''+)")
 
@@ -53,3 +62,13 @@ def _apostrophe(parts: list[str], lengths: list[int]) -> int | None:
         elif after_word is None:
             after_word = index
     return after_space if after_word is None else after_word
+
+
+def is_heading(line: str) -> bool:
+    """Return True for a short bold line that is not a sentence.
+
+    >>> [is_heading(line) for line in ("'''Futsal'''", "<b>Rules</b><br>", "'''It ends.'''", "'''Tea''' is hot")]
+    [True, True, False, False]
+    """
+    bold = _BOLD.fullmatch(line) if len(line) < 2 * _MAX_HEADING else None
+    return bold is not None and len(bold[1]) <= _MAX_HEADING and not ENDED.search(bold[1])

@@ -1,12 +1,12 @@
 """Remove tables, in wiki markup or HTML, with everything nested in them.
 
     >>> drop_tables("before\\n{| class=wikitable\\n| cell\\n|} after")
-    'before\\n\\nafter'
+    'before\\n----\\n\\nafter'
 
 Templates often close a table.  An unclosed one ends where no row follows a blank line, or at a heading:
 
     >>> drop_tables("{|\\n| cell\\nmore\\n\\n| cell\\n\\ntext")
-    '\\n\\n\\ntext'
+    '----\\n\\n\\n\\ntext'
 """
 
 import re
@@ -58,7 +58,7 @@ def _end_of_rows(text: str, start: int) -> int:
 
 
 def drop_tables(text: str) -> str:
-    """Return ``text`` without its tables; keep the line breaks around them."""
+    """Return ``text`` without its tables; a rule takes the place of each, so that the paragraph before it ends there."""
     edges = _ANY_EDGE if _HTML.search(text) else _EDGE
     if edges is _EDGE and ("{" not in text or "{|" not in text):  # searching for one character is much faster
         return text
@@ -67,7 +67,7 @@ def drop_tables(text: str) -> str:
     done = 0
     for start, end in _spans(text, edges):
         if end > done:
-            parts += (text[done:start], "\n\n")
+            parts += (text[done:start], "\n----\n\n")
             done = end
     parts.append(text[done:])
     return "".join(parts)[1:]

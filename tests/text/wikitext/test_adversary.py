@@ -122,7 +122,7 @@ PAGES: list[tuple[str, str, str, list[str], list[str] | None]] = [
         "en",
         "He wrote:\n<poem>\nline one of verse\n  line two [[v|of]] verse\n:line three\n\nline four\n</poem>\nand more. "
         '<poem style="x">solo</poem>',
-        ["He wrote:", "line one of verse line two of verse line three line four", "and more.", "solo"],
+        ["He wrote:", "line one of verse", "line two of verse", "line three", "line four", "and more.", "solo"],
         None,
     ),
     (

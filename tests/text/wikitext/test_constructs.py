@@ -170,11 +170,11 @@ ENGLISH = [
     ("columns", '<div style="column-count:2">\n* a\n* b\n</div>\nc', ["c"]),
     ("a hatnote and a box for readers only", '<div class="hatnote">a</div><div class="noprint">b</div>c', ["c"]),
     ("a box beside the text", '<div class="thumb"><div>a</div>\nb</div>c', ["c"]),
-    ("a poem in a quotation", "<blockquote><poem>\n:a\nb\n</poem></blockquote>\nc", ["a b", "c"]),
+    ("a poem in a quotation", "<blockquote><poem>\n:a\nb\n</poem></blockquote>\nc", ["a", "b", "c"]),
     ("an unclosed poem", "a <poem>b\n\nc", ["a b", "c"]),
     ("a graph and an image map", "a\n<graph>{}</graph>\n<imagemap>\nFile:b.jpg\nrect 0 0 1 1 [[c]]\n</imagemap>\nd", ["a", "d"]),
     ("a gallery with templates", "a\n<gallery mode=packed>\nb.jpg|{{c|d}} [[e]]\n</gallery>\nf", ["a", "f"]),
-    ("a poem", "a\n<poem>\nb\n  c [[d]]\n</poem>\ne", ["a", "b c d", "e"]),
+    ("a poem", "a\n<poem>\nb\n  c [[d]]\n</poem>\ne", ["a", "b", "c d", "e"]),
     (
         "a gallery and a timeline",
         "a\n<gallery>\nb.jpg|c\n</gallery>\n<timeline>\nd\n</timeline>\ne",

@@ -1,5 +1,7 @@
 """Lines that a reader does not see as prose: hidden text, remains of templates, extension tags, introductions and headings."""
 
+from collections import Counter
+
 import pytest
 
 from bertdata.text.wikitext import extract_paragraphs, load_templates
@@ -66,3 +68,97 @@ def test_a_line_break_in_a_quotation_cuts_no_paragraph(quote: str) -> None:
 
 def test_ido_writes_numbers_like_esperanto() -> None:
     assert extract("Ol havas {{formatnum:3440000.5}} homi.", "io") == ["Ol havas 3 440 000,5 homi."]
+
+
+LIST = "* one\n* two"
+
+
+def dropped_of(wikitext: str, language: str = "en") -> tuple[list[str], dict[str, int]]:
+    counts = Counter[str]()
+    shown = extract_paragraphs(wikitext, language=language, templates=TABLE, list_introductions="drop", dropped_lines=counts)
+    return shown, dict(counts)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        *(
+            LIST,
+            "# one",
+            "\n\n\n* one",
+            ": one",
+            "; one",
+            "{|\n| cell\n|}",
+            "<ul><li>one</li></ul>",
+            "<gallery>\na.jpg\n</gallery>",
+        ),
+        *("== Heading ==", "<pre>code</pre>", " code", "", "{{div col}}\n* one", "\n'''Heading'''", '<div class="thumb">x</div>'),
+    ],
+)
+def test_an_introduction_goes_with_its_list(block: str) -> None:
+    page = f"Tea is hot.\n\nThe kinds are:<ref>x</ref>\n{block}\n\nAfter."
+    shown, counts = dropped_of(page if block else "Tea is hot.\n\nThe kinds are:")
+    assert shown == (["Tea is hot.", "After."] if block else ["Tea is hot."])
+    assert counts["list introduction"] == 1
+    assert "The kinds are:" in extract(page)  # with list introductions kept
+
+
+@pytest.mark.parametrize(
+    "block", ["After.", "\nAfter.", "<blockquote>After.</blockquote>", "<poem>\nAfter.\n</poem>", "<div>After.</div>"]
+)
+def test_a_colon_before_text_stays(block: str) -> None:
+    assert dropped_of(f"He said:\n{block}") == (["He said: After."] if block == "After." else ["He said:", "After."], {})
+
+
+def test_only_the_last_sentence_introduces_the_list() -> None:
+    assert dropped_of(f"Tea is hot. It comes in kinds:\n{LIST}") == (["Tea is hot."], {"list introduction": 1})
+    assert dropped_of(f"Tea: a drink.\n{LIST}") == (["Tea: a drink."], {})
+
+
+@pytest.mark.parametrize(
+    "language, text",
+    [
+        *(
+            ("zh", "茶有下列几种："),
+            ("ja", "種類は次のとおり:"),
+            ("hi", "प्रकार इस तरह हैं :-"),
+            ("bn", "প্রকারগুলি হলোঃ"),
+            ("am", "ዓይነቶቹ፦"),
+        ),
+        *(("hy", "Տեսակներն են՝"), ("ar", "الأنواع هي:"), ("mn", "ᠲᠥᠷᠥᠯ᠄"), ("fr", "Les sortes sont\u00a0:")),
+    ],
+)
+def test_colons_of_all_scripts_introduce(language: str, text: str) -> None:
+    assert dropped_of(f"{text}\n{LIST}", language) == ([], {"list introduction": 1})
+
+
+def test_an_armenian_full_stop_is_no_colon() -> None:
+    assert dropped_of(f"Թեյը տաք է:\n{LIST}", "hy") == (["Թեյը տաք է:"], {})
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["'''Calcio a 5'''", "'''''Calcio a 5'''''", "'''Calcio a 5:'''", "<b>Calcio a 5</b>", "<big>'''Calcio a 5'''</big><br />"],
+)
+def test_bold_headings_are_dropped(line: str) -> None:
+    assert dropped_of(f"One.\n\n{line}\n\nTwo.\n\n{line}\n* item\n\nThree.") == (["One.", "Two.", "Three."], {"bold heading": 2})
+
+
+@pytest.mark.parametrize("line", ["'''It ends here.'''", "'''Tea''' is '''hot'''", "'''Tea'''\nis hot", f"'''{'Tea ' * 30}'''"])
+def test_bold_text_is_no_heading(line: str) -> None:
+    assert dropped_of(line) == (extract(line), {})
+
+
+def test_a_bold_heading_before_a_category_is_not_joined_to_another_paragraph() -> None:
+    assert dropped_of("'''Tea'''\n\n[[Category:Tea]]\nTwo.") == (["Two."], {"bold heading": 1})
+
+
+def test_unknown_list_introductions_are_refused() -> None:
+    with pytest.raises(ValueError, match="list_introductions"):
+        extract("a", list_introductions="maybe")
+
+
+def test_verses_stay_apart() -> None:
+    assert extract("He wrote:\n<poem>\nRoses ''are\nred''\n:Violets [[a|blue]]\n\nSugar\n</poem>\nEnd.") == [
+        *("He wrote:", "Roses are", "red", "Violets blue", "Sugar", "End."),
+    ]

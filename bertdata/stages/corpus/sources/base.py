@@ -27,8 +27,9 @@ class Counts(NamedTuple):
     """Text and markup that a task left out of its documents.
 
     It counts template calls without words (with an example of each), formulas, marks of transcripts and subtitles (see
-    `bertdata.sources.text.drop_marks`), text of books that is not prose (see `bertdata.sources.books.account`), and the licences
-    that documents declare, by file (see `bertdata.sources.licences`).
+    `bertdata.sources.text.drop_marks`) and lines of wikis, parts of books that are not prose (see
+    `bertdata.sources.books.account`),
+    and the licences that documents declare, by file (see `bertdata.sources.licences`).
     """
 
     templates: Counter[str]

@@ -85,6 +85,8 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
             language=article.language,
             namespaces=article.namespaces,
             definition_lists=config.definition_lists,
+            list_introductions=config.list_introductions,
+            dropped_lines=counts.marks,
             variant=config.variant,
             templates=_table(article, config) if config.inline_templates else None,
             dropped=counts.templates,
