@@ -218,7 +218,9 @@ class Memo:
             raise UnsupportedError
         tokenizer = Tokenizer.from_str(json.dumps(plain))
         self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
-        self._ids: dict[bytes, bytes | None] = {b"": None, b" ": None}  # None: not a word that can be encoded independently
+        # None: not a word that can be encoded independently. Behind a text's first space, byte-level BPE has a word.
+        self._start: dict[bytes, bytes | None] = {b"": b"" if self._space else None, b" ": None}
+        self._ids = self._start.copy()
         mark = "Ġ" if self._space else "▁"
         pieces = (tokenizer.id_to_token(i) or "" for i in range(max(tokenizer.get_vocab().values()) + 1))
         self._begins = np.array([piece.startswith(mark) for piece in pieces])
@@ -234,15 +236,14 @@ class Memo:
         together = [word for word in alone if word.startswith(self._space) and word.decode().isprintable()]
         for words in (together, list({*alone}.difference(together))):
             known.update(zip(words, self._words(words, words is together), strict=True))
-        packed = []
-        for text, words in zip(texts, words_of_texts, strict=True):
-            found = [*map(known.__getitem__, words)]
-            packed.append(self._encode([text])[0].tobytes() if None in found else b"".join(found))  # type: ignore[arg-type]
+        found = [[*map(known.__getitem__, words)] for words in words_of_texts]
+        units = self._words([text for text, parts in zip(texts, found, strict=True) if None in parts], together=False)
+        packed = [next(units) if None in parts else b"".join(filter(None, parts)) for parts in found]
         for word in new:
             if len(word) > MEMO_WORD_BYTES:
                 del known[word]
         if len(known) > MEMO_WORDS:
-            self._ids = {b"": None, b" ": None}
+            self._ids = self._start.copy()
         ends = np.cumsum(np.fromiter(map(len, packed), np.int64, len(packed))) // 4
         return np.frombuffer(b"".join(packed), np.uint32), ends
 
