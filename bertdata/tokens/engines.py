@@ -20,7 +20,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -106,14 +106,18 @@ def fast_engine(form: str, pieces: Sequence[str], *kinds: Callable[[dict[str, An
     plain |= {"post_processor": None, "truncation": None, "padding": None}
     words = [piece.strip("▁Ġ#") for piece in pieces]
     texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
-    data, expected = [text.encode() for text in texts], None
+    data = tuple(text.encode() for text in texts)
     for kind in kinds or (Nanotoken, Gigatoken, Memo):
         with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, not supported, or a failure
             engine = kind(plain)
-            expected = expected or exact_engine(Tokenizer.from_str(form))(data)
-            if all(map(np.array_equal, engine(data), expected)):
+            if all(map(np.array_equal, engine(data), _exact_ids(form, data))):
                 return engine
     return None
+
+
+@lru_cache(maxsize=1)
+def _exact_ids(form: str, data: tuple[bytes, ...]) -> Encoded:
+    return exact_engine(Tokenizer.from_str(form))(data)
 
 
 class UnsupportedError(Exception):
