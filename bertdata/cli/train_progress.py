@@ -73,6 +73,9 @@ def _line(record: dict[str, Any]) -> str:
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":
         return f"{record['step']:>9,}  evaluation: {figures(record)}"
+    if record["kind"] == "benchmark":
+        numbers = {name: value for name, value in record.items() if name not in ("kind", "step", "of")}
+        return f"{record['step']:>9,}  benchmark: {', '.join(f'{name} {value:.4g}' for name, value in numbers.items())}"
     norm = record["gradient_norm"]
     rates = f"{record['sequences_per_second']:,.0f} sequences/s  {record['tokens_per_second']:,.0f} tokens/s"
     rates += f"  padding {record['padding_share']:.1%}"

@@ -182,6 +182,7 @@ class TrainConfig(Config):
     evaluate_every: int = field(default=10000, metadata=FREE)
     evaluate_batches: int = field(default=100, metadata=FREE)
     save_every: int = field(default=10000, metadata=FREE)
+    evaluate: str = field(default="", metadata=FREE)  # module:function, called with the directory and step of each checkpoint
     keep: int = field(default=3, metadata=FREE)
     checkpoint_words: str = option(
         "",
@@ -205,6 +206,7 @@ class TrainConfig(Config):
         )
         mask_shares(self.mask_shares)
         milestones(self.checkpoint_words)
+        self._require(not self.evaluate or self.evaluate.count(":") == 1, "evaluate: name a function as module:function")
         self._require(not self.init_from or self.model == ModelConfig(), "init_from: omit `model`, because the directory has one")
         self._require(
             bool(self.init_from) or not self.new_vocabulary, "new_vocabulary: set init_from, the model to continue from"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from ...config.train import TrainConfig, milestones, read_training
@@ -146,6 +147,9 @@ class _Run:
         if self.metrics:
             state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.words.tokens}
             save(self.output, self.learner, self.recipe, state, name)
+            if self.config.evaluate and not name:
+                numbers = resolve_name(self.config.evaluate)(self.output / f"checkpoint-{self.step}", self.step)
+                self._report("benchmark", **{key: float(value) for key, value in numbers.items()})
         self.world.wait()
         self.saved = self.saved if name else self.step
 

@@ -132,6 +132,19 @@ def test_resume_of_other_optimizers_is_to_the_bit(data: Path, tmp_path: Path, al
     assert metrics(through.parent) == metrics(tmp_path / "parts")
 
 
+def test_a_function_evaluates_each_checkpoint(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tasks.py").write_text(
+        "def size(path, step):\n    return {'bytes': (path / 'model.safetensors').stat().st_size + step}"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    done = train(small(data, 4, save_every=2, evaluate="tasks:size"), tmp_path / "run")
+    size = (done.checkpoint / "model.safetensors").stat().st_size
+    found = [(record["step"], record["bytes"]) for record in metrics(tmp_path / "run") if record["kind"] == "benchmark"]
+    assert found == [(2, size + 2), (4, size + 4)]
+    with pytest.raises(UsageError, match="evaluate: name a function as module:function"):
+        small(data, evaluate="tasks")
+
+
 @pytest.mark.slow
 def test_a_finished_run_gets_a_decay_phase(data: Path, tmp_path: Path) -> None:
     """The result is that of a run which had both phases from the start."""
