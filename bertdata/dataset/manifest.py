@@ -26,7 +26,7 @@ from .manifest_records import File, FileEntry, RowFile, ShardInput
 from .manifest_rules import CARD, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
 from .staging import MANIFEST as NAME
-from .staging import STATE, builds, recover
+from .staging import DATA, STATE, builds, recover
 from .versions import versions
 
 __all__ = [
@@ -204,6 +204,8 @@ def _refuse(directory: Path, manifest: Any) -> NoReturn:
     if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
         raise VerificationError(f"{directory / NAME} is not a valid bertdata manifest any more: {_RESTORE}")
     if unfinished:
+        if is_local(directory) and any((directory / name).exists() for name in DATA):
+            raise NoInputError(f"{directory}: manifest.json is missing. Restore it, or build the dataset again with `overwrite`")
         kept = builds(directory) or not is_local(directory)
         more = "It keeps its finished tasks. Run" if kept else "It kept nothing. Fix its error, then run"
         raise NoInputError(f"{directory}: the run that writes this dataset did not finish. {more} the command again")

@@ -227,7 +227,7 @@ def test_explain(build: Build, mixed: Path, tmp_path: Path) -> None:
     assert "--row 1" in explained("en4")
     assert "was dropped: few letters (letters 0.20 < 0.50)" in explained("marks")
     assert "was dropped: language (language ja, not en)" in explained("ja2")
-    assert "neither its drops nor its rejects name it" in explained("en5", known=False)
+    assert "and not in its lists of drops and rejects" in explained("en5", known=False)
     assert "ids here look like text:mixed.jsonl:en0" in explained("en5", known=False)
 
 

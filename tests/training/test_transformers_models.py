@@ -19,7 +19,7 @@ from bertdata.training import attention, loader  # noqa: E402
 from bertdata.training.models import MODELS, target_of  # noqa: E402
 
 LENGTH, SAME, OTHER = 96, 1e-5, 1e-2
-PACKED = [name for name, takes in MODELS.items() if not takes.pair_label]
+PACKED = [name for name, takes in MODELS.items() if takes.packed and not takes.pair_label]
 pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
 Batch = dict[str, Any]
 
@@ -46,6 +46,7 @@ def _model(name: str, vocab_size: int, kind: str = "eager", **changes: Any) -> A
         "AlbertConfig": {**long, "embedding_size": 16, "max_position_embeddings": LENGTH},
         "ElectraConfig": {**long, "embedding_size": 16, "max_position_embeddings": LENGTH},
         "ModernBertConfig": {**long, "num_hidden_layers": 4, "local_attention": 16, "max_position_embeddings": LENGTH},
+        "DebertaV2Config": {**long, "type_vocab_size": 2, "max_position_embeddings": LENGTH},
         "RoFormerConfig": {**long, "max_position_embeddings": 16 * LENGTH},
     }.get(cls.config_class.__name__, {**long, "max_position_embeddings": LENGTH + 1})
     common = {"vocab_size": vocab_size, "pad_token_id": 0, "initializer_range": 0.1, "attn_implementation": kind}
@@ -174,6 +175,7 @@ REFUSED = [
     ("BertForPreTraining", "nsp", {"unpadded": True}, "reads one pair per row"),
     ("BertForPreTraining", "documents", {}, "these rows have none. Use BertForMaskedLM"),
     ("AlbertForPreTraining", "packed sop", {}, "reads one pair per row"),
+    ("DebertaV2ForMaskedLM", "packed documents", {}, "cannot keep the documents of packed rows apart"),
     ("BertForMaskedLM", "causal", {}, "Use a model such as GPT2LMHeadModel"),
     ("GPT2LMHeadModel", "documents", {}, "these rows are masked. Make rows with --objective causal"),
     ("GPT2LMHeadModel", "packed documents", {}, "these rows are masked"),
@@ -193,7 +195,7 @@ def test_rows_for_another_model_are_refused(
         attention.for_transformers(batch, model)
 
 
-@pytest.mark.parametrize("name", ["DebertaV2ForMaskedLM", "ElectraForPreTraining", "LlamaForCausalLM", "Mine"])
+@pytest.mark.parametrize("name", ["MPNetForMaskedLM", "ElectraForPreTraining", "LlamaForCausalLM", "Mine"])
 def test_a_class_that_is_not_supported_is_named(rows: dict[str, Shards], name: str) -> None:
     with pytest.raises(UsageError, match=rf"for_model {name}: this class is not supported. Use one of .*RobertaForMaskedLM"):
         loader.batches(rows["documents"], 4, for_model=name)

@@ -125,7 +125,7 @@ def test_every_file_that_is_gone_or_something_else(damaged: Path, tmp_path: Path
         name = path.relative_to(damaged).as_posix()
         path.rename(aside)
         if name == NAME:
-            with pytest.raises(NoInputError, match="unfinished run"):
+            with pytest.raises(NoInputError, match="manifest.json is missing"):
                 verify(damaged, workers=1)
         else:
             assert found(damaged, name)
