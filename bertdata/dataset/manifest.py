@@ -25,8 +25,8 @@ from . import lists
 from .manifest_records import File, FileEntry, RowFile, ShardInput
 from .manifest_rules import CARD, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
-from .staging import MANIFEST as NAME
 from .staging import DATA, STATE, builds, recover
+from .staging import MANIFEST as NAME
 from .versions import versions
 
 __all__ = [
