@@ -153,8 +153,8 @@ def plan_corpus(
         learned = _learn(cut, settings)
     except (StorageError, TransferError) as error:
         return complete_already([directory], known, error)
-    if learned:
-        settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in learned))
+    if found := [each for each in learned if not each.skipped]:
+        settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in found))
         identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
     identity["inputs"] = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
     return BuildPlan(

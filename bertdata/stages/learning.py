@@ -44,20 +44,25 @@ class Learned(NamedTuple):
         bodies: Wikitext by template name.
         revisions: For each template page used, its last change and the SHA-256 of its text.
         unknown: For each other unknown template in prose, the reason.
+        skipped: Why no template was looked up, or "".
     """
 
     wiki: str
     bodies: dict[str, str]
     revisions: dict[str, tuple[str, str]]
     unknown: dict[str, str]
+    skipped: str = ""
 
     def to_json(self) -> str:
         """Return the text that `CorpusConfig.learned` stores."""
-        return json.dumps(self._asdict(), ensure_ascii=False, sort_keys=True)
+        found = {"wiki": self.wiki, "bodies": self.bodies, "revisions": self.revisions, "unknown": self.unknown}
+        return json.dumps(found, ensure_ascii=False, sort_keys=True)
 
     @property
     def summary(self) -> str:
         """Describe the result in a line."""
+        if self.skipped:
+            return f"{self.wiki}: no templates learned: {self.skipped}"
         reasons = sorted(set(self.unknown.values()), key=lambda reason: (-list(self.unknown.values()).count(reason), reason))
         rest = ", ".join(f"{list(self.unknown.values()).count(reason)} {reason}" for reason in reasons[:4])
         return f"{self.wiki}: {len(self.bodies)} templates learned from the dump" + (f"; not learned: {rest}" if rest else "")
@@ -77,6 +82,9 @@ def _learn(wiki: str, ranges: list[tuple[FileRange, dumps.Site]], config: Corpus
     site = ranges[0][1]
     names_of = {name for name, number in site.namespaces.items() if number == _TEMPLATE} | {"template"}
     paths = sorted({part.path for part, _ in ranges})
+    if sum(map(files.size, paths)) > _MAX_UNINDEXED and not all(map(multistream.find_index, paths)):
+        needs = "a dump of more than 16 MB needs its multistream index in the same directory"
+        return Learned(wiki, {}, {}, {}, skipped=needs)
     find = _finder(paths, site, frozenset(names_of), config)
     if find is None:
         return None
@@ -139,15 +147,13 @@ Find = Callable[[Sequence[str]], Mapping[str, Page]]
 
 
 def _finder(paths: Sequence[str], site: dumps.Site, prefixes: frozenset[str], config: CorpusConfig) -> Find | None:
-    """Return a function that finds template pages by name; None if the dump has none, or if finding them is expensive."""
+    """Return a function that finds template pages by name, or None if the dump has none."""
     indexes = [multistream.find_index(path) for path in paths]
     size = sum(map(files.size, paths))
     if all(indexes):
         offsets = multistream.template_offsets(indexes, prefixes)
         most = max(_MIN_STREAMS, int(_STREAMS_SHARE * size))
         return _Streams(paths, site, config.max_page_bytes, offsets, most).find if len(offsets) else None
-    if size > _MAX_UNINDEXED:
-        return None
     pages: dict[str, Page] = {}
     held = 0
     whole = (FileRange(path, path, 0, files.size(path)) for path in paths)

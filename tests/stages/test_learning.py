@@ -12,8 +12,10 @@ import pytest
 from conftest import STEPS, Run, digests, read_manifest, read_rows, records
 from processes import start
 
+from bertdata import build_corpus
 from bertdata.config import CorpusConfig
 from bertdata.records import FileRange
+from bertdata.stages import learning
 from bertdata.stages.learning import learn
 
 WIKIS = {
@@ -89,6 +91,15 @@ def test_a_run_writes_learned_words_and_names_them_in_its_manifest(tmp_path: Pat
     assert set(learned["templates"]) == {"ewz test", "zahl test", "alt", "neu"}
     assert dict(manifest["dropped_templates"]["most_frequent"]) == {"lua test": 40, "hinweis test": 40}
     assert "nothing to do" in run(*arguments, tmp_path / "one").stdout
+
+
+def test_a_large_dump_without_an_index_says_that_it_learns_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "_MAX_UNINDEXED", 1000)
+    path = write_dump(tmp_path, "de")
+    (learned,) = learn([FileRange(path.name, str(path), 0, path.stat().st_size)], CorpusConfig())
+    assert not learned.bodies and "no templates learned: a dump of more than 16 MB needs its multistream index" in learned.summary
+    made = build_corpus(wikipedia=path, output=tmp_path / "out", workers=1)
+    assert made.manifest.learned_templates == ()
 
 
 def test_no_learn_templates_learns_nothing(tmp_path: Path, run: Run) -> None:
