@@ -92,6 +92,15 @@ def test_chinese_wikipedia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "is by the contributors of their pages" in card and "may have been changed before as well" in card
 
 
+def test_the_chinese_page_has_the_same_commands() -> None:
+    """The commands of the tutorial run above, so those of docs/zh/tutorial.md run too."""
+    english, chinese = (blocks(DOCS / name) for name in ("tutorials/chinese-wikipedia.md", "zh/tutorial.md"))
+    runs = [[line for block in page for line in commands(block.text)] for page in (english, chinese)]
+    assert runs[1] == [*runs[0], "bertdata verify corpus vocab pairs"]
+    assert [block for block in english if block.language == "python"] == [b for b in chinese if b.language == "python"]
+    assert [block for block in english if "[MASK]" in block.text] == [block for block in chinese if "[MASK]" in block.text]
+
+
 @pytest.mark.long
 def test_beam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pipeline in Python, the commands after it, and the pipeline in YAML."""
