@@ -144,7 +144,7 @@ def _brief(help: str) -> str:
     """
     clause = re.split(r"; |\.(?= |$)|  \[", help, maxsplit=1)[0]
     cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
-    default = re.search(r"  \[default: [^\]]+\]", help)
+    default = re.search(r"  \[default: [^\]]{1,99}\]", help)
     return (cut if len(clause) > _MAX_BRIEF_CHARACTERS and " " in cut else clause) + (default[0] if default else "")
 
 

@@ -163,7 +163,7 @@ def plan_corpus(
         reads=tuple(path for entries in files.values() for _, path in entries),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
         summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_notes(ignored), *(f"  templates  {each.summary}" for each in learned)),
+        notes=(*_notes(ignored), *(f"  templates  {each.summary}" for each in learned if each.found_any or each.skipped)),
         cut=cut,
         config=settings,
     )

@@ -59,6 +59,11 @@ class Learned(NamedTuple):
         return json.dumps(found, ensure_ascii=False, sort_keys=True)
 
     @property
+    def found_any(self) -> bool:
+        """Whether the sample of articles has unknown templates."""
+        return bool(self.bodies or self.unknown)
+
+    @property
     def summary(self) -> str:
         """Describe the result in a line."""
         if self.skipped:

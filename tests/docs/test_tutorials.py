@@ -89,7 +89,7 @@ def test_chinese_wikipedia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(read_rows(Path(CONVERTED))) == len(read_rows(Path("corpus"))) + 1
     card = (tmp_path / CONVERTED / "README.md").read_text(encoding="utf-8")
     assert "| text | CC0 | 1 |" in card and "| text | CC BY-SA, as the wiki states | 1 |" in card
-    assert "is by the contributors of their pages" in card and "may have been changed before as well" in card
+    assert "is by the contributors of their pages" in card and "may also have been changed before" in card
 
 
 def test_the_chinese_page_has_the_same_commands() -> None:

@@ -53,6 +53,7 @@ ANCHORED = {  # patterns that would take quadratic time in a search, and why not
     ("bertdata.sources.books.blocks", "_ITEM"): _LINE,
     ("bertdata.sources.books.epub", "_TRUSTED"): "it is matched once against the name of an encoding",
     ("bertdata.sources.books.footnotes", "_OPENS"): _LINE,
+    ("bertdata.sources.books.gutenberg", "_CREDIT"): "it is matched once against a paragraph",
     ("bertdata.sources.books.footnotes", "_DEFINITION"): _LINE,
     ("bertdata.sources.books.gutenberg", "_END"): _LINE,
     ("bertdata.sources.books.headings", "_CHAPTER"): _LINE,

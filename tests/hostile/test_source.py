@@ -91,7 +91,7 @@ def test_only_one_place_writes_to_the_terminal() -> None:
     allowed = {
         "cli/output.py": {"click.echo"},
         "cli/folding.py": {"console.print"},
-        "cli/train.py": {"bars.console.print"},
+        "cli/train_progress.py": {"bars.console.print"},
     }
     allowed |= {"__main__.py": {"print"}}  # the command line could not be imported: the message names installed libraries only
     allowed |= {
