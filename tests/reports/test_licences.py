@@ -51,7 +51,7 @@ def test_text_of_a_wiki_stays_its_contributors(sample_corpus: Path, tmp_path: Pa
         assert "may also have been changed before" in card and OWNER not in card
         source = tmp_path / f"corpus-{turn}"
     own = (sample_corpus / "README.md").read_text(encoding="utf-8")
-    assert "is by the contributors of their pages" in own and "may have been changed before" not in own
+    assert "is by the contributors of their pages" in own and "may also have been changed before" not in own
 
 
 def test_a_corpus_says_no_more_than_its_rows(tmp_path: Path) -> None:
