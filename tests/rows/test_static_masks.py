@@ -242,7 +242,7 @@ def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
     assert "[MASK]" in words.split(" masked: ")[1]
     assert "have static masks" in run("inspect", made / "static", "--epoch", 1, code=2).stderr
     card = (made / "static" / "README.md").read_text()
-    assert "Rows are masked: 1" in card and "at most 17 in one" in card
+    assert "Rows are masked: 1" in card and "at most 17 per row" in card
     assert "Rows are masked" not in (made / "none" / "README.md").read_text()
 
 

@@ -201,4 +201,4 @@ def test_overlap_is_dropped_counted_and_explained(build: Build, text: Path, tmp_
     assert len(manifest["shards"]) > 1
     told = CliRunner().invoke(cli, ["inspect", str(corpus), "--explain", "text:text.jsonl:Story 120"]).output
     assert "evaluation overlap (shares with an evaluation set:" in told
-    assert "eval.jsonl, eval.txt are left out" in (corpus / "README.md").read_text(encoding="utf-8")
+    assert "13 words in a row with eval.jsonl, eval.txt are dropped" in (corpus / "README.md").read_text(encoding="utf-8")
