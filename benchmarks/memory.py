@@ -30,8 +30,8 @@ from bertdata.config.objectives import OBJECTIVES, PACKED
 from bertdata.exports import FORMATS
 from bertdata.tokens import vocab
 
-MOST = 400_000_000  # maximum bytes of a worker
-PIECES = 32_000  # size of a vocabulary included in MOST
+MAX_WORKER_BYTES = 400_000_000  # maximum bytes of a worker
+PIECES = 32_000  # size of a vocabulary included in MAX_WORKER_BYTES
 SAMPLE = Path(__file__).resolve().parents[1] / "bertdata" / "sample"
 _SIZE = """
 import sys
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"  {row.name}: {row.worker / 1e6:.0f} MB", file=sys.stderr, flush=True)
             own = max(own, _size(directory / "pieces"))
             shutil.rmtree(directory)
-    allowed = MOST + (own if options.vocab_size > PIECES else 0)
+    allowed = MAX_WORKER_BYTES + (own if options.vocab_size > PIECES else 0)
     print(table(rows, options.sizes))
     print(f"\nA vocabulary of {options.vocab_size:,} pieces takes {own / 1e6:.0f} MB.  Allowed: {allowed / 1e6:.0f} MB a worker.")
     faults = [f"{row.name} at {row.size}x: {row.worker / 1e6:.0f} MB" for row in rows if row.worker > allowed]

@@ -41,7 +41,7 @@ __all__ = [
     "system_limit",
 ]
 
-_MOST, _AS_NEAR = 3, 0.1  # words that a suggestion has, and by how much of the letters they may be less like than the first
+_MAX_SUGGESTIONS, _AS_NEAR = 3, 0.1  # names in a suggestion; how much lower than the best one's their similarity may be
 
 
 class BertDataError(Exception):
@@ -123,9 +123,9 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     asked = word.lower().lstrip("-")
     names = {name.lower().lstrip("-"): name for name in known}
     begun = [name for name in names if len(asked) > 1 and name.startswith(asked)]
-    shares = {name: SequenceMatcher(None, asked, name).ratio() for name in get_close_matches(asked, names, _MOST)}
+    shares = {name: SequenceMatcher(None, asked, name).ratio() for name in get_close_matches(asked, names, _MAX_SUGGESTIONS)}
     near = [name for name, share in shares.items() if share >= max(shares.values()) - _AS_NEAR]
-    return [names[name] for name in (begun or near)[:_MOST]]
+    return [names[name] for name in (begun or near)[:_MAX_SUGGESTIONS]]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

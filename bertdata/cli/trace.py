@@ -28,7 +28,7 @@ from .run import echo
 
 __all__ = ["command"]
 
-_CHANGES, _LINE, _SENTENCES, _ROWS = 6, 240, 12, 4  # limits of the terminal output; --html shows more
+_MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES, _MAX_ROWS = 6, 240, 12, 4  # limits of the terminal output; --html shows more
 _CONTEXT_CHARACTERS = 30  # shown on each side of a change
 _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
@@ -107,7 +107,7 @@ def command(
     if pairs is not None:
         from .inspect import show_row
 
-        for row in traced.rows[:_ROWS]:
+        for row in traced.rows[:_MAX_ROWS]:
             echo()
             show_row(pairs, row.number, rule=rule)
 
@@ -178,26 +178,26 @@ def _lines(traced: Trace) -> Iterator[Line]:
     for step in traced.steps:
         summary = f"{count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
         yield _line("bold", f"{step.name}: {summary}")
-        for change in step.changes[:_CHANGES]:
+        for change in step.changes[:_MAX_CHANGES]:
             spans = diff(change.before, change.after)
             for sign, kind, whole in (("-", "del", change.before), ("+", "ins", change.after)):
                 if whole:
                     yield _changed(sign, [span for span in spans if span.kind in ("", kind)])
-        if len(step.changes) > _CHANGES:
-            yield _line("", f"… {len(step.changes) - _CHANGES} more; --html FILE has them", 2)
+        if len(step.changes) > _MAX_CHANGES:
+            yield _line("", f"… {len(step.changes) - _MAX_CHANGES} more; --html FILE has them", 2)
     if traced.lost:
         names = ", ".join(f"{name} {times}" for name, times in traced.lost)
         yield _line("yellow", f"templates without text: {names}")
     number = 0
     for paragraph in traced.paragraphs:
         for index, sentence in enumerate(paragraph):
-            if number < _SENTENCES:
+            if number < _MAX_SENTENCES:
                 yield _line("", f"{'¶ ' if not index else '  '}{number:3d}  {sentence}", 0, 7)
                 if traced.pieces:
                     yield _line("dim", " ".join(shown(piece, traced.mark) for piece in traced.pieces[number]), 7, 7)
             number += 1
-    if number > _SENTENCES:
-        yield _line("", f"… {number - _SENTENCES} more sentences", 2)
+    if number > _MAX_SENTENCES:
+        yield _line("", f"… {number - _MAX_SENTENCES} more sentences", 2)
     if traced.rows:
         numbers = ", ".join(str(row.number) for row in traced.rows)
         yield _line("bold", f"{count(len(traced.rows), 'row')} with a sentence of it: {numbers}")
@@ -210,7 +210,7 @@ def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> Line:
 
 
 def _changed(sign: str, spans: list[Span]) -> Line:
-    """Return a changed line, with removed and added text in color, cut to `_LINE` characters."""
+    """Return a changed line, with removed and added text in color, cut to `_MAX_LINE_CHARS` characters."""
     from rich.text import Text
 
     text, colour = Text(f"{sign} "), {"del": "red", "ins": "green"}
@@ -221,4 +221,4 @@ def _changed(sign: str, spans: list[Span]) -> Line:
             behind = words[-_CONTEXT_CHARACTERS:] if nth < len(spans) - 1 else ""
             words = f"{before}…{behind}"
         text.append(words, style=colour.get(kind, ""))
-    return Line(2, 4, text if len(text) <= _LINE else text[:_LINE].append("…"))
+    return Line(2, 4, text if len(text) <= _MAX_LINE_CHARS else text[:_MAX_LINE_CHARS].append("…"))

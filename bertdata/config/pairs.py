@@ -15,7 +15,7 @@ __all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
 MASKINGS = ("none", "static")
 SEGMENTERS = ("none", "jieba")
 PAIR_WITHIN = ("none", "source")
-_ROWS, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
+_ROWS_SECTION, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
 # Fields of PairsConfig that apply only to NotNext pairs.
 _PARTNERS = ("pair_across_languages", "pair_within")
 # Fields of PairsConfig that apply only to static masks.
@@ -61,13 +61,13 @@ class PairsConfig(Config):
         "Training objective. nsp: next sentence prediction (BERT). sop: sentence order prediction (ALBERT). documents: text of "
         "one document per row (ModernBERT). full-sentences: rows filled with sentences across documents (RoBERTa). causal: "
         "running text cut to length (GPT).",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         choices=tuple(OBJECTIVES),
     )
     max_seq_length: int = option(
         128,
         "Row length in tokens, including [CLS] and [SEP]. Repeat the option to write one dataset per length.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         least=16,
         most=65536,
     )
@@ -75,12 +75,12 @@ class PairsConfig(Config):
         False,
         "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores where each one "
         "begins, so that the model can mask attention between them. With causal, each packed row has one document.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
     )
     short_seq_prob: float | None = option(
         None,
         "Probability that a pair gets a random shorter length.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         least=0,
         most=1,
         unset="0.1 for pairs, 0 for other rows",
@@ -88,14 +88,14 @@ class PairsConfig(Config):
     dupe_factor: int = option(
         1,
         "Number of passes over the corpus. Each pass uses different chunk boundaries and pairs.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         least=1,
         most=1000,
     )
     validation_fraction: float = option(
         0.0,
         "Share of documents in the validation split. The split does not depend on the seed.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         least=0,
         most=0.5,
     )
@@ -103,17 +103,17 @@ class PairsConfig(Config):
         0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one per 12 MB of text, counting all copies"
     )
     bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the identity has the resulting number of shards
-    provenance: bool = option(False, "Store the document ids of each row.", section=_ROWS)
+    provenance: bool = option(False, "Store the document ids of each row.", section=_ROWS_SECTION)
     pair_across_languages: bool = option(
         False,
         "Allow NotNext pairs across languages or scripts. The label can then be guessed from the languages.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
     )
     pair_within: str = option(
         "none",
         "Where NotNext pairs take B from. source: from the same source as A, so that style does not reveal the label. none: "
         "from any source, as in BERT.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         choices=PAIR_WITHIN,
     )
     masking: str = option(
@@ -161,7 +161,7 @@ class PairsConfig(Config):
         "",
         "Special tokens of a vocabulary that is not BERT's, if its files do not define them. Missing tokens are added. Example: "
         "cls=<s>,sep=</s>,pad=<pad>,mask=<mask>,unk=<unk>.",
-        section=_ROWS,
+        section=_ROWS_SECTION,
         metavar="ROLE=TOKEN,…",
     )
     format: str = option("arrow-stream", "File format of the shards.", section=_OUTPUT, choices=FORMATS)

@@ -1,4 +1,4 @@
-"""Store long lists of a manifest in separate files of at most `MOST` entries each, listed in the manifest with their digests.
+"""Store long lists of a manifest in separate files of at most 10,000 entries, listed in the manifest with their digests.
 
     manifest.json                              "shards": {"parts": [{"name": …, "entries": 10000, "bytes": …, "sha256": …}, …]}
     lists/shards-00000-of-00012.jsonl          one entry per line
@@ -19,18 +19,18 @@ from ..storage.files import open_file, write_text
 from ..storage.storage import storage_errors
 from .manifest_rules import LISTS
 
-__all__ = ["FOLDER", "FORMAT", "MOST", "bytes_entry", "join", "names", "split", "write"]
+__all__ = ["FOLDER", "FORMAT", "MAX_FILE_ENTRIES", "bytes_entry", "join", "names", "split", "write"]
 
 FOLDER = "lists"
 FORMAT = 2  # of a manifest with list files, so that a reader without support for them refuses it
-MOST = 10_000  # maximum entries in one file
+MAX_FILE_ENTRIES = 10_000  # maximum entries in one file
 _LISTS = ("inputs", *LISTS)
 _LARGEST = 1 << 28  # maximum bytes of a file of entries
 
 
 def split(contents: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str, str]]]:
     """Return a manifest in its stored form, and the (name, text) of its list files. A short manifest is stored unchanged."""
-    long = {key: contents[key] for key in _LISTS if isinstance(contents.get(key), list) and len(contents[key]) > MOST}
+    long = {key: contents[key] for key in _LISTS if isinstance(contents.get(key), list) and len(contents[key]) > MAX_FILE_ENTRIES}
     parts = {
         key: {"parts": [_entry(name, text.encode("utf-8"), count) for name, text, count in _parts(key, entries)]}
         for key, entries in long.items()
@@ -41,9 +41,9 @@ def split(contents: dict[str, Any]) -> tuple[dict[str, Any], Iterator[tuple[str,
 
 def _parts(key: str, entries: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
     """Yield the name, text and number of entries of each file of a list."""
-    count = -(-len(entries) // MOST)
+    count = -(-len(entries) // MAX_FILE_ENTRIES)
     for number in range(count):
-        chunk = entries[number * MOST : (number + 1) * MOST]
+        chunk = entries[number * MAX_FILE_ENTRIES : (number + 1) * MAX_FILE_ENTRIES]
         yield _name(key, number, count), "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in chunk), len(chunk)
 
 

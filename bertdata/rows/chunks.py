@@ -29,7 +29,7 @@ from .pack import cut_to_pack
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
 _SLACK = 16  # a chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused; A has at least as many tokens
-_LEAST = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
+_MIN_HEAD_TOKENS = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
 _PACKED_SLACK = 64  # of a chunk that is to be packed: hardly another one is short enough for what stays unused
 
 
@@ -167,7 +167,7 @@ def _spans(
 
 def _earlier(edges: list[int], high: int, inside: bytes, first: int, end: int, max_tokens: int) -> int:
     """Return where a chunk ends that would leave a few tokens of a sentence to the next chunk, whose A might then be a "."."""
-    following, least = bisect_right(edges, end, 0, high), min(_LEAST, max_tokens // _SLACK)
+    following, least = bisect_right(edges, end, 0, high), min(_MIN_HEAD_TOKENS, max_tokens // _SLACK)
     if edges[following - 1] == end or edges[following] - end >= least:
         return end
     earlier = max(edges[following - 1], _before(inside, edges[following] - least))

@@ -50,7 +50,7 @@ __all__ = [
 SPECIAL = tuple(OF_BERT.values())
 _UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT = 1 << 16  # characters of a text that is given to the trainer
-_LONGEST = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
+_MAX_WORD_CHARS = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
 class _Fields(NamedTuple):
@@ -91,7 +91,7 @@ class Vocabulary(_Fields):
     def tokenizer(self) -> Tokenizer:
         """Return the `tokenizers` form, which adds [CLS] and [SEP] as BERT does."""
         ids = {piece: i for i, piece in enumerate(self.pieces)}
-        tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_LONGEST))
+        tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_MAX_WORD_CHARS))
         tokenizer.normalizer = normalizers.BertNormalizer(
             clean_text=True, handle_chinese_chars=True, strip_accents=self.strip_accents, lowercase=self.lowercase
         )

@@ -22,7 +22,7 @@ from bertdata.verification.check import verify
 @pytest.fixture
 def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Pairs of five shards, of whose entries two are in each file, but for the last."""
-    monkeypatch.setattr(lists, "MOST", 2)
+    monkeypatch.setattr(lists, "MAX_FILE_ENTRIES", 2)
     return write_pairs(tmp_path / "pairs", {"train": [[9], [12, 20], [7], [30]], "validation": [[11]]})
 
 
@@ -82,7 +82,7 @@ def test_a_stray_file_of_entries_is_none_of_this_data_set(whole: Path) -> None:
 
 def test_a_corpus_of_many_shards_goes_through_all_commands(build: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From build-corpus to pairs and an export, put in place by renames, and found complete by the same command."""
-    monkeypatch.setattr(lists, "MOST", 3)
+    monkeypatch.setattr(lists, "MAX_FILE_ENTRIES", 3)
     for number in range(8):
         lines = [json.dumps({"text": f"Boat {number} {line} came in. It had herring. The quay was full."}) for line in range(20)]
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines) + "\n")

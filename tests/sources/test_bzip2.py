@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.sources.compressed import bzip2
-from bertdata.sources.compressed.bzip2 import CHUNK, MOST, Damage, DecompressedBlock, block_starts, blocks
+from bertdata.sources.compressed.bzip2 import CHUNK, MAX_OUTPUT_BYTES, Damage, DecompressedBlock, block_starts, blocks
 from bertdata.storage import files
 
 LAW = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -33,7 +33,7 @@ def _read(path: Path, start: int = 0) -> tuple[dict[int, bytes], list[Damage]]:
             if isinstance(item, Damage):
                 damages.append(item)
             else:
-                assert len(item.data) <= MOST
+                assert len(item.data) <= MAX_OUTPUT_BYTES
                 texts[item.at] = texts.get(item.at, b"") + item.data
     return texts, damages
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
 from bertdata.sources.compressed import CHUNK, Damage, DecompressedBlock, block_starts, blocks
-from bertdata.sources.compressed.bzip2 import MOST
+from bertdata.sources.compressed.bzip2 import MAX_OUTPUT_BYTES
 
 LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 STREAMS = st.lists(st.binary(min_size=1, max_size=200), min_size=1, max_size=6)
@@ -26,7 +26,7 @@ STREAMS = st.lists(st.binary(min_size=1, max_size=200), min_size=1, max_size=6)
 
 def _read(path: Path, start: int = 0, end: int = 0) -> tuple[bytes, list[Damage]]:
     found = list(blocks(str(path), start, end))
-    assert all(len(block.data) <= MOST for block in found if isinstance(block, DecompressedBlock))
+    assert all(len(block.data) <= MAX_OUTPUT_BYTES for block in found if isinstance(block, DecompressedBlock))
     return b"".join(b.data for b in found if isinstance(b, DecompressedBlock)), [d for d in found if isinstance(d, Damage)]
 
 
@@ -56,7 +56,7 @@ def test_all_bytes_of_all_streams(tmp_path: Path, parts: list[bytes], end: str) 
 
 @pytest.mark.parametrize("kind", ["bz2", "gz", "xz", "zst"])
 def test_members_that_a_decompressor_gives_in_several_steps(tmp_path: Path, kind: str) -> None:
-    parts = [_noise(size, size) for size in (MOST, MOST + 1, 3 * MOST, 5)]
+    parts = [_noise(size, size) for size in (MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES + 1, 3 * MAX_OUTPUT_BYTES, 5)]
     data = b"".join(_pack(kind, part) for part in parts)
     assert _read(_write(tmp_path / f"a.{kind}", data)) == (b"".join(parts), [])
     text, (damage,) = _read(_write(tmp_path / f"a.{kind}", data + b"garbage"))

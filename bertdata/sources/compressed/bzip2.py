@@ -22,11 +22,11 @@ import numpy as np
 from ...storage.files import is_local, open_file, size
 from ...storage.process import cores
 
-__all__ = ["CHUNK", "MOST", "DecompressedBlock", "Damage", "block_starts", "blocks", "next_block_start"]
+__all__ = ["CHUNK", "MAX_OUTPUT_BYTES", "DecompressedBlock", "Damage", "block_starts", "blocks", "next_block_start"]
 
 CHUNK = 1 << 18  # compressed bytes read at a time
-MOST = 1 << 16  # maximum bytes per decompressor call: a bomb is read in small steps
-_BLOCK, _END, _NONE = 0x314159265359, 0x177245385090, 0  # marks: pi and its root, digit by digit
+MAX_OUTPUT_BYTES = 1 << 16  # maximum bytes per decompressor call: a bomb is read in small steps
+_BLOCK_MARK, _END_MARK, _NO_MARK = 0x314159265359, 0x177245385090, 0  # marks: pi and its root, digit by digit
 _MARK_BITS, _MARK_BYTES = 48, 7  # a mark spans six or seven bytes
 _TRAILER_BITS = 80  # the end mark and the checksum of the stream
 _HEADER = re.compile(rb"BZh[1-9]")
@@ -92,11 +92,11 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
         # A block can contain the 48 bits of a mark by chance. Then it is cut in two, both parts fail, and their join succeeds.
         if failed and (text := _text(joined := _join(failed, segment))) is not None:
             segment, broken = joined, broken if broken and broken.start < joined.at else None
-        elif segment.mark == _BLOCK:
+        elif segment.mark == _BLOCK_MARK:
             if not broken:
                 yield DecompressedBlock(segment.at, b"")
             text = _text(segment)
-        failed = segment if segment.mark == _BLOCK and text is None else None
+        failed = segment if segment.mark == _BLOCK_MARK and text is None else None
         if text is None:
             broken = broken or _damage(segment)
             continue
@@ -155,11 +155,14 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
                 return start
             nearest, stream = [], -1
         if segment.opens:
-            stream, total = (segment.at if at <= segment.at <= at + _STREAM_SEARCH_BYTES and segment.mark == _BLOCK else -1), 0
-        if segment.mark == _END and stream >= 0 and _checksum(segment) == total:
+            stream, total = (
+                (segment.at if at <= segment.at <= at + _STREAM_SEARCH_BYTES and segment.mark == _BLOCK_MARK else -1),
+                0,
+            )
+        if segment.mark == _END_MARK and stream >= 0 and _checksum(segment) == total:
             return stream
         total = _checksum(segment) ^ (total << 1 | total >> 31) & 0xFFFFFFFF
-        if segment.mark == _BLOCK and segment.at >= at:
+        if segment.mark == _BLOCK_MARK and segment.at >= at:
             nearest.append(segment)
     return _first_good(nearest)
 
@@ -186,7 +189,7 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
     """
     file.seek(start)
     data, base = b"", start  # bytes from the open segment on, and their offset in the file
-    mark, at, begin, opens = _NONE, start, 0, False  # of the open segment; `begin` is its first bit in `data`
+    mark, at, begin, opens = _NO_MARK, start, 0, False  # of the open segment; `begin` is its first bit in `data`
     while chunk := file.read(CHUNK):
         # A mark can span two chunks: its last byte is new, so its first is among the last six bytes of the previous chunk.
         known = max(0, len(data) - _MARK_BYTES + 1)
@@ -208,7 +211,7 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
         # is in memory, and continue the search; keep the last six bytes, because a mark may begin there.
         if rest > _MAX_BLOCK_BYTES:
             yield _Segment(mark, at, data[begin // 8 :], begin % 8, 8 * rest - begin % 8, opens, False)
-            mark, begin, opens = _NONE, 8 * (len(data) - _MARK_BYTES + 1), False
+            mark, begin, opens = _NO_MARK, 8 * (len(data) - _MARK_BYTES + 1), False
             at = base + begin // 8
         data, base, begin = data[begin // 8 :], base + begin // 8, begin % 8  # drop the bytes before the open segment
     yield _Segment(mark, at, data, begin, 8 * len(data) - begin, opens, True)
@@ -216,7 +219,7 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
 
 def _inner_bytes() -> dict[bytes, tuple[int, int]]:
     """Map the five bytes that a mark fills completely, for each of its eight bit offsets, to the mark and the bit."""
-    marks = [(mark, shift) for mark in (_BLOCK, _END) for shift in range(8)]
+    marks = [(mark, shift) for mark in (_BLOCK_MARK, _END_MARK) for shift in range(8)]
     return {(mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark, shift in marks}
 
 
@@ -231,7 +234,7 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
     pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
     for pair in (even + 2 * np.flatnonzero(_PAIRS.take(pairs))).tolist():
         for first in (pair - 1, pair - 2):
-            mark, shift = _INNER.get(data[first + 1 : first + 6], (_NONE, 0))
+            mark, shift = _INNER.get(data[first + 1 : first + 6], (_NO_MARK, 0))
             if mark and first >= known:
                 bits = int.from_bytes(data[first : first + _MARK_BYTES].ljust(_MARK_BYTES, b"\0"), "big")
                 if bits >> 8 - shift & (1 << _MARK_BITS) - 1 == mark and first + 6 + (shift > 0) <= len(data):
@@ -246,7 +249,7 @@ def _join(one: _Segment, two: _Segment) -> _Segment:
 
 def _text(segment: _Segment) -> Iterable[bytes] | None:
     """Decompress a block in steps; return None if it is not a block or fails its checksum."""
-    if segment.mark != _BLOCK or segment.bits > 8 * _MAX_BLOCK_BYTES:
+    if segment.mark != _BLOCK_MARK or segment.bits > 8 * _MAX_BLOCK_BYTES:
         return None
     packed, held, size = _pack(segment), list[bytes](), 0
     try:
@@ -264,7 +267,7 @@ def _steps(packed: bytes) -> Iterator[bytes]:
     while not decompressor.eof:
         if decompressor.needs_input and not packed:
             raise EOFError
-        out = decompressor.decompress(packed, MOST)
+        out = decompressor.decompress(packed, MAX_OUTPUT_BYTES)
         packed = b""
         if out:
             yield out
@@ -278,16 +281,16 @@ def _pack(segment: _Segment) -> bytes:
     whole, left = divmod(segment.bits, 8)
     block = data.tobytes()
     tail = block[whole] >> 8 - left if left else 0
-    end = (tail << _TRAILER_BITS | _END << 32 | int.from_bytes(block[6:10], "big")) << -(left + _TRAILER_BITS) % 8
+    end = (tail << _TRAILER_BITS | _END_MARK << 32 | int.from_bytes(block[6:10], "big")) << -(left + _TRAILER_BITS) % 8
     return b"BZh9" + block[:whole] + end.to_bytes((left + _TRAILER_BITS + 7) // 8, "big")
 
 
 def _damage(segment: _Segment) -> Damage | None:
     """Report a block, or the bytes between two streams, as damaged; return None if the bytes between streams are valid."""
     at, begun = segment.at, True
-    used = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END else 0
+    used = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END_MARK else 0
     rest = segment.data[used : (segment.shift + segment.bits) // 8]
-    if segment.mark != _BLOCK and len(segment.data) >= used:
+    if segment.mark != _BLOCK_MARK and len(segment.data) >= used:
         if not rest or (_HEADER.fullmatch(rest) and not segment.last):
             return None
         at, begun = at + used, _HEADER.match(rest + b"BZh9"[len(rest) :]) is not None

@@ -18,7 +18,7 @@ from ...errors import UsageError
 from ...extras import missing_package
 from ...storage.files import open_file
 from . import bzip2
-from .bzip2 import CHUNK, MOST, Damage, DecompressedBlock
+from .bzip2 import CHUNK, MAX_OUTPUT_BYTES, Damage, DecompressedBlock
 
 __all__ = ["UNCUT", "DecompressedBlock", "Damage", "blocks"]
 
@@ -124,7 +124,7 @@ class _Gzip(_Member):
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data and not self.eof:  # at the end, `unconsumed_tail` does not change
             try:
-                out = self._member.decompress(data, MOST)
+                out = self._member.decompress(data, MAX_OUTPUT_BYTES)
             except zlib.error:
                 raise _Damaged from None
             data = self._member.unconsumed_tail
@@ -140,7 +140,7 @@ class _Xz(_Member):
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data or not (self.eof or self._member.needs_input):
             try:
-                out = self._member.decompress(data, MOST)
+                out = self._member.decompress(data, MAX_OUTPUT_BYTES)
             except lzma.LZMAError as error:
                 if "limit" in str(error):  # only the library's message identifies this error
                     raise _too_large(self._path, "xz -dc") from None
@@ -165,8 +165,8 @@ class _Zstd(_Member):
                 out = self._member.decompress(data[at : at + _STEP])
             except self._zstd.ZstdError:
                 raise _Damaged from None
-            for begin in range(0, len(out), MOST):
-                yield out[begin : begin + MOST]
+            for begin in range(0, len(out), MAX_OUTPUT_BYTES):
+                yield out[begin : begin + MAX_OUTPUT_BYTES]
             if self._member.eof:
                 self._unused = len(self._member.unused_data) + max(0, len(data) - at - _STEP)
                 return

@@ -68,7 +68,7 @@ _BEFORE = frozenset(" \t\n(.")  # a letter after one of them stands alone
 # In these languages no sentence ends with a word of one letter.
 _ONE_LETTER = frozenset(("ar", "as", "bn", "fa", "gu", "hi", "kn", "ml", "mr", "ne", "or", "te", "ur"))
 _NO_CAPITALS = _ONE_LETTER | {"arz", "bho", "ckb", "he", "mai", "pa", "ps", "sa", "sd", "si", "ta", "yi"}
-_LONGEST = 12
+_MAX_ABBREVIATION_CHARS = 12
 LANGUAGES = frozenset((*_OPEN, *_NO_CAPITALS))  # languages in which is_open knows more than sentencex
 
 
@@ -90,7 +90,7 @@ def is_open(text: str, end: int, language: str) -> bool:
     words = _OPEN.get(language)
     if words is None and language not in _NO_CAPITALS:
         return False
-    word = text[max(0, end - _LONGEST) : end - 1].rpartition(" ")[2].lstrip("(-").lower()
+    word = text[max(0, end - _MAX_ABBREVIATION_CHARS) : end - 1].rpartition(" ")[2].lstrip("(-").lower()
     if language in _NO_CAPITALS and (_DOTTED.search(word) or _is_among_initials(text, end)):
         return True
     return (words is not None and word in words) or (
@@ -100,6 +100,9 @@ def is_open(text: str, end: int, language: str) -> bool:
 
 def _is_among_initials(text: str, end: int) -> bool:
     """Return True if one of several letters with full stops precedes `end`, in a script without capitals."""
-    if _AFTER_INITIAL.search(text, max(0, end - _LONGEST), end):
+    if _AFTER_INITIAL.search(text, max(0, end - _MAX_ABBREVIATION_CHARS), end):
         return True
-    return _INITIAL.search(text, max(0, end - _LONGEST), end) is not None and _NEXT_INITIAL.match(text, end) is not None
+    return (
+        _INITIAL.search(text, max(0, end - _MAX_ABBREVIATION_CHARS), end) is not None
+        and _NEXT_INITIAL.match(text, end) is not None
+    )

@@ -19,7 +19,7 @@ _SEEN = """
     ref hiero score maplink templatedata templatestyles indicator section categorytree inputbox
     phonos langconvert pagequality
 """
-_BLOCK = """
+_BLOCK_TAGS = """
     references gallery pre source syntaxhighlight imagemap timeline graph mapframe dynamicpagelist
     choose rss poem pages pagelist quiz talkpage thread languages tabber youtube verbatim
 """
@@ -28,7 +28,7 @@ _UNWRAPPED = ["noinclude", "onlyinclude", "translate", "tvar", "spoiler"]  # the
 
 _LEFT: dict[str, str] = {
     **dict.fromkeys(_SEEN.split(), OBJECT),
-    **dict.fromkeys(_BLOCK.split(), "<hr>"),
+    **dict.fromkeys(_BLOCK_TAGS.split(), "<hr>"),
     **dict.fromkeys(_FORMULAS, OBJECT),
     "nowiki": SHIELD,
     "includeonly": "",
