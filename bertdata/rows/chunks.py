@@ -56,11 +56,19 @@ def cut(
     later cuts move as well: so copies differ.  The last chunk of a document may be longer than `max_tokens`.  With `pack` less of
     a chunk stays unused.
     """
+    # Both random choices, a chunk's target length and its cut, are drawn per sentence and not per
+    # chunk. The random numbers of a sentence depend only on the document's key and the sentence's
+    # index, so the result is the same whatever else is in the partition, and in whatever order.
     draws = _draws(bucket, doc_keys)
     targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
+    # `inside[i]` is 1 if token i continues the word before it (##ing), so no cut may be before i.
+    # Bytes instead of a NumPy array, because the loop below reads one element at a time, which is
+    # much faster from bytes. The zero at the end stops `_after` at the end of the text.
     inside = bucket.continues.tobytes() + b"\0"
     edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
     for low, high in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), strict=True):
+        # A pair needs two segments, and they meet at a sentence boundary: a document of one
+        # sentence has no such boundary and cannot give a pair.
         if high - low >= 2:
             spans += _spans(edges, low, high, inside, targets, max_tokens, max_tokens // (_PACKED_SLACK if pack else _SLACK))
     return _chunks(bucket, spans, draws, max_tokens // _SLACK)
@@ -76,6 +84,9 @@ def cut_whole(
     """
     draws = _draws(bucket, doc_keys)
     targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
+    # The documents are sorted by size, with their random keys to break ties, and every second one
+    # is cut from its end. So both directions get documents of the same sizes, and the direction is
+    # independent of the length.
     backward = np.zeros(len(doc_keys), bool)
     backward[np.lexsort((doc_keys, bucket.sizes))[::2]] = True
     edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
@@ -83,6 +94,8 @@ def cut_whole(
         if high - low < 2:
             continue
         document_edges, wanted = edges[low : high + 1], targets[low:high]
+        # To cut from the end, mirror the document: negate the boundaries and reverse them, cut it
+        # with the same function, and mirror the spans back. Boundaries 0 8 17 become -17 -8 0.
         if back:
             document_edges, wanted = [-edge for edge in document_edges[::-1]], wanted[::-1]
         whole = list(_whole(document_edges, wanted, max_tokens))
@@ -102,6 +115,14 @@ def _draws(bucket: Bucket, doc_keys: keys.Bits) -> keys.Bits:
 def _chunks(bucket: Bucket, spans: list[tuple[int, int]], draws: keys.Bits, least: int) -> Chunks:
     """Cut each span at a random sentence boundary inside it; A has at least `least` tokens wherever a boundary allows that."""
     start, end = np.array(spans, np.int64).reshape(-1, 2).T.copy()
+    # `edges` are the sentence boundaries of all documents. The boundaries strictly inside the span,
+    # the only places where A can end, are `edges[sentence + 1]` to `edges[high - 1]`:
+    #
+    #   edges      0      8       17       27       36          48
+    #   span                          [20 ............ 32)           sentence = 2 (17 to 27)
+    #   inside                             27                        the only candidate: A = 20..27
+    #
+    # `least` removes candidates that would leave A a few tokens only, unless no other is left.
     sentence = np.searchsorted(bucket.edges, start, "right") - 1  # in which the chunk begins
     high = np.searchsorted(bucket.edges, end)  # boundaries low to high - 1 lie inside the span
     low = np.minimum(np.maximum(np.searchsorted(bucket.edges, start + least), sentence + 1), high - 1)
@@ -112,7 +133,13 @@ def _chunks(bucket: Bucket, spans: list[tuple[int, int]], draws: keys.Bits, leas
 
 def _targets(bucket: Bucket, draws: keys.Bits, max_tokens: int, short_seq_prob: float, phase: bool) -> list[int]:
     """Return for each sentence how many tokens a chunk that begins in it is to have: `max_tokens`, or by chance fewer."""
+    # As in Google's create_pretraining_data.py: most rows are full, and a share `short_seq_prob` of
+    # them (0.1 in BERT) has a random length from 2 to the maximum. So the model also sees short
+    # texts before it is fine-tuned on them.
     short = keys.share(draws[:, 0]) < short_seq_prob
+    # In a further copy of the corpus the first chunk of each long document is always a short one.
+    # Every later chunk of the document then begins elsewhere, so the copy has other pairs, not the
+    # same pairs in another order.
     if phase:
         short[bucket.first[:-1][bucket.sizes > max_tokens]] = True
     return np.where(short, 2 + keys.below(draws[:, 1], max_tokens - 1), max_tokens).tolist()  # type: ignore[no-any-return]
@@ -129,8 +156,12 @@ def _spans(
     >>> list(_spans(edges, 0, 5, bytes(49), [20] * 5, 20, 1))
     [(0, 20), (20, 32), (32, 48)]
     """
+    # The loop goes through the document once, from left to right. It runs while a sentence boundary
+    # is left after `start`, so that the rest of the document can still be cut into A and B.
     start, last, stop = edges[low], edges[high - 1], edges[high]
     while start < last:  # from `last` on there is one sentence alone, which has no boundary inside
+        # `start` may be inside a sentence. `targets[i - 1]` belongs to the sentence that contains
+        # it.
         i = bisect_right(edges, start, low, high)
         first = edges[i]  # the first boundary after `start`, so the earliest end of A
         # The chunk reaches to its target.  Where its first sentence fills most of that, B still gets the next sentence whole,
@@ -165,6 +196,10 @@ def _spans(
             start = _after(inside, first + 1)
 
 
+# Example: a chunk would end 3 tokens before the end of a sentence. The next chunk then begins with
+# these 3 tokens, and where it is cut at that boundary, its A is "the harbour ." or just ".". Such
+# an A has too little text. So this chunk ends earlier, and the next one begins at least `least`
+# tokens before the boundary.
 def _earlier(edges: list[int], high: int, inside: bytes, first: int, end: int, max_tokens: int) -> int:
     """Return where a chunk ends that would leave a few tokens of a sentence to the next chunk, whose A might then be a "."."""
     following, least = bisect_right(edges, end, 0, high), min(_MIN_HEAD_TOKENS, max_tokens // _SLACK)
@@ -195,11 +230,16 @@ def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tu
     [(0, 17), (17, 36)]
     """
     i, count = 0, len(targets)
+    # Sentences i and i + 1 are the smallest possible chunk. If even they exceed a row, sentence i
+    # cannot be the first of a chunk. It is skipped, and the loop tries i + 1 with i + 2.
     while i + 2 <= count:
         if edges[i + 2] - edges[i] > max_tokens:
             i += 1
             continue
+        # Take all sentences that fit in the target, but never fewer than two.
         j = max(i + 2, bisect_right(edges, edges[i] + targets[i]) - 1)
+        # A single last sentence cannot become a chunk. Take it into this chunk if it fits.
+        # Otherwise leave two sentences for the last chunk instead of one, if this chunk keeps two.
         if j == count - 1:  # one sentence would be left
             j = count if edges[count] - edges[i] <= max_tokens else max(i + 2, j - 1)
         yield edges[i], edges[j]
@@ -208,6 +248,9 @@ def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tu
 
 def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], max_tokens: int) -> list[tuple[int, int]]:
     """Cut the text between the randomly shortened spans of a document again, so that packed rows are full."""
+    # Spans with a random short length stay as they are, because their lengths are intended. The
+    # text between two of them is one contiguous run of full spans. This run is cut again by
+    # `pack.cut_to_pack`, which looks at the whole run, while `_whole` decides span by span.
     short = {edge for edge, target in zip(edges, targets, strict=False) if target < max_tokens}  # where they begin
     fuller: list[tuple[int, int]] = []
     low = 0

@@ -32,9 +32,13 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     framed = config.objective != "causal"  # [CLS] and [SEP] around each row; else [SEP] at the end of each document
     capacity = config.max_seq_length - 2 * framed
     spans = [_spans(bucket, config, number, capacity, sentences=framed) for number in range(config.dupe_factor)]
+    # Rows of one document are neighbors here. Shuffle all rows, then copy their tokens in this
+    # order.
     start, end, last, document = np.concatenate(spans).T
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", config.max_seq_length), len(start)), kind="stable")
     start, size = start[order], (end - start)[order]
+    # With [CLS] and [SEP], every row gets both. In running text only the row with the end of a
+    # document gets a [SEP]. `closed` is the number of [SEP] of each row.
     closed = np.ones(len(order), np.int64) if framed else last[order]
     ends = np.append(0, np.cumsum(size + framed + closed))
     input_ids = np.zeros(int(ends[-1]), bucket.tokens.dtype)
@@ -57,6 +61,8 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, s
     Without `sentences` the position of a document's [SEP] counts as well, and a last row may have nothing else.
     """
     doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
+    # The first copy cuts into full rows. In a further copy the first row of a document gets a
+    # random length, which shifts all later cuts, so that the copy has other rows of the same text.
     first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], capacity) if number else np.full(len(doc_keys), capacity)
     inside, edges = bucket.continues.tobytes() + b"\0", bucket.edges.tolist()
     rows: list[tuple[int, int, bool, int]] = []
@@ -65,17 +71,21 @@ def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, s
         if low == high:
             continue
         begin, end, target = edges[low], edges[high], int(first[d])
+        # The document fits in one row.
         if end - begin + (not sentences) <= capacity:
             rows.append((begin, end, True, d))
         elif sentences:
             spans = list(cut(edges[low : high + 1], inside, capacity, target))
             if config.pack:
+                # Keep the random first row of a further copy. Cut the rest again for packing, with
+                # `cut_to_pack`, which needs each boundary within reach of the one before it.
                 kept = spans[: target < capacity]  # of a further copy, the first
                 cut_from = [kept[-1][1]] if kept else [begin]
                 ends = _within_reach([*cut_from, *(e for e in edges[low : high + 1] if e > cut_from[0])], inside, capacity)
                 spans = [*kept, *cut_to_pack(ends, capacity)]
             rows += ((*span, span[1] == end, d) for span in spans)
         else:
+            # Position `end` is the [SEP] of the document, so the last row can be the [SEP] alone.
             starts = [begin, *range(begin + target, end + 1, capacity)]
             rows += ((s, min(e, end), e > end, d) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
     return np.array(rows, np.int64).reshape(-1, 4)
@@ -93,12 +103,15 @@ def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[
     """
     start, target = edges[0], first
     while start < edges[-1]:
+        # The last sentence end within reach, or `start` itself if the sentence is too long.
         end = edges[bisect_right(edges, start + target) - 1]
         if end <= start:
             end = start + target
             while inside[end]:
                 end -= 1
             if end <= start:
+                # The random length of the first row is shorter than its first word. Use the full
+                # capacity.
                 if target < capacity:
                     target = capacity
                     continue

@@ -41,11 +41,17 @@ def groups(bucket: Bucket, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
     """
     if bucket.groups is None or not len(chunks.start):
         return [(0, np.arange(len(chunks.start)), match(bucket, chunks))]
+    # Why groups: if an English A could get a French B, the model would learn to label pairs by
+    # language, and never learn whether B follows A. The same is true for a book's A with an
+    # encyclopedia's B. So every group is matched, and has its half of exchanges, separately.
     numbers, of_group = np.unique(bucket.groups[chunks.document], return_inverse=True)
     found = []
     for index, number in enumerate(numbers.tolist()):
         rows = np.flatnonzero(of_group == index)
         matches = match(bucket, chunks.take(rows))
+        # Half of the N chunks must exchange, and only the 2M matched ones can. With N > 3M, more
+        # than three quarters of the matched chunks would be NotNext, and all others IsNext. Keep
+        # the matched chunks only, and renumber the matches to index into this smaller list.
         if len(numbers) > 1 and len(rows) > 3 * len(matches):
             partners = np.sort(matches.ravel())
             rows, matches = rows[partners], np.searchsorted(partners, matches)
@@ -68,12 +74,17 @@ def match(bucket: Bucket, chunks: Chunks) -> Ints:
         1           wait: 1 1
         2  matches  wait: 1
     """
+    # lexsort sorts by its last key first: script variant, then how B ends, then the length of B,
+    # then at random. Neighbors in this order have Bs that look alike from outside, so exchanging
+    # them changes nothing that a model could see without reading the text.
     order = np.lexsort((chunks.order, chunks.end - chunks.cut, ending(bucket, chunks), *_variants(bucket, chunks)))
     documents = bucket.identity[chunks.document[order]].tolist()  # by id: copies of a page count as one document
     waiting: list[int] = []
     waiting_document = -1  # the document of all that wait
     matches: list[tuple[int, int]] = []
     for chunk, document in zip(order.tolist(), documents, strict=True):
+        # All chunks on the stack are of one document (otherwise two of them would have matched), so
+        # one comparison with that document is enough.
         if waiting and document != waiting_document:
             matches.append((waiting.pop(), chunk))
         else:
@@ -102,21 +113,28 @@ def choose(
     less.
     """
     count = len(chunks.start)
+    # One match is two chunks, both of which exchange.
     wanted = half // 2
     if wanted > len(matches):
         raise EmptyResultError(_why(bucket, chunks, name))
     a, b = chunks.cut - chunks.start, chunks.end - chunks.cut
     # Properties that must not reveal the label. Both chunks of a match exchange or neither does, so sum their ranks.
+    # `facts` are numbers that a lazy classifier could use instead of reading: the lengths of A, B
+    # and the row, the position in the document, and the size of the document.
     facts = [fact[matches].sum(1) for fact in (ranks(a), ranks(b), ranks(a + b), *position_ranks(bucket, chunks))]
     # A match's coins are drawn from the key of its first chunk, so they are the same in whatever order documents come.
     coins = keys.stream(chunks.order[matches[:, 0]], 2)
     chosen = fair_half(facts, coins[:, 0])
     # `chosen` has half of the matches, and some more or fewer may be wanted: the chosen ones come first, both in random order.
     ranked = np.lexsort((coins[:, 1], ~chosen))
+    # Each chunk starts with its own B (label 0, IsNext). Then both directions of each chosen match:
+    # chunk a gets the B of b, and b gets the B of a. Both become label 1 (NotNext).
     labels, partner = np.zeros(count, np.int8), np.arange(count)
     for one, other in (matches[ranked[:wanted]].T, matches[ranked[:wanted], ::-1].T):
         labels[one], partner[one] = 1, other
     # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
+    # With 10 chunks, half is 5, but matches exchange two chunks at a time: 2 matches give 4. A ring
+    # of three chunks gives the fifth.
     if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner):
         if wanted < len(matches) and not fewer:
             one, other = matches[ranked[wanted]]
@@ -149,11 +167,18 @@ def _take_third(same: Ints, b: Ints, labels: npt.NDArray[np.int8], partner: Ints
     Three chunks exchange in a ring: `one` gets the B of `other`, `other` that of the new one, and the new one that of `one`.
     `same` [N] has one number for all chunks of a document, so no chunk gets a B of its own document.
     """
+    #
+    #             A of    one      other    new
+    #   before    B of    other    one      new
+    #   after     B of    other    new      one
+    #
+    # The three chunks are of three documents, so each A still gets a B of another document.
     free = np.flatnonzero(labels == 0)
     for one in np.flatnonzero(labels).tolist():
         other = int(partner[one])
         third = free[(same[free] != same[one]) & (same[free] != same[other])]
         if len(third):
+            # The nearest length of B loses the fewest tokens when the Bs are cut to fit.
             new = int(third[np.argmin(np.abs(b[third] - b[one]))])
             labels[new], partner[one], partner[other], partner[new] = 1, other, new, one
             return True
@@ -170,6 +195,9 @@ def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: i
     >>> fair_half([np.array([1.0, 2.0, 2.0, 1.0])], np.array([0b01, 0, 0b11, 0], np.uint64)).tolist()
     [True, False, True, False]
     """
+    # Why one of every two, and not a coin for each: `choose` passes matches in order of the length
+    # of B, so the two differ little, and choosing exactly one of them makes both halves nearly
+    # alike. The best of 64 tosses removes most of the remaining difference.
     even = len(coins) // 2 * 2
     # In the example the gaps are -1 and 1.  Toss 0 chooses both firsts: -1 + 1 = 0, the sums are equal.  Toss 1 chooses the
     # second of the first two, and the first of the others: 1 + 1 = 2, so toss 0 is used.
@@ -180,6 +208,7 @@ def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: i
         # Heads add their gap to the difference and tails take it away: sum(heads) - sum(tails) = 2 * sum(heads) - sum(all).
         worst.append(max((abs(2 * gap[heads].sum() - gap.sum()) for gap in gaps), default=0.0))
     heads = (coins >> np.uint64(int(np.argmin(worst))) & np.uint64(1)).astype(bool)
+    # The second of each two is the opposite of the first, so exactly half is chosen.
     heads[1:even:2] = ~heads[0:even:2]
     if surplus:
         heads[even:] = surplus < 0

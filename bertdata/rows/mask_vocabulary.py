@@ -38,6 +38,7 @@ def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> Ma
     maskable = np.ones(len(pieces), bool)
     maskable[sorted(special.never)] = False
     words = maskable.copy()
+    # [UNK] can be masked, because the model sees it in text, but it never replaces another token.
     words[[i for i in (special.unk,) if i >= 0]] = False
     continues = np.array([continues_word(piece, special.mark) for piece in pieces])
     drawn = np.flatnonzero(words)

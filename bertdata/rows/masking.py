@@ -83,21 +83,38 @@ def mask(
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
+    # Step 1: how many tokens of each row to predict. Special tokens and padding can't be masked,
+    # and the share is of the rest. At least one, because a row without predictions is wasted
+    # compute, and never more than the P columns of the output.
     maskable = vocabulary.maskable.take(ids)
     barred = np.flatnonzero(~maskable)
     count = ids.shape[1] - np.bincount(barred // ids.shape[1], minlength=len(ids))
     wanted = np.minimum(np.minimum(np.maximum(np.rint(count * masked_lm_prob), 1), max_predictions), count).astype(np.int64)
+    # Step 2: the randomness. There is no generator with a state: the key of a row is a hash of
+    # (seed, epoch, row), and each use gets its own stream of it. So rows can be masked in any
+    # order, on any worker, in any batch, with the same result. This is what makes a resumed run
+    # identical.
     row_keys = keys.substream(_epoch_key(seed, epoch), rows.astype(np.uint64))
     streams = keys.derive(row_keys, _STREAM_NUMBERS)  # [5, B] at once: for a small batch the calls take most of the time
+    # Step 3: which tokens. `selected` [B, L] marks them. For words and spans, `first` [B, L] is the
+    # column of the first token of each token's word or span.
     if unit == "piece":
         selected, first = _pieces(maskable, barred, wanted, streams[_ORDER], None if weights is None else weights.take(ids)), None
     else:
         joined = vocabulary.continues[ids] if continues is None else continues
+        # A word begins at each maskable token, except one that continues the maskable token before
+        # it:
+        #
+        #   token      [CLS]  tea  ##cup  of  ##f  [SEP]
+        #   maskable     0     1     1     1    1     0
+        #   joined       0     0     1     0    1     0
+        #   begins       0     1     0     1    0     0
         begins = maskable.copy()
         begins[:, 1:] &= ~(joined[:, 1:] & maskable[:, :-1])
         of_words = None if weights is None else _means(weights.take(ids), maskable, begins)
         batch = _Rows(maskable, wanted, streams, begins, of_words)
         selected, first = _words(batch, max_predictions) if unit == "word" else _spans(batch, max_predictions)
+    # Step 4: replace them. `at` are flat indices into [B * L], in order of rows.
     at = np.flatnonzero(selected)
     words = None if first is None or per_piece else first.ravel()[at]
     return _replace(ids, vocabulary, streams, at, words, max_predictions, _mask_shares(shares))
@@ -118,6 +135,12 @@ def _replace(
 
     The tokens of a row with equal `words` are treated alike, or where it is None, each by its own number.
     """
+    # Selected tokens of all rows are handled in one flat array, because rows have different numbers
+    # of them. For B = 2, L = 5 and at = [1, 3, 6], row 0 has two and row 1 has one:
+    #
+    #   row     = [0, 0, 1]       which row
+    #   column  = [1, 3, 1]       where in the row: at - row * L
+    #   places  = [0, 1, P]       where in positions and labels [B, P], flat
     masked, count = ids.copy(), ids.shape[1]
     flat, old = masked.ravel(), ids.ravel().take(at)  # `flat` is a view
     starts = np.searchsorted(at, np.arange(len(ids) + 1) * count)  # of each row's tokens in `at`
@@ -128,17 +151,25 @@ def _replace(
     positions = np.zeros((len(ids), width), np.int64)
     labels = np.full(positions.shape, IGNORED, np.int64)
     positions.ravel()[places], labels.ravel()[places] = column, old
+    # `drawn` is what a token's random number is derived from: its column, or the column where its
+    # word begins, so that all pieces of a word get the same number.
     drawn = positions
     if words is not None:
         drawn = np.zeros(positions.shape, np.int64)
         drawn.ravel()[places] = words
+    # A number in [0, 1) decides what happens to a token: below shares[0] (0.8) it becomes [MASK],
+    # below shares[1] (0.9) a random token, and from there on it stays.
     kinds, order = _kinds(streams[_KINDS], drawn, counts, places, repeated=words is not None)
     order += starts.take(row)
+    # Kept tokens need no change. Write [MASK] to all others, then overwrite some with random
+    # tokens.
     order = order[kinds < shares[1]]
     kinds = kinds[kinds < shares[1]]
     changed = at.take(order)
     flat[changed] = vocabulary.mask_id
     random = order[kinds >= shares[0]]
+    # The replacement is drawn by the column of the token, not of the word, so the pieces of a word
+    # get different replacements.
     picks = keys.below(keys.at(streams[_WORDS].take(row.take(random)), column.take(random)), len(vocabulary.words))
     flat[at.take(random)] = vocabulary.words[picks]
     return masked, positions, labels
@@ -152,17 +183,29 @@ def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeate
     is `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.  `places` are the indices
     of the selected tokens in `drawn`, end to end.
     """
+    # Systematic sampling: for n = 5 and u = 0.13, the numbers are 0.13 0.33 0.53 0.73 0.93 in
+    # random order. Four of them are below 0.8 in this row, whatever u is, while five independent
+    # draws would give anything from 0 to 5.
     nth = np.arange(drawn.shape[1])
     unused = nth >= counts[:, None]
     draws = keys.at(row_keys[:, None], drawn)
     # A sort is several times as fast as an argsort, so each number carries its place in its last 16 bits.
+    # Layout of a draw: 40 random bits in front, 16 bits of its index behind. Sorting the draws
+    # sorts by the random bits, and the index that comes out at place k says which token is k-th.
     draws >>= np.uint64(24)
     draws <<= np.uint64(16)
     draws |= nth.view(np.uint64)
+    # Unused entries sort to the end.
     draws[unused] = ~np.uint64(0)
     draws.sort(axis=1)
     draws &= np.uint64(0xFFFF)
     order, step = draws.view(np.int64), nth
+    # All pieces of a word have equal random bits, so they are neighbors after the sort. `first`
+    # marks where a new word begins, and all of its pieces take the step of the first one:
+    #
+    #   words after the sort    w1  w1  w3  w2  w2
+    #   first                    1   0   1   1   0
+    #   step                     0   0   2   3   3
     if repeated:
         by_draw = np.take_along_axis(drawn, np.where(unused, 0, order), 1)
         first = np.ones(unused.shape, bool)
@@ -207,6 +250,9 @@ def _pieces(maskable: Flags, barred: Ids, wanted: Ids, order_keys: keys.Bits, we
 
     The upper 31 bits decide, in half of the time, unless a piece that is not wanted has the same as the last that is.
     """
+    # The wanted number of smallest random numbers is a uniform sample without replacement. Two
+    # random numbers of 31 bits are seldom equal. Only if they are, and at the limit, more tokens
+    # than wanted are selected. The count shows that, and the slower 64-bit way below decides.
     if weights is None:
         draws = keys.upper(order_keys, maskable.shape[1])
         draws.ravel()[barred] = np.iinfo(np.int32).max
@@ -230,6 +276,14 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     selected with probability 2/4.  So 19 are selected on average, and long words are as likely as short ones.  Return which
     positions are selected [B, L], and for each position the column where its word begins.
     """
+    # All rows at once, without a Python loop over words:
+    #
+    # 1. `first`: for each column, where its word begins (a running maximum of the begins).
+    # 2. `sizes`: the number of pieces of each word, stored at the column where it begins.
+    # 3. `ranks`: a random number for each word; `order` has the smallest of each row, sorted.
+    # 4. `reach`: the running sum of sizes in this order. Words 0 to k have `reach[k]` pieces.
+    #
+    # The first word with reach > wanted is the one that reaches over; it is taken by chance.
     maskable, wanted, streams, begins, weights = batch
     width = maskable.shape[1]
     first = np.maximum.accumulate(np.where(begins, np.arange(width), 0), axis=1)
@@ -237,14 +291,21 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     sizes[begins] = np.bincount(np.cumsum(begins.ravel())[maskable.ravel()] - 1, minlength=int(begins.sum()))
     ranks = _ranks(streams[_ORDER], begins, weights)
     order = _smallest(ranks, most)
+    # The last 16 bits of a rank are its column. Entries beyond the words of a row have all bits
+    # set.
     taken = np.take_along_axis(sizes, (order & np.uint64(0xFFFF)).astype(np.int64) % width, 1)
     reach = np.cumsum(np.where(order == ~np.uint64(0), 0, taken), axis=1)
     chance = keys.share(keys.at(streams[_LAST], 0))
     over = reach > wanted[:, None]
     last = np.argmax(over, axis=1)[:, None]
     after, size = np.take_along_axis(reach, last, 1)[:, 0], np.take_along_axis(taken, last, 1)[:, 0]
+    # Take the word that reaches over if it fits in P columns, and if it is the first one (a row
+    # must have a prediction) or the chance allows it: with k pieces missing and a word of n, k/n.
+    # So the expected number of selected pieces is exactly the wanted one.
     also = over.any(1) & (after <= most) & ((last[:, 0] == 0) | (chance * size < wanted - (after - size)))
     number = np.where(over.any(1), last[:, 0] + also, order.shape[1])  # of words that are selected
+    # Select all words up to the rank of the last one taken, then extend the choice from the first
+    # piece of each word to all of its pieces.
     limit = np.take_along_axis(order, np.maximum(number - 1, 0)[:, None], 1)
     chosen = begins & (ranks <= limit) & (number > 0)[:, None]
     return np.asarray(np.take_along_axis(chosen, first, 1) & maskable), first
@@ -261,18 +322,27 @@ def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     width = maskable.shape[1]
     columns = np.arange(width)
     order = (_smallest(_ranks(streams[_ORDER], begins, weights), width) & np.uint64(0xFFFF)).astype(np.int64)
+    # Lengths of spans follow a geometric distribution cut off at 10 words: 0.2, 0.16, 0.128, ... of
+    # the spans have 1, 2, 3, ... words, before normalizing. A uniform number is looked up in the
+    # cumulative sum (inverse transform sampling).
     weights = (1 - _SPAN_P) ** np.arange(_SPAN_WORDS)
     draws = keys.share(keys.stream(streams[_LENGTHS], width))
     words = np.searchsorted(np.cumsum(weights / weights.sum())[:-1], draws, side="right") + 1
+    # `starts[row, n]` is the column of the row's n-th word, padded with the width. A span of w
+    # words that begins with word n ends before the column `starts[row, n + w]`, or before the next
+    # special token (`border`), whichever is first.
     starts = np.pad(np.sort(np.where(begins, columns, width), axis=1), ((0, 0), (0, _SPAN_WORDS + 1)), constant_values=width)
     border = np.minimum.accumulate(np.where(maskable, width, columns)[:, ::-1], axis=1)[:, ::-1]  # the next special token
     number = np.cumsum(begins, axis=1) - 1
     chance = keys.share(keys.at(streams[_LAST], 0))
     selected, first = np.zeros(maskable.shape, bool), np.zeros(maskable.shape, np.int64)
+    # Each turn adds one span to every row that still needs pieces. A Python loop is fine here: its
+    # number of turns is the number of spans of a row, and each turn handles the whole batch.
     left, turn, turns = wanted.copy(), 0, begins.sum(1)
     while len(rows := np.flatnonzero((left > 0) & (turn < turns))):
         start = order[rows, turn]
         turn += 1
+        # The start is inside an earlier span already: this row skips the turn.
         free = ~selected[rows, start]
         rows, start = rows[free], start[free]
         if not len(rows):
@@ -280,6 +350,7 @@ def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
         end = np.minimum(starts[rows, number[rows, start] + words[rows, start]], border[rows, start])
         span = start[:, None] + np.arange((end - start).max(initial=0))
         within = np.minimum(span, width - 1)
+        # Spans may overlap. Only pieces not selected yet count.
         new = (span < end[:, None]) & ~selected[rows[:, None], within]
         reach = np.cumsum(new, axis=1)
         over = new & (reach > left[rows][:, None])

@@ -33,19 +33,27 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
 
     The packed rows are in random order; the parts of one stay in that of the rows they were.
     """
+    # `built.ends` are offsets: row i has the tokens `ends[i]` to `ends[i + 1]`. All rows are stored
+    # end to end without padding, so packing means: decide which packed row each row belongs to,
+    # then copy the rows in the order of these packed rows.
     sizes = np.diff(built.ends)
     rows = np.array(best_fit(sizes.tolist(), most), np.int64)
     count = int(rows.max(initial=-1)) + 1
     position = np.empty(count, np.int64)
+    # Best fit takes the longest rows first. Without a shuffle, they would be the first of a shard.
+    # `position[r]` is the random place of packed row r.
     position[np.argsort(keys.stream(keys.key(seed, "packed rows", most), count), kind="stable")] = np.arange(count)
+    # A stable sort groups the rows by packed row and keeps their order within one.
     order = np.argsort(position[rows], kind="stable")
     parts = np.append(0, np.cumsum(sizes[order]))
 
+    # Move values of tokens (ids, segment ids, flags) to the new order of rows.
     def moved(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         target = np.empty_like(values)
         copy(target, parts[:-1], values, built.ends[order], sizes[order])
         return target
 
+    # Reorder values of rows (labels, documents).
     def taken(values: npt.NDArray[Any] | None) -> Any:
         return None if values is None else values[order]
 
@@ -67,6 +75,15 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
     >>> best_fit([12, 9, 8, 7, 3], 20)
     [0, 1, 0, 1, 1]
     """
+    # Best fit needs "the open row with the least space that still fits `size`". A row has at most a
+    # few thousand tokens, so the space left is a small integer, and one list per amount of space
+    # replaces a search tree. `spaces` has a bit for each list that is not empty:
+    #
+    #   open rows with 3, 5 and 9 tokens left     spaces      = 0b1000101000   (bits 3, 5, 9)
+    #   size = 4: drop the bits below 4           spaces >> 4 = 0b100010       (bits 5 - 4 and 9 - 4)
+    #   the lowest set bit is the best fit        fitting & -fitting = 0b10    -> space 4 + 1 = 5
+    #
+    # So a step takes a few operations on one Python integer, however many rows are open.
     row_of, count = [0] * len(sizes), 0
     open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the space that is left in them
     spaces = 0  # of which there is a row: bit r is set where `open_rows[r]` is not empty
@@ -75,6 +92,7 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
         if fitting := spaces >> size:
             space = size + (fitting & -fitting).bit_length() - 1
             row = open_rows[space].pop()
+            # The last open row of this space is taken: clear the bit.
             if not open_rows[space]:
                 spaces ^= 1 << space
         else:
@@ -98,19 +116,35 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
     >>> cut_to_pack([0, 60, 110, 188, 230], 128, 2)
     [(0, 110), (110, 230)]
     """
+    # Dynamic programming over sentence ends: `cost[k]` is the least cost to cut everything before
+    # end k, and `came[k]` is where the last span of that cut begins. For each end there are two
+    # kinds of last span:
+    #
+    #   long    capacity - n tokens: costs n, the space that probably stays empty
+    #   short   at most half a row: costs 1/32 of a row, because best fit packs it with others
+    #
+    # Spans between half a row and a full row are the expensive ones, because few rows fill their
+    # remaining space. In the example of 128: 60 | 128 | 62 costs 4 + 0 + 4, and 110 | 128 + rest
+    # would cost 18 for the first span alone.
     cost, came = [0], [0]  # the least cost up to each end, and the end before it
     short: deque[int] = deque()  # the ends that a short span to this one may begin at, with costs that rise
     first, slack = 0, capacity // _SHORT  # the first end that any span to this one may begin at
     for here, position in enumerate(ends[1:], 1):
+        # `short` is a monotonic queue, the usual trick for a sliding-window minimum. A start with a
+        # higher cost than a later start is never the best again, so it is removed.
         if (new := here - least) >= 0:
             while short and cost[short[-1]] > cost[new]:
                 short.pop()
             short.append(new)
+        # The window of starts moves along with the end: a span must fit in a row...
         while position - ends[first] > capacity:
             first += 1
+        # ...and a short span in half a row. What remains at the front is the cheapest short span.
         while short and position - ends[short[0]] > capacity // 2:
             short.popleft()
         best, best_start = (cost[short[0]] + slack, short[0]) if short else (_IMPOSSIBLE, first)
+        # Long spans: try starts from the earliest on. Each later start wastes more space, so stop
+        # once the waste exceeds the price of a short span, if any way to cut was found.
         for start in range(first, new + 1):
             empty = capacity - position + ends[start]
             total = cost[start] + empty
@@ -120,6 +154,7 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
                 break
         cost.append(best)
         came.append(best_start)
+    # Walk back from the end of the text along the best starts.
     spans, here = [], len(ends) - 1
     while here:
         spans.append((ends[came[here]], ends[here]))

@@ -29,6 +29,8 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     """Build a bucket's rows; all segment ids are 0, and there are no labels."""
     length, full = config.max_seq_length, config.objective == "full-sentences"
     frame = 1 if full else 0  # [CLS] in front, and [SEP] behind
+    # For each copy: join all documents to one stream with a [SEP] between, cut the stream into
+    # spans, and shift the offsets by `base`, so that all copies can be concatenated at the end.
     streams, flags, starts, ends, chosen, begins, base = [], [], [], [], [], [], 0
     for number in range(config.dupe_factor):
         numbers, documents, edges = _stream(bucket, bucket.keys(config.seed, length, number))
@@ -36,6 +38,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
         if full:
             spans = np.array(list(_rows(edges, inside, length - 2)), np.int64).reshape(-1, 2)
         else:
+            # GPT: cut every `length` tokens. The last row may be shorter.
             cuts = np.arange(0, len(stream), length)
             spans = np.stack([cuts, np.minimum(cuts + length, len(stream))], 1)
         streams.append(stream)
@@ -46,6 +49,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
         begins += [document[0] + base for document in edges]
         base += len(stream)
     start, end = np.concatenate(starts), np.concatenate(ends)
+    # Consecutive rows continue each other. Shuffle them, so that a batch doesn't have neighbors.
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", length), len(start)), kind="stable")
     start, size = start[order], (end - start)[order]
     row_ends = np.append(0, np.cumsum(size + 2 * frame))
@@ -60,6 +64,10 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
         input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls_id, special.sep_id
     continues = gather(flags) if config.chinese_words != "none" else None
     tallies = text_tallies(bucket, config.dupe_factor, len(start))
+    # A row may have tokens of several documents. `first` and `last` are the documents of its first
+    # and last token, and the lists of all rows are written end to end:
+    #
+    #   first = [0, 1], last = [1, 1]   ->   counts = [2, 1]   ->   nth = [0, 1, 1]   (row 0: 0 and 1)
     first, last = (np.searchsorted(begins, at, "right") - 1 for at in (start, start + size - 1))
     counts = last - first + 1
     document_ends = np.append(0, np.cumsum(counts))
@@ -84,6 +92,7 @@ def _stream(bucket: Bucket, doc_keys: keys.Bits) -> tuple[list[int], list[slice]
         if len(document_edges) > 1:
             numbers.append(d)
             documents.append(slice(document_edges[0], document_edges[-1]))
+            # Offsets in the bucket become offsets in the stream. The + 1 below is the [SEP].
             edges.append((document_edges - document_edges[0] + position).tolist())
             position = edges[-1][-1] + 1
     return numbers, documents, edges
@@ -103,15 +112,20 @@ def _rows(edges: list[list[int]], inside: npt.NDArray[np.bool_], max_tokens: int
     >>> list(_rows([[0, 4, 9], [10, 13]], np.zeros(14, bool), 8))
     [(0, 4), (4, 9), (10, 13)]
     """
+    # `next_starts[k]` is where a row begins that follows a row ending at `ends[k]`. Inside a
+    # document these are equal. At the end of a document the next row skips the separator, because
+    # each row has its own [SEP].
     ends = [end for document in edges for end in document[1:]]
     next_starts = [start for document in edges for start in (*document[1:-1], document[-1] + 1)]
     start = 0
     while ends and start < ends[-1]:
+        # The usual case: end with the last sentence that fits.
         last = bisect_right(ends, start + max_tokens) - 1
         if last >= 0 and ends[last] > start:
             yield start, ends[last]
             start = next_starts[last]
             continue
+        # The sentence is longer than a row. Cut it before a word, not inside one.
         end = start + max_tokens
         while inside[end] and end > start + 1:
             end -= 1

@@ -64,11 +64,14 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str) -
     chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(bucket.tokens) * config.dupe_factor)
     counts = _Counts(chunks, tokens, Counter(), set())
     copies = [_one_copy(bucket, config, number, name, counts) for number in range(config.dupe_factor)]
+    # Each copy returns columns of equal length. Join them column by column, then shuffle the rows
+    # of all copies together.
     columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
     order = np.argsort(columns[-1], kind="stable")
     rows = _Rows(*(column[order] for column in columns))
     documents = _count_documents(bucket, rows, config.dupe_factor, counts)
     chunks.left, tokens.left = len(order), int((rows.a_end - rows.a_start + rows.b_end - rows.b_start).sum())
+    # Every token is in a row or counted with a reason; the rest was cut off to fit.
     lost = tokens.entered - tokens.left - sum(tokens.dropped.values())
     tokens.dropped["truncation" if config.objective == "nsp" else "sentences that fit in with no neighbour"] = lost
     return _lay_out(bucket, config, rows, special, [documents, chunks, tokens])
@@ -87,15 +90,23 @@ def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, count
         return rows
     chunks = cut(bucket, doc_keys, max_tokens=max_tokens, **how)
     chunks = _without_long_words(bucket, chunks, max_tokens, counts)
+    # `order` is random per chunk and depends on the document's id, not on its place in the
+    # partition.
     chunks = chunks.take(np.argsort(chunks.order))  # so no order of documents matters
     return _exchange(bucket, chunks, max_tokens, name, counts)
 
 
 def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts: _Counts) -> _Rows:
     """Make pairs for next sentence prediction: in each group half of the chunks exchange their Bs."""
+    # First shorten each chunk that is longer than a row, with its own A and B, as if nothing were
+    # exchanged. Only then are lengths compared, so both labels start from the same lengths.
     start, end = _fit(bucket, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
     sizes, chunks = chunks.end - chunks.start, chunks._replace(start=start, end=end)
     found = groups(bucket, chunks)
+    # Both directions of each match: `one` would get the B of `other`. If that B doesn't fit behind
+    # the A of `one`, it is cut to the length of the B that `one` has now. This happens to both
+    # chunks of each match, exchanged or not. If only exchanged Bs were cut, a B that ends in the
+    # middle of a sentence would reveal the label.
     matches = np.concatenate([rows[pairs] for _, rows, pairs in found])
     one, other = np.concatenate([matches, matches[:, ::-1]]).T
     b_length, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
@@ -106,6 +117,7 @@ def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts
     start, end = _fit(bucket, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
     documents = chunks.document, chunks.document[partner]
     rows = _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
+    # Chunks without a partner are not in any group's rows. Drop and count them.
     alone = np.ones(len(labels), bool)
     alone[np.concatenate([of_group for _, of_group, _ in found])] = False
     if alone.any():
@@ -130,12 +142,16 @@ def _choose(
         en         994    497        497                          0
     """
     labels, partner = np.zeros(len(chunks.start), np.int8), np.arange(len(chunks.start))
+    # `surplus` is labels 1 minus labels 0 so far, per group, over all copies. Each group should end
+    # near 0, and all groups together as near 0 as the number of rows allows.
     for number, rows, matches in found:
         others = surplus.total() - surplus[number]
         count = len(rows) - surplus[number]  # half of it is what makes this group even
         fewer = len(found) > 1 and others > 0
+        # The last group is the largest. It balances what rounding left over in the others.
         if number == found[-1][0]:
             half, fewer = even_half(count - others), False
+        # An odd group can't be halved: round up if the others have too few labels 1, else down.
         elif count % 2 and others:
             half = max(0, count // 2 + (others < 0))
         else:
@@ -149,6 +165,8 @@ def _choose(
 
 def _swap(bucket: Bucket, chunks: Chunks, surplus: int) -> _Rows:
     """Make pairs for sentence order: half of the chunks, one of every two neighbours in random order, have A and B swapped."""
+    # ALBERT's task: both segments are of the same document, and the label says whether they are
+    # swapped. The segments keep their text, so only the order can reveal the label.
     coins = keys.stream(chunks.order, 1)[:, 0]
     swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(bucket, chunks)], coins, surplus)
     first = np.where(swapped, chunks.cut, chunks.start), np.where(swapped, chunks.end, chunks.cut)
@@ -165,6 +183,8 @@ def _without_long_words(bucket: Bucket, chunks: Chunks, max_tokens: int, counts:
     """Drop chunks where A's last word or B's first is longer than half of a row: A or B could only be cut inside that word."""
     last_word = chunks.cut - bucket.word_start(chunks.cut - 1)
     first_word = bucket.next_word(chunks.cut + 1) - chunks.cut
+    # `_fit` shortens A from its front and B from its end. It can't shorten below the word next to
+    # the cut, so these two words must fit in half a row each.
     too_long = np.maximum(last_word, first_word) > max_tokens // 2
     counts.chunks.entered += len(too_long)
     if too_long.any():
@@ -183,6 +203,8 @@ def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: I
 
     With 13 tokens, and words of one token: A of 20 and B of 20 get 7 and 6; A of 4 leaves 9 to B.
     """
+    # Each side may use half of the row, and more if the other side leaves some of its half. A gets
+    # the extra token of an odd number.
     a, b = a_end - a_start, b_end - b_start
     for_a = np.minimum(a, np.maximum(max_tokens - max_tokens // 2, max_tokens - b))
     for_b = np.minimum(b, max_tokens - for_a)
@@ -192,6 +214,7 @@ def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: I
 
 def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) -> Tally:
     """Count the documents, and the tokens of those that are too short for a pair."""
+    # Documents count as used if the A of some row is theirs.
     gave = np.bincount(rows.a_documents, minlength=len(bucket.ids)) > 0
     sentences = np.diff(bucket.first)
     documents = Tally("documents", entered=len(gave), left=int(gave.sum()))
@@ -210,6 +233,11 @@ def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) 
 
 def _lay_out(bucket: Bucket, config: PairsConfig, rows: _Rows, special: SpecialIds, tallies: list[Tally]) -> Pairs:
     """Concatenate the pairs: [CLS] A [SEP] B [SEP], segment ids 0…0 1…1."""
+    # All rows end to end, without padding. For row i with A of length a and B of length b:
+    #
+    #   position   first   first + 1 .. first + a   first + a + 1   ... + b    last
+    #   token      [CLS]   A                        [SEP]           B          [SEP]
+    #   type       0       0                        0               1          1
     a, b = rows.a_end - rows.a_start, rows.b_end - rows.b_start
     ends = np.append(0, np.cumsum(a + b + 3))
     first, last = ends[:-1], ends[1:] - 1
