@@ -33,6 +33,9 @@ class StepsAhead:
         self._made: dict[int, Arrays] = {}
 
     def __getitem__(self, step: int) -> Arrays:
+        # Worker w of W reads steps w, w + W, w + 2 W, ... After two equal strides assume the next
+        # ones are the same, and build those steps too. A wrong guess costs some time, never a wrong
+        # batch.
         stride = step - self._last
         if step not in self._made:
             batches = self._together(step, stride if stride == self._stride else 0)
@@ -46,6 +49,7 @@ class StepsAhead:
         batches = [first]
         if stride > 0 and not self._alone:
             last = min(first.epoch * self._plan.batches + self._plan.batches, step + stride * (_TOKENS // first.tokens))
+            # Stop at another width, because arrays of different widths can't be built as one.
             for following in range(step + stride, last, stride):
                 batch = self._plan[following]
                 if batch.width != first.width:

@@ -61,6 +61,7 @@ def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: in
         raise UsageError(problem, field="step", value=step)
     masks = replace(masks, labels="same", causal_share=0.0)  # the page marks masked tokens, wherever they are predicted
     batch, masker = planned[number], Masker(shards, masks, seed=seed, widest=planned.widths[-1])
+    # Plans number the rows of all directories through. `first` is this directory's first row.
     first, count = sum(shards.rows[:directory]), shards.rows[directory]
     served = dict(
         sorted(zip((batch.rows - first).tolist(), batch.copies.tolist(), strict=True), reverse=True)
@@ -72,6 +73,8 @@ def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: in
         return f"step {step:,}, epoch {batch.epoch}, {'in' if row in served else 'not in'} its batch"
 
     def mask(ids: Array, rows: Array, continues: Array | None) -> tuple[Array, Array, Array]:
+        # A row's mask depends on its number. Further copies of a row, with a weight over 1, have
+        # numbers beyond the last row, so that each copy gets another mask.
         numbers = np.array([row + first + served.get(row, 0) * len(shards) for row in rows.tolist()])
         masked, positions, labels = masker(ids, numbers, continues, step=batch.step, epoch=batch.epoch)
         labels[rows >= count] = IGNORED

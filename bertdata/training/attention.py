@@ -56,9 +56,16 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
     `allowed` is a boolean mask for SDPA, a BlockMask (no dropout; compiled on a GPU), or the `Parts` of an unpadded batch, where
     each segment attends only to itself.
     """
+    # Three ways to keep documents apart, from simple to fast:
+    # 1. A boolean mask [B, 1, L, L]: works everywhere, and takes memory in proportion to L².
+    # 2. `Parts`: no padding, and the boundaries of segments instead of a mask.
+    # 3. A BlockMask of FlexAttention: blocks of the score matrix where no pair is allowed are
+    # skipped.
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
     if isinstance(allowed, Parts):
+        # Flash attention with boundaries is one kernel for all segments. It has no dropout and
+        # needs half precision, so everything else goes through the loop over segments.
         if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout and not allowed.causal:
             return _varlen(query, key, value, allowed)
         return _one_by_one(query, key, value, allowed, dropout)
@@ -71,6 +78,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
 def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     from torch.nn.attention.varlen import varlen_attn
 
+    # The kernel expects [T, H, D / H] without a batch dimension.
     query, key, value = (values[0].transpose(0, 1).contiguous() for values in (query, key, value))
     output: Any = varlen_attn(query, key, value, parts.starts, parts.starts, parts.longest, parts.longest)
     return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
@@ -79,6 +87,7 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
 @_disable_dynamo  # otherwise recompiled for each number of segments; importing torch.compiler.disable takes a second
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, parts: Parts, dropout: float) -> Tensor:
     """Compute attention one segment at a time. There is no mask, so memory depends only on the segments."""
+    # Exact and simple: split the tokens at the boundaries, attend within each segment, concatenate.
     sizes, attention = parts.starts.diff().tolist(), functional.scaled_dot_product_attention
     each = zip(*(torch.split(values, sizes, 2) for values in (query, key, value)), strict=True)
     return torch.cat([attention(q, k, v, dropout_p=dropout, is_causal=parts.causal) for q, k, v in each], 2)
@@ -100,6 +109,14 @@ def block_mask(document_ids: Tensor, *, reach: int | None = None, causal: bool =
         reach: Maximum distance in tokens, or None for no limit.
         causal: A position attends only to itself and earlier ones, as in GPT.
     """
+    # For document ids 1 1 2 2 and 0 for padding, True is shown as x:
+    #
+    #        1 1 2 2 0
+    #     1  x x . . .
+    #     1  x x . . .
+    #     2  . . x x .
+    #     2  . . x x .
+    #     0  . . . . x      padding sees padding: softmax over an empty row would be NaN
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     positions = torch.arange(document_ids.shape[1], device=document_ids.device)
     distances = positions[:, None] - positions[None, :]
@@ -158,9 +175,13 @@ def is_causal(batch: dict[str, Any]) -> bool:
 
 def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
     """Concatenate the arguments that `for_bert` found for padded rows. `seen` [B, L] is True for tokens."""
+    # Remove padding. Rows of 3 and 2 tokens at L = 4 become 5 tokens; positions of the second row
+    # shift by 3 (`begins`), and `tokens` are the indices [0, 1, 2, 4, 5] in the padded batch.
     sizes, tokens = seen.sum(1), seen.flatten().nonzero()[:, 0]
     begins = (sizes.cumsum(0) - sizes)[:, None]  # first token of each row
     starts = padded.get("document_starts", torch.zeros_like(begins))
+    # Unused entries of `document_starts` are 0, and so is the start of each row's first segment:
+    # entry 0 is always used.
     used = starts > 0
     used[:, 0] = True
     positions = padded.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
@@ -169,6 +190,7 @@ def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
     }
     for name, values in (("ids", padded["ids"]), ("types", padded["types"]), ("position_ids", positions)):
         flat[name] = values.flatten()[tokens][None]
+    # All segment starts of all rows, then the total, as flash attention expects (cu_seqlens).
     bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
     return {**flat, "attention": Parts(bounds, seen.shape[1])}
 
@@ -192,6 +214,8 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
     target = target_of(model)
     target.check_batch(batch)
     takes, flat = target.takes, "cu_seqlens" in batch
+    # Classes of transformers differ in the arguments they take: segment ids or not, another name
+    # for the label of the pair, positions or not. `takes` has these facts for each supported class.
     names = {"input_ids": "input_ids", "labels": "labels"}  # model argument -> tensor of the batch
     if takes.segments:
         names["token_type_ids"] = "token_type_ids"
@@ -201,6 +225,7 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
     causal = is_causal(batch)
     if causal and (target.unpadded_only or not target.attention):
         raise UsageError(f"for_model {target.name}: causal batches need its configuration, with sdpa or eager attention")
+    # One document per row: the usual mask of tokens and padding is enough.
     if not flat and "document_ids" not in batch:
         seen = batch["attention_mask"]
         return {**arguments, "attention_mask": _masks(seen, target, causal) if causal else seen}
@@ -246,6 +271,7 @@ def _masks(documents: Tensor, target: Target, causal: bool) -> Tensor | dict[str
         seen = block_mask(documents, reach=reach, causal=causal or target.takes.causal)
         if target.attention == "sdpa":
             return seen
+        # Eager attention adds the mask to the scores: 0 where allowed, the lowest number elsewhere.
         added = torch.zeros(seen.shape, dtype=target.dtype, device=seen.device)
         return added.masked_fill_(~seen, torch.finfo(target.dtype).min)
 

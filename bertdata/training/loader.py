@@ -113,6 +113,11 @@ def batches(
         )
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
     options |= {"dense_labels": dense_labels, "for_model": for_model}
+    # A DataLoader usually has three parts: a dataset of rows, a sampler that shuffles them, and a
+    # function that collates rows to batches. Here an item of the dataset is a finished batch,
+    # because the plan decides everything: which rows, in which order, at which width. The sampler
+    # only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's
+    # own.
     dataset = Batches(shards, batch_size, **options, masks=masks, unpadded=unpadded)
     return Loader(
         dataset,
@@ -149,6 +154,8 @@ class Batches(Dataset[Tensors]):
         self._target = target_for(for_model, shards, dense_labels, unpadded)
         options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
         options |= {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
+        # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
+        # the same shard files, so no rows are copied to workers.
         self._again = partial(Batches, shards, batch_size, **options)
         self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
         self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
@@ -187,6 +194,8 @@ class Batches(Dataset[Tensors]):
 
     def _make(self, batches: list[Batch]) -> list[Arrays]:
         """Return the arrays of this rank's share of batches of one epoch and width."""
+        # Every rank plans the global batch, and takes its slice. With another number of ranks, the
+        # slices change, and the global batch of a step does not.
         mine = [batch.share(self._rank, self._world_size) for batch in batches]
         first, counts = mine[0], [len(batch.rows) for batch in mine]
         rows = np.concatenate([batch.rows for batch in mine])
@@ -195,10 +204,13 @@ class Batches(Dataset[Tensors]):
         if not OBJECTIVES[self._shards.objective].masks:
             del arrays["token_type_ids"]
         elif self._shards.masking == "none":
+            # The identity of a row for its mask: a second copy of row 7 among 100 rows has number
+            # 107.
             numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self._shards)
             arrays |= masked_arrays(self.masker, arrays, numbers, continues, first, evaluation=self._whole)
         if self._form == "unpadded":
             return unpad(arrays, counts)
+        # Several steps were gathered as one array. Split it into steps.
         ends = np.cumsum([0, *counts]).tolist()
         return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
 
@@ -226,6 +238,7 @@ def _flat_batch(arrays: Arrays) -> Tensors:
     """Convert the arrays of an unpadded batch to tensors, and add positions."""
     starts = arrays["cu_seqlens"].astype(np.int64)
     sizes = np.diff(starts)
+    # Positions restart at 0 in each segment: subtract each segment's start from its tokens.
     positions = np.arange(int(starts[-1]))
     positions -= np.repeat(starts[:-1], sizes)
     arrays = {**arrays, "position_ids": positions}
@@ -242,6 +255,13 @@ def _batch(arrays: Arrays, form: str) -> Tensors:
         return _flat_batch(arrays)
     tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
     if "document_starts" in tensors:
+        # From segment starts to a number for each token, for a row with segments at 0 and 3:
+        #
+        #   begins          1  0  0  1  0  0
+        #   cumsum          1  1  1  2  2  2      -> document_ids (padding becomes 0)
+        #   begins          0  0  0  3  0  0      now with the start itself
+        #   cummax          0  0  0  3  3  3
+        #   arange - that   0  1  2  0  1  2      -> position_ids
         row, part = map(torch.from_numpy, segments(arrays, len(tensors["input_ids"])))
         starts = tensors["document_starts"][row, part]
         begins = torch.zeros_like(tensors["input_ids"])

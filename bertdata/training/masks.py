@@ -48,6 +48,7 @@ class Schedule(NamedTuple):
         >>> Schedule(0.5, 0.5, 1).sum(8), Schedule(1.0, 0.0, 10).sum(10)
         (4.0, 5.0)
         """
+        # The area under the line: a trapezoid up to `steps`, then a rectangle.
         inside = min(step, self.steps)
         return inside * (self.first + self.at(inside)) / 2 + (step - inside) * self.last
 
@@ -214,6 +215,7 @@ class Masker:
         masks, most = self.masks, self.predictions(ids.shape[1])
         if not most:
             return ids, np.zeros((len(ids), 0), np.int64), np.zeros((len(ids), 0), np.int64)
+        # The user's function, if there is one, decides the masks; else BERT's rule.
         if masks.mask:
             masked, positions, labels = self._custom(ids, rows, continues, step, epoch, most)
         else:
@@ -239,6 +241,8 @@ class Masker:
         """Return the share of predicted tokens, of all rows or of each [B]."""
         if (bounds := self.masks.bounds) is None:
             return self.masks.schedule.at(step)
+        # One share per row and epoch, as in a masked diffusion model: some rows lose a tenth of
+        # their tokens, others nine tenths.
         drawn = keys.share(keys.substream(keys.key(self.seed, "mask shares", epoch), rows.astype(np.uint64)))
         return bounds[0] + (bounds[1] - bounds[0]) * drawn
 
@@ -251,6 +255,11 @@ class Masker:
         masked, dense = map(np.asarray, load(self.masks.mask, "mask")(given))
         if masked.shape != ids.shape or dense.shape != ids.shape:
             raise UsageError(f"`mask` {self.masks.mask}: it must return masked ids and labels, both of shape {ids.shape}")
+        # Dense labels [B, L] to sparse ones [B, P]. `place` numbers the labels of each row from 0:
+        #
+        #   row     0 0 0 2 2          (row 1 has no labels)
+        #   counts  3 0 2
+        #   place   0 1 2 0 1
         row, column = np.nonzero(dense != IGNORED)
         counts = np.bincount(row, minlength=len(ids))
         if counts.max(initial=0) > most:
@@ -278,12 +287,17 @@ def is_causal(masks: MaskConfig, seed: int, step: int) -> bool:
     """Return True for a causal step. They are spread evenly, so any run of steps has its exact share, rounded."""
     if masks.causal is None:
         return False
+    # Count causal steps as the integer part of a running sum. With a share of 0.25 and offset 0.6
+    # the sum grows 0.6 0.85 1.1 1.35 1.6 1.85 2.1: a step is causal when the integer part grows, so
+    # every fourth one is. Independent draws would be causal for a run of steps, or for none in a
+    # long time.
     offset = float(keys.share(keys.stream(keys.key(seed, "causal"), 1))[0])
     return math.floor(masks.causal.sum(step + 1) + offset) > math.floor(masks.causal.sum(step) + offset)
 
 
 def next_tokens(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     """Return the positions and labels [B, L] of rows that predict each next token of the same document."""
+    # Position i predicts token i + 1, if that is not padding.
     ids, seen = arrays["input_ids"], arrays["attention_mask"].astype(bool)
     labels = np.full(ids.shape, IGNORED, np.int32)
     labels[:, :-1] = np.where(seen[:, 1:], ids[:, 1:].astype(np.int32), IGNORED)

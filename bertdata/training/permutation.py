@@ -31,6 +31,15 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
     >>> sorted(shuffled(np.arange(7), 7, 1).tolist())
     [0, 1, 2, 3, 4, 5, 6]
     """
+    # Write each number as (left, right) = divmod(number, b), with left < a and right < b. A round
+    # adds a hash of one half to the other half, modulo its size. A round can be undone by
+    # subtracting the same hash, so any number of rounds is a permutation of the a * b numbers,
+    # whatever the hash is.
+    #
+    # To permute 7 numbers: a = 3, b = 3, so the network permutes 9. If 5 maps to 8, which is too
+    # large, apply the network to 8 again, until the result is below 7. Because the network is a
+    # permutation, this walk must come back into the range, and two inputs never end at the same
+    # result. As a * b is only a little larger than `size`, few numbers need a second round trip.
     a, b, rounds = _network(size, key)
     values = np.array(positions, np.int64)
     outside = np.arange(len(values))  # values that are not in range yet
@@ -42,6 +51,7 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
             left -= a * (left >= a)
             right += keys.below(keys.at(rounds[number + 1], left), b)
             right -= b * (right >= b)
+        # Only the values that are still too large go through the network again.
         values[outside] = left * b + right
         outside = outside[values[outside] >= size]
     return values
@@ -57,6 +67,7 @@ def unshuffled(values: Ints, size: int, key: int) -> Ints:
     positions = np.array(values, np.int64)
     outside = np.arange(len(positions))
     while len(outside):
+        # The same rounds in reverse order, with subtraction in place of addition.
         left, right = np.divmod(positions[outside], b)
         for number in range(_ROUNDS - 2, -1, -2):
             right = (right - keys.below(keys.at(rounds[number + 1], left), b)) % b

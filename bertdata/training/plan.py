@@ -104,12 +104,27 @@ class BatchPlan:
             raise UsageError(f"batches of {batch_size} rows at widths {self.widths}: give 1 row or more, and widths that grow")
         if lengths.max(initial=0) > self.widths[-1]:
             raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
+        # `_table` has all row numbers, sorted by bucket and, within a bucket, by directory.
+        # `_parts[k]` says which slices of the table bucket k has. Nothing else depends on the
+        # number of rows.
         self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)])
         self._rows_of = [sum(part.taken for part in bucket) for bucket in self._parts]
+        # Batches of 4 rows, and buckets of 10, 7 and 6 rows at widths 32, 64 and 128:
+        #
+        #   bucket    own rows    moved in    total    batches    moved on
+        #   32              10           0       10          2           2
+        #   64               7           2        9          2           1
+        #   128              6           1        7          1           3    (`left`, unused in this epoch)
+        #
+        # A row that moves on is padded to the next width, which costs a few tokens. The
+        # alternative, a short batch per bucket, would change the batch size, and so the meaning of
+        # a step.
         self._totals, carried = [], 0  # rows of each bucket, including rows moved to it
         for of_bucket in self._rows_of:
             self._totals.append(of_bucket + carried)
             carried = (of_bucket + carried) % batch_size
+        # Batches are numbered through all buckets: here 0 and 1 have width 32, 2 and 3 have 64, 4
+        # has 128. `_ends` is [2, 4, 5].
         self._ends = np.cumsum([total // batch_size for total in self._totals])
         self.left = 0 if whole else carried
         self.batches = int(self._ends[-1]) + bool(whole and carried)
@@ -121,7 +136,10 @@ class BatchPlan:
 
     def __getitem__(self, step: int) -> Batch:
         """Return the batch of a step, counted over all epochs."""
+        # The whole state is `step`. Nothing is carried over from the step before, so step 1,000,000
+        # is as cheap as step 0. The block below is only a cache.
         epoch, number = divmod(step, self.batches)
+        # Evaluation only: the last, short batch of the rows left over by all buckets.
         if number == self._ends[-1]:
             return Batch(step, epoch, self.widths[-1], *self._carried(epoch)[-1])
         block, nth = divmod(number, self._block)
@@ -138,6 +156,9 @@ class BatchPlan:
 
         This inverts `_rows` and `_plan` for these rows only.
         """
+        # `__getitem__` goes from a step to its rows. This goes the other way, applying the inverse
+        # of each permutation in reverse order: table entry -> served in this epoch? -> slot of the
+        # bucket -> batch -> step. Rows that move on are followed through the wider buckets.
         found, size = [], self.batch_size
         late = np.zeros((3, 0), np.int64)  # rows that move to the next bucket: positions among those that move, rows, copies
         for bucket, parts in enumerate(self._parts):
@@ -146,6 +167,8 @@ class BatchPlan:
                 mine = entries[(part.start <= entries) & (entries < part.start + part.size)]
                 nth = mine - part.start
                 if part.taken < part.size:
+                    # The inverse of the rotation in `_rows`: at which place of this epoch's share
+                    # is the row? Places from `part.taken` on are not served in this epoch.
                     nth = unshuffled(nth, part.size, keys.key(self.seed, "share", bucket, number))
                     nth = (nth - epoch * part.taken) % part.size
                 served = nth < part.taken
@@ -154,6 +177,8 @@ class BatchPlan:
                 first += part.taken
             late[0] += first
             all_here = np.concatenate([*here, late], 1)
+            # Slot -> batch: slots 0 to B - 1 are the bucket's first batch, and so on. Slots beyond
+            # the last full batch move on to the next bucket.
             slots = unshuffled(all_here[0], self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
             end = self._totals[bucket] // size * size
             full = slots < end
@@ -169,6 +194,10 @@ class BatchPlan:
 
     def _plan(self, epoch: int, first: int) -> list[Batch]:
         """Return a block of batches of an epoch, starting with batch number `first`."""
+        # 1. Which batches do these steps serve? A permutation of all batches of the epoch mixes the
+        #    widths, so that short and long batches alternate at random through the epoch.
+        # 2. Which bucket is each batch from, and which slots of that bucket does it take?
+        # 3. Which rows are in these slots? One call per bucket for all steps of the block.
         count = int(self._ends[-1])
         numbers = np.arange(first, min(first + self._block, count))
         order = shuffled(numbers, count, keys.key(self.seed, "batches", epoch))
@@ -193,12 +222,18 @@ class BatchPlan:
         """Return the rows, and their copy numbers, that move to each bucket, and last the unused ones."""
         carried = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for bucket, total in enumerate(self._totals):
+            # The slots after the last full batch. The rows in them depend on the epoch, because the
+            # permutation of slots does: over many epochs each row is left out equally often.
             positions = np.arange(total - total % self.batch_size, total)
             carried.append(self._rows(epoch, bucket, positions, carried[-1]))
         return carried
 
     def _rows(self, epoch: int, bucket: int, positions: Ints, carried: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
         """Return the rows, and their copy numbers, at these positions of a bucket in this epoch."""
+        # A new permutation of the bucket's slots in each epoch. The permuted slot says where the
+        # row is: slots below `taken` of the first part are rows of that part, then those of the
+        # second part, and so on, and the last ones are the rows that moved in from the narrower
+        # bucket.
         positions = shuffled(positions, self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
         rows, copies = np.empty_like(positions), np.empty_like(positions)
         first = 0
@@ -221,10 +256,13 @@ def _buckets(
 ) -> tuple[npt.NDArray[Any], list[list[_Part]]]:
     """Return the rows in order of bucket and directory, and the parts of each bucket."""
     table = np.empty(len(lengths), np.uint32 if len(lengths) < 1 << 32 else np.int64)
+    # `bucket_of[n]` is the bucket of a row of n tokens: one table look-up per row.
     bucket_of = np.searchsorted(widths, np.arange(widths[-1] + 1)).astype(np.uint16)
     ends = np.cumsum([0] + [size for size, _ in parts])
     chunks = [(d, i, min(i + _CHUNK, int(ends[d + 1]))) for d in range(len(parts)) for i in range(ends[d], ends[d + 1], _CHUNK)]
     sizes = np.zeros((len(widths), len(parts)), np.int64)
+    # A counting sort in two passes: count the rows of each bucket and directory, then put each row
+    # where its group begins. It needs no memory beyond the table, in which a row takes 4 bytes.
     for d, first, last in chunks:
         sizes[:, d] += np.bincount(bucket_of[lengths[first:last]], minlength=len(widths))
     starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
@@ -246,6 +284,9 @@ def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) ->
     parts = []
     for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):
         size, before = int(sizes[bucket, d]), int(sizes[:bucket, d].sum())
+        # A running rounding: with share 0.5 and buckets of 3, 3 and 3 rows, rounding each bucket by
+        # itself gives 2 + 2 + 2 = 6 rows. The differences of the rounded running sums 1.5, 3 and
+        # 4.5 give 2 + 1 + 1 = 4, and 4.5 rows are wanted.
         share = weight - int(weight)
         taken = [size] * int(weight) + [round((before + size) * share) - round(before * share)]
         parts += [_Part(start, size, number, copy) for copy, number in enumerate(taken) if number]

@@ -96,11 +96,16 @@ def read(path: str, shards: Shards, *, weights: bool, new_vocabulary: bool = Fal
     except ImportError as error:
         raise missing_package("training a model of transformers needs transformers", "train", error) from None
     try:
+        # Read only the configuration here, and build the model on the "meta" device, which has
+        # shapes and no memory. So a wrong model is found before the training starts, without
+        # loading its weights.
         config = AutoConfig.from_pretrained(directory)
     except (ValueError, OSError, KeyError) as error:
         raise UsageError(f"{path}: transformers cannot read config.json ({error}). Check the directory") from error
     notes, size = [], shards.vocab_size
     if weights and not new_vocabulary:
+        # The weights expect the ids of their own vocabulary. Rows made with another vocabulary
+        # would train without an error, and each embedding would belong to a wrong token.
         ids = AutoTokenizer.from_pretrained(directory).get_vocab()
         _check_vocabulary(path, ids, shards)
         size = max(config.vocab_size, shards.vocab_size)
@@ -172,6 +177,12 @@ def _move_embeddings(model: Any, directory: Path, shards: Shards) -> None:
 
     old, pieces, special = AutoTokenizer.from_pretrained(directory), shards.pieces, shards.special
     ids, unknown = old.get_vocab(), old.unk_token_id
+    # For each token of the new vocabulary, `sources` lists old tokens whose mean embedding it gets:
+    #
+    # 1. a special token gets the one with the same role ([CLS] from <s>);
+    # 2. a token that both vocabularies have gets its own embedding, if they mark words alike;
+    # 3. any other token is split by the old tokenizer, and gets the mean of these tokens;
+    # 4. a token that the old tokenizer cannot split gets the mean of all embeddings.
     named = {getattr(special, role): getattr(old, f"{role}_token_id") for role in ROLES}
     same_marks = special.mark == _mark_of(ids)
     sources: list[list[int]] = []

@@ -66,6 +66,8 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     if config.unit not in UNITS:
         raise UsageError(f"unit {config.unit!r}: use one of {', '.join(UNITS)}")
     parts: list[PhaseRows] = []
+    # Phases run one after another, such as 900,000 steps at 128 tokens, then 100,000 at 512. Each
+    # has its own order of rows: the seed of a phase is derived from its index.
     for index, phase in enumerate(config.phases):
         shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
@@ -109,6 +111,8 @@ def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
     """Return the masking of a phase whose first step is `first`, counted over the run."""
 
     def share(value: float, end: float) -> float | Schedule:
+        # The schedule is for the whole run. A phase gets its section of the line, with steps from
+        # 0.
         line = Schedule(value, end, config.total_steps)
         return Schedule(line.at(first), line.at(first + phase.steps), phase.steps)
 

@@ -77,6 +77,8 @@ def steps_of(run: TrainConfig | str | Path, document: str, *, world_size: int = 
         plan = _plan(part)
         if not isinstance(plan, BatchPlan):
             raise UsageError(f"phase {number} reads its rows in windows. Use a `cache_bytes` that holds all of them, or 0")
+        # Without the inverse, finding the steps of a document would mean planning every step of the
+        # run.
         entries = plan.entries(rows)
         for epoch in range(-(-part.phase.steps // plan.batches)) if len(entries) else ():
             for step, place, row, copy in zip(*(each.tolist() for each in plan.find(entries, epoch)), strict=True):
@@ -118,6 +120,7 @@ def _plan(part: PhaseRows) -> Any:
 def _served(part: PhaseRows, phase: int, batch: Batch, place: int, row: int, copy: int, world_size: int) -> Served:
     ends = np.cumsum(part.shards.rows)
     directory = int(np.searchsorted(ends, row, "right"))
+    # Rows are numbered through all directories. Convert to a number within one directory.
     inside = row - int(ends[directory]) + part.shards.rows[directory]
     rank, path = place * world_size // part.batch_size, str(part.shards.paths[directory])
     return Served(part.first + batch.step, phase, batch.epoch, rank, place, path, inside, copy)

@@ -73,6 +73,9 @@ class Steps(Sampler["tuple[int]"]):
 
     def next_pass(self) -> range:
         """Return the steps of the pass that starts now. Raise UsageError after the last of a fixed number of steps."""
+        # Two kinds of passes. Without a fixed number of steps a pass ends with its epoch, as
+        # trainers expect. With one, a single pass has all steps, and a second pass is almost
+        # certainly a mistake: it would silently train on nothing.
         if self.end is None:
             return range(self.position, self._epoch_end(self.position))
         if self.position == self.end > self._resumed:
@@ -94,6 +97,8 @@ class Steps(Sampler["tuple[int]"]):
                 f"set_epoch({epoch}): the loader begins at step {self._resumed}, in epoch {first}. Trainers "
                 f"count epochs from 0: make the loader with start_step=0, and let the trainer skip the finished steps; {HOW_TO}"
             )
+        # Trainers call set_epoch(e) before each pass, also right after a resume in the middle of e.
+        # The `max` keeps the resumed step instead of going back to the start of the epoch.
         self.position = max(epoch * self.batches, self._resumed)
 
     def resume(self, step: int) -> None:
@@ -121,6 +126,9 @@ class Steps(Sampler["tuple[int]"]):
             yield (step,)
         self.used(steps.stop)
 
+    # With workers, the sampler is some steps ahead of the training loop. `Loader._count` reports
+    # the batches that the loop really took, and sets the position back to them. So a checkpoint
+    # between two batches has the step that comes next, not the step that a worker is reading.
     def used(self, step: int) -> None:
         """Count the batches before a step as used."""
         if not self.repeat:
@@ -147,6 +155,7 @@ class Loader(DataLoader["Tensors"]):
         self.steps = steps
 
     def __iter__(self) -> Any:
+        # Fix the steps of the pass before workers start to draw from the sampler.
         steps = self.steps.next_pass()
         if self.num_workers or self.pin_memory:
             return self._count(steps, super().__iter__())

@@ -23,6 +23,10 @@ def unpad(arrays: Arrays, counts: Sequence[int]) -> list[Arrays]:
         arrays: Rows as `Shards.gather` returns them, [B, L] and [B, D], with their masks.
         counts: Rows of each batch, B together.
     """
+    # Two rows of 3 and 2 tokens, the first with segments at 0 and 2:
+    #
+    #   ends    0  3  5           where rows begin in the flat tokens
+    #   starts  0  2  3  5        where segments begin, then the total (cu_seqlens)
     sizes = arrays["attention_mask"].sum(1)
     row, segment = segments(arrays, len(sizes))
     ends = np.append(0, np.cumsum(sizes))
@@ -30,6 +34,7 @@ def unpad(arrays: Arrays, counts: Sequence[int]) -> list[Arrays]:
     names, lengths = [name for name in ("input_ids", "token_type_ids") if name in arrays], sizes.tolist()
     flat: Arrays = {name: _end_to_end(arrays[name], lengths) for name in names}
     if "masked_lm_labels" in arrays:
+        # A masked position p of row i is the flat position ends[i] + p.
         labels = np.full(len(flat["input_ids"]), IGNORED, np.int32)
         used = arrays["masked_lm_labels"] != IGNORED
         labels[(ends[:-1, None] + arrays["masked_lm_positions"])[used]] = arrays["masked_lm_labels"][used]
@@ -40,6 +45,7 @@ def unpad(arrays: Arrays, counts: Sequence[int]) -> list[Arrays]:
     pairs = arrays.get("next_sentence_label")
     if pairs is not None and pairs.ndim == 2:
         pairs = pairs[row, segment]
+    # The arrays may have several steps. Cut them into steps, and let offsets restart at 0.
     rows = np.cumsum([0, *counts])
     batches: list[Arrays] = []
     of_tokens, of_segments = ends[rows].tolist(), np.searchsorted(row, rows).tolist()

@@ -54,6 +54,9 @@ class WindowPlan:
 
     def __getitem__(self, step: int) -> Batch:
         """Return the batch of a step, counted over all epochs. Its window is mapped, and fetching of the next one starts."""
+        # Data in a store: only some shards fit in the local cache. Read a window of shards
+        # completely before the next one, and shuffle rows within a window, while the next one is
+        # downloaded.
         position = self._position(step)
         window = self._shards.window(position.window, position.then)
         if self._open is None or self._open[0] != position.window:
@@ -72,6 +75,8 @@ class WindowPlan:
     def _position(self, step: int) -> _Position:
         epoch, number = divmod(step, self.batches)
         order = self._order(epoch)
+        # Windows in this epoch's order, for example 2, 0, 1 with 5, 3 and 4 batches: ends = 5, 8,
+        # 12. Step 6 of the epoch is in the second window of the order, window 0, as its batch 1.
         ends = np.cumsum(self._counts[order])
         position = int(np.searchsorted(ends, number, "right"))
         then = order[position + 1] if position + 1 < len(order) else self._order(epoch + 1)[0]

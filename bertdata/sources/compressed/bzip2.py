@@ -87,7 +87,18 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
     """
     broken: Damage | None = None  # starts at the first unreadable byte since the last good block
     failed: _Segment | None = None  # the previous segment, if it is a block that failed
+    # The loop sees the file as a series of segments, each from one mark to the next. Most are
+    # blocks. Decompress each one by itself, and keep a record of a failure until a block succeeds
+    # again:
+    #
+    #   segments    block 1   block 2   block 3   end
+    #   result      text      fails     text
+    #   yields      text 1              Damage(start of block 2, start of block 3), text 3
+    #
+    # So one Damage covers all consecutive failures.
     for segment in _segments(file, start):
+        # `failed` and `segment` may be the two halves of one block (see below): try them together
+        # first.
         text = None
         # A block can contain the 48 bits of a mark by chance. Then it is cut in two, both parts fail, and their join succeeds.
         if failed and (text := _text(joined := _join(failed, segment))) is not None:
@@ -103,8 +114,10 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
         if broken:
             yield broken._replace(end=segment.at)
             broken = None
+        # The checksum was correct, so this text is safe to use.
         for part in text:
             yield DecompressedBlock(segment.at, part)
+    # The file ends in damage.
     if broken:
         yield broken._replace(end=file.seek(0, os.SEEK_END))
 
@@ -116,6 +129,8 @@ def block_starts(path: str, target: int) -> list[int]:
     request.
     """
     end = size(path)
+    # Each thread takes every `threads`-th span. Spans are multiples of `target`, so that every cut
+    # is searched by exactly one thread, and the result doesn't depend on their number.
     spans = range(0, end, -(-_MIN_SPAN_BYTES // target) * target)
     threads = max(1, min(len(spans), _MAX_THREADS, cores() if is_local(path) else _MAX_THREADS))
 
@@ -139,6 +154,7 @@ def _starts(file: IO[bytes], at: int, end: int, target: int) -> Iterator[int]:
     at = at or target
     while at < end and (start := _next_start(file, at, end)) is not None:
         yield start
+        # The next cut is in the next multiple of `target`.
         at = (start // target + 1) * target
 
 
@@ -147,13 +163,21 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
 
     A stream is verified by its end: its checksum combines the checksums of the blocks.  A block is verified by decompressing it.
     """
+    # Multistream dumps are thousands of small streams of 100 pages, so a range is best cut where a
+    # stream begins. Ordinary dumps are one stream, where any block will do. Until a stream is
+    # confirmed, `nearest` collects the blocks after `at` as the second choice.
+    #
+    # A mark can occur by chance in compressed data: 48 bits, so once in 35 TB, but a dump can also
+    # contain a compressed file. A stream is therefore confirmed by its checksum before it is used.
     nearest: list[_Segment] = []
     stream, total = -1, 0  # start of the current stream, if near, and the combined checksum of its blocks
     for segment in _segments(file, max(0, at - _HEADER_BYTES)):
+        # Searched far enough without a confirmed stream: take a block.
         if segment.at > max(at, stream) + _STREAM_SEARCH_BYTES:
             if (start := _first_good(nearest)) is not None or segment.at >= end:
                 return start
             nearest, stream = [], -1
+        # A header: a new stream, and a new running checksum.
         if segment.opens:
             stream, total = (
                 (segment.at if at <= segment.at <= at + _STREAM_SEARCH_BYTES and segment.mark == _BLOCK_MARK else -1),
@@ -161,6 +185,8 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
             )
         if segment.mark == _END_MARK and stream >= 0 and _checksum(segment) == total:
             return stream
+        # The checksum of a stream: rotate the total left by one bit, then XOR the checksum of the
+        # block.
         total = _checksum(segment) ^ (total << 1 | total >> 31) & 0xFFFFFFFF
         if segment.mark == _BLOCK_MARK and segment.at >= at:
             nearest.append(segment)
@@ -174,6 +200,7 @@ def _checksum(segment: _Segment) -> int:
 
 def _first_good(segments: list[_Segment]) -> int | None:
     """Return the offset of the first decompressible block; prefer one that opens a stream."""
+    # A stable sort: segments that open a stream first, otherwise in order of the file.
     in_order = sorted(segments, key=lambda segment: not segment.opens)
     return next((segment.at for segment in in_order if _text(segment) is not None), None)
 
@@ -219,6 +246,12 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
 
 def _inner_bytes() -> dict[bytes, tuple[int, int]]:
     """Map the five bytes that a mark fills completely, for each of its eight bit offsets, to the mark and the bit."""
+    # Why five bytes: a mark of 6 bytes that begins at bit 3 covers 5 bits of the first byte, 5
+    # whole bytes, and 3 bits of the seventh. The 5 whole bytes can be found by comparing bytes, and
+    # for the 8 possible shifts and 2 marks there are 16 such patterns.
+    #
+    #   shift 0    314159265359              whole bytes: 31 41 59 26 53 59; the inner five: 41 59 26 53 59
+    #   shift 4     314159265359             bytes: 03 14 15 92 65 35 90; the inner five: 14 15 92 65 35
     marks = [(mark, shift) for mark in (_BLOCK_MARK, _END_MARK) for shift in range(8)]
     return {(mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark, shift in marks}
 
@@ -230,9 +263,16 @@ _PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER for 
 
 def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
     """Find marks that begin at or after byte `known`; yield their first bit and kind."""
+    # The search goes through every byte of a dump of 20 GB, so it must be fast. Instead of looking
+    # for 16 patterns, look up the bytes two by two in a table of 65,536 flags. Of the five inner
+    # bytes, either the first two or the second and third are such a pair at an even offset, so
+    # testing even offsets misses no mark. About 1 pair in 2,000 passes, and these are compared in
+    # full.
     even = known - known % 2
     pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
     for pair in (even + 2 * np.flatnonzero(_PAIRS.take(pairs))).tolist():
+        # The pair is the second or the third byte of the mark, depending on whether the mark begins
+        # at an odd or an even byte.
         for first in (pair - 1, pair - 2):
             mark, shift = _INNER.get(data[first + 1 : first + 6], (_NO_MARK, 0))
             if mark and first >= known:
@@ -243,6 +283,7 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
 
 def _join(one: _Segment, two: _Segment) -> _Segment:
     """Join two consecutive segments."""
+    # Segments are cut at bits. If the cut is inside a byte, both have a copy of this byte.
     overlap = (one.shift + one.bits) % 8 > 0  # both segments share a byte
     return one._replace(data=one.data[: len(one.data) - overlap] + two.data, bits=one.bits + two.bits, last=two.last)
 
@@ -251,6 +292,9 @@ def _text(segment: _Segment) -> Iterable[bytes] | None:
     """Decompress a block in steps; return None if it is not a block or fails its checksum."""
     if segment.mark != _BLOCK_MARK or segment.bits > 8 * _MAX_BLOCK_BYTES:
         return None
+    # A block of 900 kB can unpack to gigabytes if it was made to. Hold the text until the checksum
+    # is verified, but not more than 4 MB of it. A longer one is decompressed again, step by step,
+    # now that the first time has verified it.
     packed, held, size = _pack(segment), list[bytes](), 0
     try:
         for part in _steps(packed):
@@ -275,9 +319,18 @@ def _steps(packed: bytes) -> Iterator[bytes]:
 
 def _pack(segment: _Segment) -> bytes:
     """Make a block a complete stream: shift it to the first bit of a byte, and add a header and an end."""
+    # A decompressor expects blocks at the bits where a stream has them. Shift the block to bit 0:
+    #
+    #   bytes       00010111 01100...        the block begins at bit 3
+    #   << 3        10111000                 the rest of the byte, and
+    #   next >> 5   00000011                 the first three bits of the next byte
+    #   together    10111011
     data = np.frombuffer(segment.data, np.uint8)
     if segment.shift:
         data = data << segment.shift | np.append(data[1:] >> 8 - segment.shift, np.uint8(0))
+    # The block may end inside a byte: `tail` is its last `left` bits. Append the end mark and the
+    # stream's checksum, which for a stream of one block is the checksum of the block, and fill up
+    # the last byte with zeros.
     whole, left = divmod(segment.bits, 8)
     block = data.tobytes()
     tail = block[whole] >> 8 - left if left else 0
@@ -288,6 +341,8 @@ def _pack(segment: _Segment) -> bytes:
 def _damage(segment: _Segment) -> Damage | None:
     """Report a block, or the bytes between two streams, as damaged; return None if the bytes between streams are valid."""
     at, begun = segment.at, True
+    # Between two streams there may be nothing but the next header, and at the end of the file
+    # nothing at all. Other bytes are damage, or a file that is not bzip2.
     used = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END_MARK else 0
     rest = segment.data[used : (segment.shift + segment.bits) // 8]
     if segment.mark != _BLOCK_MARK and len(segment.data) >= used:

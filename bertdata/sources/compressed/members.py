@@ -53,6 +53,9 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBloc
 
 def _limited(unpacked: Iterator[DecompressedBlock | Damage], file: IO[bytes], size: int) -> Iterator[DecompressedBlock | Damage]:
     """Yield what `size` packed bytes unpack to, and stop when the ratio is higher than for any text."""
+    # A decompression bomb is a small file that unpacks to more than the disk holds. Text doesn't
+    # compress by more than 100 times, so the ratio shows the difference. Small files may have any
+    # ratio.
     left = FREE_BYTES + MAX_RATIO * size
     for block in unpacked:
         if isinstance(block, DecompressedBlock):
@@ -95,6 +98,8 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
     """
     chunk, at = file.read(CHUNK), 0
     while at < len(chunk):
+        # `at` is the next unread byte of `chunk`, and `begin` is where the member starts in the
+        # file.
         current, begin, step = member(), file.tell() - len(chunk) + at, _STEP
         try:
             while not current.eof:
@@ -106,6 +111,8 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
                 fed = chunk[at : at + step]
                 for part in current.feed(fed):
                     yield DecompressedBlock(0, part)
+                # A decompressor stops at the end of its member. Go back to the bytes that it did
+                # not use.
                 at += len(fed) - current.unused
                 step *= 2
         except _Damaged:
@@ -165,6 +172,7 @@ class _Zstd(_Member):
                 out = self._member.decompress(data[at : at + _STEP])
             except self._zstd.ZstdError:
                 raise _Damaged from None
+            # zstd has no limit for the output of a call. Small inputs (`_STEP`) bound it instead.
             for begin in range(0, len(out), MAX_OUTPUT_BYTES):
                 yield out[begin : begin + MAX_OUTPUT_BYTES]
             if self._member.eof:

@@ -66,6 +66,8 @@ class Offsets:
     """Offsets of the streams with given titles: an array instead of a dict, because a wiki has a million templates."""
 
     def __init__(self, found: Iterable[tuple[int, int, int]]) -> None:
+        # Each row is (hash of the title, number of the index, offset), sorted by hash, so a look-up
+        # is a binary search. That takes 24 bytes per template, much less than a dict of strings.
         rows = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
         self._rows = rows[np.lexsort(rows.T[::-1])]
 
@@ -102,6 +104,8 @@ def _titles(index: str) -> Iterator[tuple[int, str]]:
     for block in blocks(index):
         if isinstance(block, Damage):
             return
+        # Blocks end anywhere, so the last line of a block may be incomplete: keep it for the next
+        # block.
         text = rest + block.data
         end = text.rfind(b"\n") + 1
         lines, rest = text[:end], text[end:]
@@ -122,6 +126,7 @@ def read_index(index: str, dump: str) -> Index:
             if offset + _START > end:
                 beyond += count
                 first_beyond = min(first_beyond or offset, offset)
+            # A stream must begin exactly there. Otherwise the index belongs to another dump.
             elif file.seek(offset) != offset or not _STREAM.match(file.read(_START)):
                 astray += count
     return Index(pages, beyond, first_beyond, astray)
@@ -129,6 +134,8 @@ def read_index(index: str, dump: str) -> Index:
 
 def find_stream(index: str, number: str, title: str) -> int | None:
     """Return the offset of the stream with the page of this number or title; None if the index does not list it."""
+    # Search the whole block for bytes instead of splitting it into lines, then check the line
+    # around each hit: ":12:" may also occur in a title.
     wanted = f":{number}:".encode() if number else f":{title}\n".encode()
     rest = b""
     for block in blocks(index):

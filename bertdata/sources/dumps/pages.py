@@ -85,6 +85,12 @@ class PageCutter:
     def feed(self, data: bytes) -> Iterator[RawPage]:
         """Add text; yield the pages that end in it."""
         self._rest += data
+        # `begin` is the end of the last tag. The states, by what the next tag is:
+        #
+        #   state      <page>                                  </page>
+        #   BETWEEN    -> PAGE                                 yield the text so far (its <page> is lost); stay
+        #   PAGE       reject the open page; -> PAGE           yield the page; -> BETWEEN
+        #   FOREIGN    -> PAGE                                 -> BETWEEN (the range before yields it)
         begin = 0
         for tag in self._tags():
             text = tag.group()
@@ -101,6 +107,9 @@ class PageCutter:
                 yield RawPage(_CLOSE, "")
                 self._state = _State.BETWEEN
         self._pass(begin)
+        # A page that is larger than allowed is reported as soon as the limit is reached, so that
+        # memory stays bounded, and its remaining text is skipped. Keep a tag's length of bytes,
+        # because the end of the text may be the beginning of a tag.
         if len(self._rest) > self._most:
             if self._state is _State.PAGE:
                 yield RawPage(bytes(self._rest), "too-large")
@@ -111,6 +120,8 @@ class PageCutter:
     def _tags(self) -> Iterator[re.Match[bytes]]:
         """Find page tags in the unsearched text, except those in comments and similar sections."""
         while True:
+            # Inside of a comment: skip to its end. If the end is not in the text yet, continue with
+            # the next block, from where the end may begin.
             if self._until:
                 if (end := self._until.search(self._rest, self._searched)) is None:
                     self._searched = max(self._searched, len(self._rest) - _LONGEST_END)

@@ -34,12 +34,15 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], 
     """Write a checkpoint with the tokenizer's files, and remove old ones. With a `name`, write the model only."""
     if name and (output / name).exists():  # written before the run was resumed from an earlier step
         _remove(output / name)
+    # Write below a temporary name, then rename: a directory named checkpoint-N is always complete,
+    # also after a power failure in the middle of a save.
     with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
         _save_model(path, learner.model, recipe)
         recipe.write_tokenizer(path)
         if not name:
             (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.state_dict()))
             write_json(path / "state.json", {"scaler": learner.scaler.state_dict(), **state})
+    # Only now, when the new checkpoint is safe, remove the old ones.
     for old in checkpoints(output)[: -recipe.config.keep]:
         _remove(old)
 

@@ -43,6 +43,8 @@ class Learner:
     def __init__(self, recipe: Recipe, world: World) -> None:
         self.config, self.world, config, shape = recipe.config, world, recipe.config, recipe.model
         self.model: BertForPreTraining | MaskedModel
+        # Every draw of torch's generator is preceded by a seed that names its use. So the weights
+        # do not depend on what was drawn before, and a resumed run needs no generator state.
         torch.manual_seed(keys.key(config.seed, "initial weights"))
         if isinstance(shape, ModelConfig):
             self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing)
@@ -68,11 +70,18 @@ class Learner:
     def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> Learnt:
         """Train on a batch, split into `parts` for gradient accumulation. If `stop` returns True, all processes stop."""
         config, device, ranks = self.config, self.world.device, self.world.size
+        # Dropout: seeded by step and rank, so step 1000 drops the same units in a resumed run.
         torch.manual_seed(keys.key(config.seed, "dropout", number, self.world.rank))
         batch = {name: values.to(device, non_blocking=True) for name, values in batch.items()}
         labels = (batch["masked_lm_labels"], batch.get("next_sentence_label", torch.zeros(0, device=device)))
+        # The loss is a mean over all predicted tokens of the global batch, so it needs their number
+        # over all ranks before the first backward pass. A mean per micro-batch, then a mean of
+        # these, would give a token more weight in a micro-batch with few predictions.
         masked, pairs = (self.world.total((each != IGNORED).sum()) for each in labels)
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=device)
+        # Gradient accumulation: `parts` micro-batches, whose gradients add up. Ranks exchange
+        # gradients only in the last backward pass (`no_sync` before), which saves parts - 1
+        # exchanges.
         pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
         for index, piece in enumerate(pieces):
             with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
@@ -80,10 +89,17 @@ class Learner:
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             sums += sums_of_batch
+        # fp16: gradients are scaled up against underflow. Undo that before clipping, because the
+        # limit is for the true norm. The scaler does nothing with bf16 and fp32.
         self.scaler.unscale_(cast(Any, self.optimizer))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
+        # One exchange for all numbers of the step: the sums of the metrics, the norm (equal on all
+        # ranks, so the sum of norm / ranks is the norm), and whether any process was told to stop.
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
         *totals, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
+        # With fp16, an infinite gradient only means that the scale was too high: the scaler skips
+        # the update and halves the scale. Otherwise it is a real failure, and the weights are left
+        # alone.
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
             self.scaler.step(
                 cast(Any, self.optimizer), config.rate(number)

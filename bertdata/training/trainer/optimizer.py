@@ -30,6 +30,13 @@ class _BertAdam(torch.optim.Optimizer):
                 self.state[each] = self.state[each] or {"m": torch.zeros_like(each), "v": torch.zeros_like(each)}
             gradients = [cast(Tensor, each.grad) for each in values]
             means, squares = ([self.state[each][kind] for each in values] for kind in "mv")
+            # For each parameter w with gradient g:
+            #
+            #   m = beta_1 m + (1 - beta_1) g               running mean of the gradient
+            #   v = beta_2 v + (1 - beta_2) g²              running mean of its square
+            #   w = (1 - rate decay) w - rate m / (sqrt(v) + eps)
+            #
+            # The _foreach functions do each line for all parameters at once, in a few GPU kernels.
             (beta_1, beta_2), rate = group["betas"], group["lr"]
             torch._foreach_lerp_(means, gradients, 1 - beta_1)
             torch._foreach_mul_(squares, beta_2)
@@ -51,6 +58,8 @@ class Optimizer:
             layers = (each for each in model.modules() if isinstance(each, nn.ModuleList))
             matrices = {values for each in layers for values in each.parameters() if values.ndim == 2 and values.requires_grad}
         rest = [values for values in self._named.values() if values not in matrices]
+        # Weight decay pulls matrices towards zero. Norm weights and biases have one dimension and
+        # no decay.
         groups = [
             {"params": [values for values in rest if values.ndim > 1], "weight_decay": config.weight_decay},
             {"params": [values for values in rest if values.ndim < 2], "weight_decay": 0.0},

@@ -63,6 +63,8 @@ def train(
     path = Path(output or config.output)
     if not (output or config.output) or "://" in str(output or config.output):
         raise UsageError(f"no local directory to train in ({path}): give `output`, a directory of this machine")
+    # Only rank 0 writes. The others wait until the directory is claimed, then all of them read the
+    # same last checkpoint.
     with joined() as world, contextlib.ExitStack() as stack:
         recipe = prepare(config, world.size)  # errors are raised before an earlier run is removed
         if world.rank == 0:
@@ -83,6 +85,9 @@ class _Run:
 
     def go(self, saved: list[Path]) -> Done:
         """Train from a checkpoint or from the start, and write the report last. Do nothing if the run is complete."""
+        # The complete state besides the weights and the optimizer: a step number, the tokens so
+        # far, and the sums of the metrics since the last logged line, so that the next line is the
+        # same as without an interruption.
         state: dict[str, Any] = restore(saved[0], self.learner) if saved else {"step": 0, "window": None}
         new = not saved or state["step"] < self.config.total_steps or not (self.output / REPORT).exists()
         rates = [part.words_per_token for part in self.recipe.parts]
@@ -101,6 +106,9 @@ class _Run:
 
     def _train(self, part: PhaseRows, number: int) -> bool:
         """Train to the end of a phase. Return False if it was stopped before."""
+        # The training loop. `self.step` counts over the run, the loader's steps over the phase.
+        # Each turn: load a batch, update the weights, and then, where due, log, evaluate and save,
+        # in this order.
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, part.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
         for batch in loader:
@@ -116,6 +124,7 @@ class _Run:
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
                 self._log(learnt.norm)
+            # Evaluation and saving are not training: subtract their time from the reported speed.
             since = time.perf_counter()
             for name in self.words.add(number, int(learnt.sums[SUMS.index("tokens")])):
                 self._save(name)
@@ -138,6 +147,7 @@ class _Run:
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
+        # Batches of the size of a micro-batch, which is known to fit in memory.
         size, parts = part.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))

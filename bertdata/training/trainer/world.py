@@ -36,6 +36,7 @@ class World(NamedTuple):
 @contextlib.contextmanager
 def joined() -> Iterator[World]:
     """Join the processes named by the environment, with NCCL on GPUs and gloo elsewhere."""
+    # torchrun sets these variables: RANK over all machines, LOCAL_RANK on this machine, WORLD_SIZE.
     cuda, size = torch.cuda.is_available(), int(os.environ.get("WORLD_SIZE", 1))
     rank = int(os.environ.get("RANK", 0)) if size > 1 else 0
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if cuda else torch.device("cpu")
