@@ -16,7 +16,7 @@ import pytest
 from conftest import REPOSITORY, read_manifest
 
 import bertdata
-from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress, VocabConfig
+from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress
 from bertdata.config.inputs import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
@@ -41,7 +41,7 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     assert all(f"{section}:" in told for section in ("Args", "Returns", "Raises", "Examples"))
     assert all(parameter.name in told for parameter in parameters)
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
-    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    positional = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     assert positional in ([], ["corpus"], ["directory"], ["directory", "name"])
 
 
@@ -51,8 +51,10 @@ def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pyt
     corpus = bertdata.build_corpus(
         wikipedia=sample(), books=[sample() / "books"], output=tmp_path / "corpus", workers=1, progress=seen.append
     )
-    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", config=VocabConfig(size=2000), workers=1)
-    found = bertdata.make_pairs(corpus.path, vocab=vocab.path, output=tmp_path / "pairs-{length}", lengths=[64, 128], workers=1)
+    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", size=2000, workers=1)
+    found = bertdata.make_pairs(
+        corpus.path, vocab=vocab.path, output=tmp_path / "pairs-{length}", max_seq_length=[64, 128], workers=1
+    )
     assert [made.path.name for made in found] == ["pairs-64", "pairs-128"]
     assert [made.kind for made in (corpus, vocab, *found)] == ["documents", "vocabulary", "pairs", "pairs"]
     assert all(isinstance(made, DataSet) and made.new for made in (corpus, vocab, *found))

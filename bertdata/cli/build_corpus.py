@@ -108,15 +108,14 @@ def command(
         bertdata build-corpus --wikipedia dumps --books books --output corpus
     """
     options = take_options(values)
-    from ..commands.build_corpus import BuildPlan, named_files, plan_corpus, tables
+    from ..commands.build_corpus import BuildPlan, plan_corpus, with_files
 
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
     inputs = {name: values.pop(name) for name in INPUTS}
     if templates and not inputs["wikipedia"]:
         raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
-    given = {"exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on}
-    files: dict[str, Any] = {name: named_files(paths, name) for name, paths in given.items()}
-    files["templates"] = tables(templates)
+    given = {"templates": templates, "exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on}
+    files = with_files(given)
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
     overwrite = options.overwrite

@@ -35,10 +35,14 @@ from .progress import Progress, PythonReporter, Step
 from .run import run
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..config.keywords import CorpusOptions
     from .estimate import Estimate
 
-__all__ = ["build_corpus", "named_files", "plan_corpus", "tables"]
+__all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
+_FILES = ("exclude", "exclude_ids", "depends_on")
 Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, Any]]], Paths]]
 
 
@@ -57,6 +61,7 @@ def build_corpus(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
+    **options: Unpack[CorpusOptions],
 ) -> DataSet[CorpusManifest]:
     """Extract documents from dumps, books and other text into shards, and return the finished dataset.
 
@@ -70,12 +75,14 @@ def build_corpus(
         read: Your reader functions, or their names ``module:function``, each with its paths. A function takes a path and yields
             documents as dicts, described in `bertdata.stages.corpus.sources.functions`.
         filters: Your filter functions, or their names. Each takes a `Document` and returns None or the reason to drop it.
-        config: How to read the input and which text to drop.
+        config: How to read the input and which text to drop, if you do not pass it as keywords.
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.
         overwrite: Replace the contents of `output` once the new corpus is complete.
         check_space: Stop before starting if the estimated output does not fit on the disk of `output`.
         progress: Called with a `Progress` twice a second, from another thread.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``. Empty runs locally without Beam.
+        options: Fields of `CorpusConfig`, `FilterConfig` and `ChoiceConfig`, such as ``dedup="near"``, and the files
+            `templates`, `exclude`, `exclude_ids` and `depends_on`.
 
     Returns:
         The corpus, with its path, manifest, counts and shards.
@@ -94,9 +101,18 @@ def build_corpus(
         ('documents', 3, ['books'])
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
+    config = CorpusConfig.with_options(config, with_files(options))
     plan = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
-    return run(plan, options, PythonReporter(progress))[0]
+    how = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    return run(plan, how, PythonReporter(progress))[0]
+
+
+def with_files(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files that options name: your templates' text, and the digests of `exclude`, `exclude_ids` and `depends_on`."""
+    values: dict[str, Any] = {name: named_files(options[name], name) for name in _FILES if name in options}
+    if "templates" in options:
+        values["templates"] = tables(options["templates"])
+    return {**options, **values}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..chains.transforms import Chain
 from ..config import ExportConfig
@@ -45,9 +45,9 @@ _PACKED = (
 def export(
     directory: str | Path,
     *,
-    to: str,
+    to: Literal["jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"],
     output: str | Path,
-    split: str = "train",
+    split: Literal["train", "validation"] = "train",
     vocab: str | Path | None = None,
     workers: int | None = None,
     overwrite: bool = False,

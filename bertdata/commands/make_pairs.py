@@ -27,6 +27,9 @@ from .progress import Progress, PythonReporter, Step
 from .run import run
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..config.keywords import PairsOptions
     from ..tokens.vocab import AnyVocabulary
     from .estimate import Estimate
 
@@ -42,7 +45,6 @@ def make_pairs(
     vocab: str | Path,
     output: str | Path,
     config: PairsConfig | None = None,
-    lengths: Sequence[int] = (),
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
     workers: int | None = None,
@@ -50,6 +52,7 @@ def make_pairs(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
+    **options: Unpack[PairsOptions],
 ) -> list[DataSet[PairsManifest]]:
     """Build training rows from a corpus, and return one dataset per row length.
 
@@ -59,13 +62,14 @@ def make_pairs(
         corpus: Output of `build_corpus`.
         vocab: Output of `train_vocab`, a vocab.txt, any tokenizer.json, or a directory for `transformers.AutoTokenizer`.
         output: Directory for the rows. ``{length}`` is replaced by the row length.
-        config: Objective, length, masks and other settings.
-        lengths: Row lengths to use instead of `config.max_seq_length`. The corpus is tokenized once for all of them.
+        config: Objective, length, masks and other settings, if you do not pass them as keywords.
         lowercase: Whether to lowercase text, for a bare vocab.txt. None detects it from the tokens.
         strip_accents: Whether to strip accents from letters, for a bare vocab.txt. None follows `lowercase`, as in BERT.
+        options: Fields of `PairsConfig`, such as ``max_seq_length=512``. With several lengths, such as ``(128, 512)``, the
+            corpus is tokenized once for all of them.
 
     Returns:
-        The datasets, in the order of `lengths`. Issues a warning if the rows drop a tenth or more of the tokens.
+        The datasets, in the order of the lengths. Issues a warning if the rows drop a tenth or more of the tokens.
 
     Raises:
         UsageError: `corpus` or `vocab` is invalid, or equal to `output`.
@@ -74,25 +78,27 @@ def make_pairs(
 
     Examples:
         >>> from bertdata.sample import sample
-        >>> from bertdata import VocabConfig, build_corpus, train_vocab
+        >>> from bertdata import build_corpus, train_vocab
         >>> corpus = build_corpus(wikipedia=sample(), books=sample() / "books", output=here / "corpus", workers=1)
-        >>> vocab = train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=2000), workers=1)
-        >>> (pairs,) = make_pairs(corpus.path, vocab=vocab.path, output=here / "pairs", workers=1)
+        >>> vocab = train_vocab(corpus.path, output=here / "vocab", size=2000, workers=1)
+        >>> (pairs,) = make_pairs(corpus.path, vocab=vocab.path, output=here / "pairs", max_seq_length=64, workers=1)
         >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)
     """
+    lengths: int | Sequence[int] = options.pop("max_seq_length", ())
+    lengths = (lengths,) if isinstance(lengths, int) else tuple(lengths)
     plan = plan_pairs(
         corpus,
         vocab=vocab,
         output=output,
-        config=config,
+        config=PairsConfig.with_options(config, options),
         lengths=lengths,
         lowercase=lowercase,
         strip_accents=strip_accents,
         beam_args=beam_args,
     )
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
-    data_sets = run(plan, options, PythonReporter(progress))
+    how = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    data_sets = run(plan, how, PythonReporter(progress))
     for pairs in data_sets:
         for warning in filter(None, (*warnings_of(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
             warnings.warn(warning, stacklevel=2)

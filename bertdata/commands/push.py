@@ -30,6 +30,9 @@ from ..storage.storage import storage_errors
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
+    from typing_extensions import Unpack
+
+    from ..config.keywords import PushOptions
 
 __all__ = ["Pushed", "push"]
 
@@ -55,6 +58,7 @@ def push(
     config: PushConfig | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[PushOptions],
 ) -> Pushed:
     """Upload a dataset to the Hugging Face Hub, with its data card and splits, and verify the upload.
 
@@ -63,9 +67,10 @@ def push(
     Args:
         directory: Dataset of another command.
         name: ``OWNER/NAME`` of the dataset on the Hub, created if it does not exist.
-        config: Whether to convert the shards to Parquet, and whether a new dataset is private.
+        config: Settings, if you do not pass them as keywords.
         overwrite: Replace a different dataset at this name and remove its files.
         progress: Called with the numbers of uploaded and total bytes.
+        options: Fields of `PushConfig`, such as ``private=True``.
 
     Returns:
         URL, commit, and the numbers of uploaded and unchanged files.
@@ -83,7 +88,7 @@ def push(
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name} is not a name on the Hub. Write OWNER/NAME")
-    source, settings = to_path(str(directory)), config or PushConfig()
+    source, settings = to_path(str(directory)), PushConfig.with_options(config, options)
     contents = manifest.read(source)
     manifest.check_files(source, manifest.listed(contents))
     if settings.format == "parquet" and not isinstance(contents, RowManifest):
@@ -160,7 +165,8 @@ class _Push:
         self._refuse({self._name_there(entry.name) for entry in entries})
         done, total, converted = 0, sum(entry.bytes for entry in entries), list[dict[str, Any]]()
         for group in _groups(entries):
-            with _stage() as stage:
+            with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
+                stage = Path(folder)
                 for entry in group:
                     if there := self._add(entry, stage):
                         converted.append(there)
@@ -186,7 +192,8 @@ class _Push:
                 f"{self.name} has {strange[0]}, which is not a file of {self.source}. Use another name or `overwrite`"
             )
         if manifest.NAME in self.there and not self.overwrite:
-            with _stage() as stage:
+            with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
+                stage = Path(folder)
                 path = self.api.hf_hub_download(self.name, manifest.NAME, repo_type="dataset", local_dir=stage)
                 if _content(read_json(Path(path))) != _content(manifest.read_json(self.source)):
                     raise OutputExistsError(f"{self.name} contains another dataset. Use another name or `overwrite`")
@@ -240,7 +247,8 @@ class _Push:
     def _finish(self, converted: list[dict[str, Any]]) -> None:
         """Commit the card and the manifest, and remove files of another dataset."""
         names = [manifest.NAME, *([manifest.CARD] if self.contents.card else [])]
-        with _stage() as stage:
+        with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
+            stage = Path(folder)
             if converted:
                 contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in ("card", "sha256")}
                 contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": converted}
@@ -263,13 +271,6 @@ class _Push:
         for name, sent in self.expected.items():
             if not sent.matches(listed.get(name)):
                 raise TransferError(f"{self.name} has not {name} as it was sent: {_AGAIN}")
-
-
-@contextlib.contextmanager
-def _stage() -> Iterator[Path]:
-    """Yield an empty temporary folder; files of this machine are links there, which `upload_folder` follows."""
-    with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
-        yield Path(folder)
 
 
 def _groups(entries: list[File]) -> Iterator[list[File]]:

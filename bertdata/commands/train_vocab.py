@@ -24,6 +24,9 @@ from .progress import Progress, PythonReporter, Step
 from .run import run
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..config.keywords import VocabOptions
     from .estimate import Estimate
 
 __all__ = ["plan_vocab", "train_vocab"]
@@ -40,6 +43,7 @@ def train_vocab(
     check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
+    **options: Unpack[VocabOptions],
 ) -> DataSet[VocabManifest]:
     """Train a vocabulary on a sample of a corpus, and return its dataset.
 
@@ -48,7 +52,8 @@ def train_vocab(
     Args:
         corpus: Output of `build_corpus`.
         output: Directory for tokenizer.json, tokenizer_config.json and, for WordPiece, vocab.txt.
-        config: Model, size, normalization and other settings.
+        config: Model, size, normalization and other settings, if you do not pass them as keywords.
+        options: Fields of `VocabConfig`, such as ``size=8000``.
 
     Returns:
         The vocabulary. ``manifest.coverage`` counts unknown and split words per language.
@@ -60,13 +65,14 @@ def train_vocab(
 
     Examples:
         >>> from bertdata.sample import sample
-        >>> from bertdata import VocabConfig, build_corpus
+        >>> from bertdata import build_corpus
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
-        >>> train_vocab(corpus.path, output=here / "vocab", config=VocabConfig(size=500), workers=1).manifest.size
+        >>> train_vocab(corpus.path, output=here / "vocab", size=500, workers=1).manifest.size
         500
     """
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
-    return run(plan_vocab(corpus, output=output, config=config), options, PythonReporter(progress))[0]
+    plan = plan_vocab(corpus, output=output, config=VocabConfig.with_options(config, options))
+    how = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    return run(plan, how, PythonReporter(progress))[0]
 
 
 @dataclass(frozen=True, kw_only=True)

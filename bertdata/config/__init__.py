@@ -4,25 +4,22 @@
 """
 
 from .base import FORMATS, Config
-from .choice import DEDUP, ChoiceConfig
+from .choice import ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
 from .objectives import LABEL_1, OBJECTIVES, PACKED
-from .pairs import MASKINGS, SEGMENTERS, PairsConfig, mask_shares
+from .pairs import PairsConfig, mask_shares
 from .push import PushConfig
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
 __all__ = [
     "CONFIGS",
-    "DEDUP",
     "FORMATS",
     "LABEL_1",
-    "MASKINGS",
     "OBJECTIVES",
     "PACKED",
-    "SEGMENTERS",
     "ChoiceConfig",
     "CorpusConfig",
     "ExportConfig",

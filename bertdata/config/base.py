@@ -20,11 +20,12 @@ import functools
 import hashlib
 import json
 import math
+import textwrap
 import types
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..errors import UsageError, did_you_mean
 
@@ -35,6 +36,7 @@ __all__ = [
     "TYPE_NAMES",
     "Config",
     "Option",
+    "ShardFormat",
     "format_packages",
     "option",
     "options_of",
@@ -44,7 +46,8 @@ __all__ = [
 C = TypeVar("C", bound="Config")
 TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
-FORMATS = ("arrow-stream", "arrow-file", "parquet")
+ShardFormat = Literal["arrow-stream", "arrow-file", "parquet"]
+FORMATS: tuple[str, ...] = typing.get_args(ShardFormat)
 FREE: dict[str, Any] = {"identity": False}  # marks a field that does not affect the output's bytes
 FILES: dict[str, Any] = {"files": True}  # marks a field of user files; the identity stores their names and digests
 
@@ -55,7 +58,7 @@ class Option(NamedTuple):
     Attributes:
         help: One or two sentences.
         section: Title under which `--help` lists the option.
-        choices: Allowed values, if the option has a fixed set of values.
+        choices: Allowed values. By default, those of the field's `Literal` type.
         least: Smallest allowed value.
         most: Largest allowed value.
         unset: Meaning of 0 or None, in words. If it is set, 0 and None are allowed too.
@@ -105,13 +108,28 @@ def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> An
 
 
 def options_of(kind: type[Config]) -> dict[str, Option]:
-    """Return the options of a configuration by name, in field order."""
-    return {f.name: f.metadata["option"] for f in dataclasses.fields(kind) if "option" in f.metadata}
+    """Return the options of a configuration by name, in field order, with the choices of `Literal` types."""
+    options: dict[str, Option] = {f.name: f.metadata["option"] for f in dataclasses.fields(kind) if "option" in f.metadata}
+    return {name: each._replace(choices=each.choices or _choices(_hints(kind)[name])) for name, each in options.items()}
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    """Return the values of a `Literal` type; for other types, nothing."""
+    return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Base class of configurations. Its constructor checks types and bounds, and converts lists to tuples."""
+
+    def __init_subclass__(cls) -> None:
+        """Append the help of the options to the docstring, for `help()` and editors."""
+        fields = {name: value for name, value in vars(cls).items() if isinstance(value, dataclasses.Field)}
+        for name, field in fields.items():
+            if "option" in field.metadata:
+                text = f"{name}: {field.metadata['option'].help}"
+                text = textwrap.fill(text, 100, initial_indent=" " * 4, subsequent_indent=" " * 8)
+                cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{text}\n"
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():
@@ -138,6 +156,28 @@ class Config:
         if config is not None and not isinstance(config, cls):
             raise UsageError(f"the configuration is {_short(config)}: expected {cls.__name__} or None")
         return config or cls()
+
+    @classmethod
+    def with_options(cls: type[C], config: C | None, options: Mapping[str, Any]) -> C:
+        """Return `config`, or a configuration of keyword options. Options may be fields of nested configurations.
+
+        Raises:
+            UsageError: Both are given, or `config` has another type.
+            TypeError: There is no such option.
+        """
+        if not options:
+            return cls.or_default(config)
+        if config is not None:
+            name = next(iter(options))
+            raise UsageError(f"`{name}`: pass `config` or keyword options, not both", field=name, value=options[name])
+        nested = {name: hint for name, hint in _hints(cls).items() if isinstance(hint, type) and issubclass(hint, Config)}
+        values, rest = {}, dict(options)
+        for name, kind in nested.items():
+            values[name] = kind(**{each: rest.pop(each) for each in _hints(kind).keys() & rest.keys()})
+        if unknown := sorted(rest.keys() - _hints(cls).keys()):
+            known = [*_hints(cls), *(each for kind in nested.values() for each in _hints(kind))]
+            raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        return cls(**values, **rest)
 
     @classmethod
     def of(cls: type[C], identity: dict[str, Any]) -> C:
@@ -211,6 +251,8 @@ def _fits(value: Any, hint: Any, bounded: bool = True) -> bool:
         if type(value) not in (list, tuple) or (inner[-1] is not ... and len(value) != len(inner)):
             return False
         return all(_fits(each, inner[0], bounded) for each in value)
+    if typing.get_origin(hint) is Literal:
+        hint = str
     if hint in (int, float):
         is_number = type(value) is int or type(value) is hint
         return is_number and (not bounded or (abs(value) < 1 << 63 and math.isfinite(value)))
@@ -236,7 +278,7 @@ def _name(hint: Any, none: str = "null") -> str:
     if typing.get_origin(hint) is tuple:
         inner = [_name(each) for each in typing.get_args(hint) if each is not ...]
         return f"a list of {inner[0]}" if typing.get_args(hint)[-1] is ... else f"({', '.join(inner)})"
-    return TYPE_NAMES.get(hint) or str(hint.__name__)
+    return TYPE_NAMES.get(str if _choices(hint) else hint) or str(hint.__name__)
 
 
 def _short(value: Any) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal
 
 from .base import Config, option
 
-__all__ = ["DEDUP", "ChoiceConfig"]
+__all__ = ["ChoiceConfig"]
 
-DEDUP = ("none", "exact", "near")
 _SECTION = "Deduplication and sampling"
 
 
@@ -18,7 +18,9 @@ _SECTION = "Deduplication and sampling"
 class ChoiceConfig(Config):
     """Deduplication, mixture and sample of a corpus. `mix`, `max_words` and `sample_documents` draw with `seed`."""
 
-    dedup: str = option("exact", "Drop duplicate documents; near also drops near-duplicates.", section=_SECTION, choices=DEDUP)
+    dedup: Literal["none", "exact", "near"] = option(
+        "exact", "Drop duplicate documents; near also drops near-duplicates.", section=_SECTION
+    )
     dedup_paragraphs: bool = option(False, "Drop long paragraphs that occur earlier in the corpus.", section=_SECTION)
     near_threshold: float = option(
         0.6,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from .base import FILES, FORMATS, FREE, Config, option
+from .base import FILES, FREE, Config, ShardFormat, option
 from .choice import ChoiceConfig
 from .filters import FilterConfig
 from .languages import problem_of
@@ -32,18 +32,16 @@ class CorpusConfig(Config):
         functions: SHA-256 of the source code of all your functions, by name.
     """
 
-    definition_lists: str = option(
+    definition_lists: Literal["drop", "keep"] = option(
         "drop",
         "Wiki lines that begin with : or ;. drop treats them as lists, keep treats them as prose.",
         section=_WIKIPEDIA,
-        choices=("drop", "keep"),
     )
-    list_introductions: str = option(
+    list_introductions: Literal["keep", "drop"] = option(
         "drop",
         "Keep or drop wiki lines whose list or section is dropped: a last sentence that ends in a colon, and bold lines used as "
         "headings.",
         section=_WIKIPEDIA,
-        choices=("keep", "drop"),
     )
     variant: str = option("", "Language variant of the wiki, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
     inline_templates: bool = option(
@@ -54,33 +52,30 @@ class CorpusConfig(Config):
         True, "Learn the templates that no table has from the template pages of the dump itself.", section=_WIKIPEDIA
     )
     learned: tuple[tuple[str, str], ...] = field(default=(), metadata={**FILES, **FREE})
-    math: str = option(
+    math: Literal["text", "tex", "drop-sentence", "drop"] = option(
         "text",
         "How to handle formulas. text: convert to plain text, or drop the sentence if that fails. tex: keep TeX. "
         "drop-sentence: drop sentences with formulas. drop: drop only the formulas.",
         section=_WIKIPEDIA,
-        choices=("text", "tex", "drop-sentence", "drop"),
     )
     drop_disambiguation: bool = option(False, "Drop disambiguation pages.", section=_WIKIPEDIA)
     text_column: str = option("text", "Column with the text.", section=_BOOKS)
     title_column: str = option("title", "Column with the title.", section=_BOOKS)
     id_column: str = option("", "Column with the document id.", section=_BOOKS, unset="its position in the file")
-    text_documents: str = option(
+    text_documents: Literal["file", "blank-lines", "lines"] = option(
         "file",
         "How to split plain `text` files into documents. file: one document per file. blank-lines: split at blank lines. "
         "lines: split every `text_lines` lines, and before each line of the form = = = Title = = =.",
         section=_BOOKS,
-        choices=("file", "blank-lines", "lines"),
     )
     text_lines: int = option(
         1000, "Maximum number of lines per document, with `text_documents` lines.", section=_BOOKS, least=1, most=1_000_000
     )
-    text_marks: str = option(
+    text_marks: Literal["keep", "drop"] = option(
         "keep",
         "Keep or drop transcript and subtitle marks. They are speaker labels such as *MOT:, dialogue dashes, and music and "
         "italics marks in plain `text` files.",
         section=_BOOKS,
-        choices=("keep", "drop"),
     )
     book_sentences: int = option(
         1000,
@@ -88,17 +83,15 @@ class CorpusConfig(Config):
         section=_BOOKS,
         least=2,
     )
-    verse: str = option(
+    verse: Literal["auto", "keep", "drop"] = option(
         "auto",
         "How to handle verse in books. auto keeps poems and plays but drops verse quoted in prose.",
         section=_BOOKS,
-        choices=("auto", "keep", "drop"),
     )
-    footnotes: str = option(
+    footnotes: Literal["drop", "keep"] = option(
         "drop",
         "Drop or keep footnotes and footnote marks in books.",
         section=_BOOKS,
-        choices=("drop", "keep"),
     )
     encoding: str = option(
         "",
@@ -142,7 +135,7 @@ class CorpusConfig(Config):
         least=1 << 10,
         most=1 << 31,
     )
-    format: str = option("arrow-stream", "File format of the shards.", section=_OUTPUT, choices=FORMATS)
+    format: ShardFormat = option("arrow-stream", "File format of the shards.", section=_OUTPUT)
     max_rejects: float = option(
         0.1, "Maximum share of rejected input. The run fails if it is exceeded.", section=_OUTPUT, least=0, most=1, identity=False
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .base import Config, option
 
@@ -13,5 +14,5 @@ __all__ = ["ExportConfig"]
 class ExportConfig(Config):
     """Format and split for another trainer."""
 
-    to: str = option("jsonl", "Output format.", choices=("jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"))
-    split: str = option("train", "Split to export, for rows.", choices=("train", "validation"))
+    to: Literal["jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"] = option("jsonl", "Output format.")
+    split: Literal["train", "validation"] = option("train", "Split to export, for rows.")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import UsageError
 from ..extras import install
-from .base import FORMATS, FREE, Config, format_packages, option
+from .base import FREE, Config, ShardFormat, format_packages, option
 from .objectives import OBJECTIVES, PACKED
 
-__all__ = ["MASKINGS", "SEGMENTERS", "PairsConfig", "mask_shares"]
+__all__ = ["PairsConfig", "mask_shares"]
 
-MASKINGS = ("none", "static")
-SEGMENTERS = ("none", "jieba")
-PAIR_WITHIN = ("none", "source")
 _ROWS_SECTION, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
 # Fields of PairsConfig that apply only to NotNext pairs.
 _PARTNERS = ("pair_across_languages", "pair_within")
@@ -56,13 +53,12 @@ class PairsConfig(Config):
     or partly masked.
     """
 
-    objective: str = option(
+    objective: Literal["nsp", "sop", "documents", "full-sentences", "causal"] = option(
         "nsp",
         "Training objective. nsp: next sentence prediction (BERT). sop: sentence order prediction (ALBERT). documents: text of "
         "one document per row (ModernBERT). full-sentences: rows filled with sentences across documents (RoBERTa). causal: "
         "running text cut to length (GPT).",
         section=_ROWS_SECTION,
-        choices=tuple(OBJECTIVES),
     )
     max_seq_length: int = option(
         128,
@@ -109,19 +105,17 @@ class PairsConfig(Config):
         "Allow NotNext pairs across languages or scripts. The label can then be guessed from the languages.",
         section=_ROWS_SECTION,
     )
-    pair_within: str = option(
+    pair_within: Literal["none", "source"] = option(
         "none",
         "Where NotNext pairs take B from. source: from the same source as A, so that style does not reveal the label. none: "
         "from any source, as in BERT.",
         section=_ROWS_SECTION,
-        choices=PAIR_WITHIN,
     )
-    masking: str = option(
+    masking: Literal["none", "static"] = option(
         "none",
         "When rows are masked. none: during loading, differently in each epoch. static: now, differently in each "
         "`dupe_factor` copy.",
         section=_MASKING,
-        choices=MASKINGS,
     )
     masked_lm_prob: float | None = option(
         None, "Share of tokens to mask in each row, for static masks.", section=_MASKING, unset="0.15"
@@ -150,12 +144,11 @@ class PairsConfig(Config):
         "Percentages of selected tokens that become [MASK], become a random token, or stay unchanged, for static masks.",
         section=_MASKING,
     )
-    chinese_words: str = option(
+    chinese_words: Literal["none", "jieba"] = option(
         "none",
         "Segment Chinese text into words, for whole-word masks. Adds the column continues_word. Needs "
         f"{install('chinese')}. Traditional text is converted to simplified for segmentation.",
         section=_MASKING,
-        choices=SEGMENTERS,
     )
     special_tokens: str = option(
         "",
@@ -164,7 +157,7 @@ class PairsConfig(Config):
         section=_ROWS_SECTION,
         metavar="ROLE=TOKEN,…",
     )
-    format: str = option("arrow-stream", "File format of the shards.", section=_OUTPUT, choices=FORMATS)
+    format: ShardFormat = option("arrow-stream", "File format of the shards.", section=_OUTPUT)
     seed: int = option(12345, "Random seed.", section=_OUTPUT)
 
     @property

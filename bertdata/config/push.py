@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .base import Config, option
 
@@ -13,7 +14,7 @@ __all__ = ["PushConfig"]
 class PushConfig(Config):
     """Settings for uploading a dataset to the Hub."""
 
-    format: str = option(
-        "as-is", "Shard format on the Hub; parquet converts the shards during the upload.", choices=("as-is", "parquet")
+    format: Literal["as-is", "parquet"] = option(
+        "as-is", "Shard format on the Hub; parquet converts the shards during the upload."
     )
     private: bool = option(False, "Create a new dataset as private.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..pieces import OF_BERT
 from .base import Config, option
@@ -27,7 +27,7 @@ class VocabConfig(Config):
     voiced kana), and in others they distinguish words.
     """
 
-    model: str = option("wordpiece", "Tokenizer model.", choices=("wordpiece", "bpe", "unigram"))
+    model: Literal["wordpiece", "bpe", "unigram"] = option("wordpiece", "Tokenizer model.")
     size: int = option(30522, "Vocabulary size, including special tokens.")
     byte_fallback: bool = option(
         False,
@@ -54,10 +54,9 @@ class VocabConfig(Config):
         flags="--strip-accents/--no-strip-accents",
         unset="on if lowercase and at least 98 % of the text is English",
     )
-    layout: str = option(
+    layout: Literal["compact", "bert"] = option(
         "compact",
         "Ids of the special tokens. compact: 0 to 4. bert: 0 and 100 to 103, as in BERT, with [unused0-993] around them.",
-        choices=("compact", "bert"),
     )
     min_frequency: int = option(2, "Minimum number of occurrences of a token.", least=1)
     alphabet: int = option(10000, "Maximum number of single characters; the most frequent are kept.", least=1)
