@@ -67,12 +67,15 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         _refuse_foreign(directory)
         state = own_state(directory) if local else directory / STATE
         if local:
+            # The order matters: lock, finish an interrupted commit, then look whether the result is
+            # there.
             stack.enter_context(lock(state / "lock"))
         recover(directory)
         if is_complete(directory) and not local:
             clean_up(directory)  # a run may have been killed after it wrote the manifest
         refuse_reserved(state)
         remove_temporary(directory)
+        # The same command on a finished dataset does nothing.
         if not overwrite and _is_done(directory, identity):
             yield directory
             return
@@ -80,6 +83,8 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         if not local:
             stack.enter_context(fenced((root, _in_store(root, identity, overwrite))))
         del identity  # frees memory: it may name 100,000 inputs
+        # A note for the workers, which may be other processes on other machines: inputs may have
+        # changed.
         if overwrite:
             write_text(root / STATE / _REPLACING, "")
         else:
@@ -89,6 +94,8 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         except BaseException as error:
             # An empty result does not help a run with other options, except for a larger share of rejects.
             empty = isinstance(error, EmptyResultError) and not isinstance(error, TooManyRejectsError)
+            # Nothing worth resuming: remove the build, unless a job on an engine may still be
+            # writing to it.
             if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
                 discard(root)
             raise
@@ -128,6 +135,7 @@ def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
 
     Versions are not compared: a dataset finished by another version is complete.
     """
+    # `in_terms_of` translates the identity to the version that wrote the record.
     known = read_json(directory / STATE / "run.json")
     if not isinstance(known, dict) or {**known, **in_terms_of(known, part)} != known:
         return None
@@ -176,6 +184,8 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
     """Start or resume a build in a separate directory."""
     if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
         raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE}")
+    # There can be a build of another command. Its finished tasks may have taken hours, so it is not
+    # removed silently: the user decides, with `overwrite`.
     for build, known in builds(directory).items():
         if known is None or (overwrite and differences(known, identity)):
             discard(build)  # None: written by a worker that came too late
@@ -198,6 +208,9 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> str
     known = read_json(run)
     if known is not None and not overwrite:
         _refuse_other(directory, known, identity)
+    # No directory can be renamed in a store, so the old dataset is removed before the new one is
+    # written. The token goes first (its writers stop), then the manifest (it stops being a
+    # dataset), then the files.
     if is_complete(directory) or (known is not None and differences(known, identity)):
         remove(directory / TOKEN)  # first, so that late writes of the old run are ignored
         remove(directory / MANIFEST)  # the remaining files are not a dataset
@@ -251,10 +264,16 @@ def perform(
     Raise ResumeError if an input has changed since the run began, unless `overwrite` is set. Raise StorageError if `root` is not
     the driver's directory of this name.
     """
+    # The heart of resuming. A task is a function of its description and its inputs. If a record of
+    # the same task exists, and its output files still have the recorded digests, its report is
+    # reused. The order of writing makes this safe: first the files, then the record. A crash in
+    # between leaves files without a record, and the task runs again and writes the same bytes.
     path = record_path(root, step, index)
     record = read_json(path)
     if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
         report: dict[str, Any] = record["report"]
+        # The output is intact. Is the input still the one it was made from? Compare the bytes,
+        # because a copied or downloaded file gets another time.
         changed = _changed(report.get("inputs", []), paths or {})
         if not changed:
             return report
@@ -263,6 +282,8 @@ def perform(
     if not is_fenced(root):  # whose token was read
         check_begun(root)
     with context.working(step, index):
+        # Write the record only after `work` has returned, when all its files are complete and
+        # flushed.
         report = work()
         release_memory()
         write_json(path, {"task": task, "report": report}, PRIVATE)

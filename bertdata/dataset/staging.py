@@ -75,8 +75,13 @@ def is_begun(root: Path) -> bool:
 
 def begin(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the build directory of a run of this identity, which continues with its contents."""
+    # The name of a build is a digest of everything its bytes depend on. So the same command finds
+    # its unfinished build again, another command gets another directory, and there is no file that
+    # says which build is current and could be wrong after a crash.
     build = build_path(directory, identity)
     if not os.path.lexists(build):
+        # Create the directory with its run.json under a temporary name, then rename it. A build
+        # directory without a record of its run would be unusable.
         temporary = _temporary(build.parent)
         write_json(temporary / STATE / _RUN, identity, PRIVATE)
         os.rename(temporary, build)
@@ -89,6 +94,7 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
 
 def build_path(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the path of a build directory on a disk."""
+    # `NO_BYTES` are settings that do not change the output, such as the number of workers.
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order and notation do not matter
     named = {name: value for name, value in identity.items() if name not in NO_BYTES}
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
@@ -125,6 +131,8 @@ def check_own(path: Path, *owners: int) -> None:
 
     A new directory is created next to it for comparison, because a file server may choose the owner and mode of new directories.
     """
+    # Why so careful: on a shared disk, another user could create corpus/.bertdata beforehand, and
+    # put files there that look like finished tasks. The run would take them as its own results.
     about = os.lstat(path)
     if not stat.S_ISDIR(about.st_mode):
         raise _distrusted(path, "is a link, or no directory")
@@ -134,6 +142,7 @@ def check_own(path: Path, *owners: int) -> None:
         reference.rmdir()
     if about.st_uid not in (expected.st_uid, *owners):
         raise _distrusted(path, "belongs to another user")
+    # Group or world may write here, although new directories are not created like that.
     if about.st_mode & ~expected.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _distrusted(path, "may be written by other users")
 
@@ -179,6 +188,9 @@ def commit(root: Path) -> Iterator[bool]:
         yield not is_complete(root)
         return
     with storage_errors(f"cannot put {directory} in place"), _committing(directory):
+        # From here on only one process works on the commit. Another engine worker may have finished
+        # it while this one waited: then the build is gone, and the dataset in place is this
+        # build's.
         owners = [] if os.geteuid() else [os.lstat(directory).st_uid]  # workers may be root, in containers
         if not root.exists() and is_complete(directory):
             identity = read_json(directory / STATE / _RUN)
@@ -235,6 +247,15 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
     """Finish a commit from any point, with this build or a complete one."""
     state = directory / STATE
     old, new = state / _OLD, state / _NEW
+    # A commit can be interrupted between any two renames. What exists shows how far it came:
+    #
+    #   new/ exists                     the old dataset is in old/; some new files may be in place already
+    #   build-… complete, no new/       nothing has been replaced, or some of the old files are in old/
+    #   old/ exists, no manifest,       the new dataset is lost, for example on a damaged disk:
+    #   no new/, no complete build      put the old one back
+    #
+    # Each step is a rename, and repeating a finished one has no effect, so recovery runs the same
+    # code again from the start.
     for path in (state, old, new, build := build or _whole_build(directory)):
         if path is not None and os.path.lexists(path):
             check_own(path, *owners)
@@ -243,6 +264,8 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
     if build is not None:
         with contextlib.suppress(FileExistsError):
             old.mkdir(mode=0o700)
+        # The manifest leaves first and arrives last. In between, the directory has no manifest, so
+        # no reader takes the mixture of files for a dataset.
         _move(directory, old, (MANIFEST, *DATA))
         _move(state, old, (TIMINGS,))
         os.rename(build, new)
@@ -262,6 +285,7 @@ def _finish(directory: Path, *owners: int) -> None:
     _move(new / STATE, state, (_RUN,))
     _move(new, directory, (MANIFEST,))
     release(state)
+    # The new manifest is in place: the old dataset is not needed any more.
     discard(state / _OLD, *owners)
     discard(new, *owners)
 
@@ -280,6 +304,8 @@ def steady(*directories: Path) -> Iterator[None]:
     """Raise VerificationError if a dataset is replaced while the block opens its files, which would mix old and new ones."""
 
     def look() -> list[Any]:
+        # The inode and time of a manifest change with each commit, because a commit renames a new
+        # file into place.
         stats = []
         for path in (directory / MANIFEST for directory in directories if is_local(directory)):
             with contextlib.suppress(OSError):

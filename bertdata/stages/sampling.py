@@ -32,6 +32,9 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, source: Corpus, config: VocabConfig) -> Sample:
         """Choose the record batches to read: at most `_READ` times the sample's text, or `_FEWEST` batches if that is more."""
+        # Reading one document in a million of a large corpus would still read every shard. Read a
+        # few record batches instead, and take a quarter of their documents: still many places,
+        # little input.
         share = min(1.0, config.sample_bytes / max(1, source.text_bytes))
         batches = sum(shard.batches for shard in source.manifest.shards)
         read = max(_READ * share, _FEWEST / max(1, batches))

@@ -79,6 +79,13 @@ class FileShuffle:
 
     def write(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> None:
         """Write a task's file."""
+        # The layout of a task's file, with three partitions of which the second is empty:
+        #
+        #   bytes of piece 0 | bytes of piece 2 | index: (0, -) (end 0, digest) (end 0, 0) (end 2, digest)
+        #
+        # The index has one entry more than there are partitions, so partition p is always between
+        # entries p and p + 1. It is at the end, because the lengths are known only after all pieces
+        # are written.
         lengths, digests = (np.zeros(self.partitions + 1, "<u8") for _ in range(2))
         with replacing(self.root / self.file(task)) as file:
             for partition, data in pieces:
@@ -93,6 +100,7 @@ class FileShuffle:
 
     def each_partition(self, written: tuple[int, Iterable[int]]) -> Iterator[tuple[int, int]]:
         """Yield every partition after all tasks have written."""
+        # A partition that was read before all tasks have written would silently miss documents.
         if len(found := {*written[1]}) != self.tasks:
             raise VerificationError(f"of {self.tasks} tasks {len(found)} have written their files: run the same command again")
         return ((partition, 0) for partition in range(self.partitions))
@@ -117,8 +125,12 @@ class FileShuffle:
         """Read one piece. Raise ValueError if its bytes differ from the written ones."""
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
+            # Two reads per task file: the two index entries, counted from the end of the file, then
+            # the piece.
             place = os.fstat(descriptor).st_size - _ENTRY_BYTES * (self.partitions + 1 - partition)
             entries = os.pread(descriptor, _ENTRIES.size, place) if place >= 0 else b""
+            # In a truncated file the entries are too short. Filled up with 0xff they give
+            # impossible offsets, which fail the check below.
             start, _, end, digest = _ENTRIES.unpack(entries.ljust(_ENTRIES.size, b"\xff"))
             data = os.pread(descriptor, end - start, start) if start < end <= place else b""
         finally:
@@ -141,6 +153,8 @@ class EngineShuffle:
         for partition, data in pieces:
             filled.add(partition)
             yield partition, (task, bytes(data))
+        # An engine's GroupByKey creates a group only for keys that occur. Every partition must
+        # exist, also without documents, because each one writes a file.
         if task == 0:
             yield from ((partition, (0, b"")) for partition in range(self.partitions) if partition not in filled)
 
@@ -150,6 +164,8 @@ class EngineShuffle:
         places: dict[int, tuple[int, int]] = {}
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
             for task, data in members:
+                # An engine may run a task twice and deliver both results. They are equal, so the
+                # first is enough.
                 if data and task not in places:
                     places[task] = file.tell(), len(data)
                     file.write(data)

@@ -52,6 +52,12 @@ def is_fenced(root: Path) -> bool:
 
 def admit(*, seen_s: float = 0.0) -> None:
     """Raise OutputLockedError if a run was replaced. Trust a check of this process that is newer than `seen_s` seconds."""
+    # A store has no locks that survive a lost connection, so a paused process may wake up and write
+    # after another one has taken over. The check before each write refuses that:
+    #
+    #   command A writes token A, starts a task, and its machine is suspended
+    #   command B writes token B, and finishes the dataset
+    #   command A wakes up, reads the token before its next write, finds B, and stops
     for root, known in _runs.get():
         if seen_s and time.monotonic() - _seen.get((str(root), known), -SEEN_S) < seen_s:
             continue

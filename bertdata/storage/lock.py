@@ -75,12 +75,18 @@ def lock(path: Path) -> Iterator[None]:
     _close_in_children()
     with storage_errors(f"cannot lock {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A forked child inherits open descriptors, and with them the lock. If this thread opened
+        # the lock file while another thread forks, the child would hold a lock that `_held` does
+        # not list, and keep it after this process ends. `_forking` excludes that.
         with _forking:
             _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE))
     try:
+        # Writing the process number below would overwrite a file of the user's, if someone had
+        # linked it here.
         if not stat.S_ISREG((status := os.fstat(descriptor)).st_mode) or status.st_nlink > 1:
             raise StorageError(f"{path} is no lock that bertdata has made: look who has put it there, and remove it")
         try:
+            # flock and not a file that says "locked": the system releases it also after SIGKILL.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(descriptor, 100).decode("utf-8", "replace").strip() or "another process"

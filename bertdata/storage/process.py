@@ -53,6 +53,8 @@ def usable_cpus() -> int:
 
 def cores() -> int:
     """Return how many processes can compute at once: the usable CPUs, or the CPU quota of a container, rounded up."""
+    # In a container with 2 of 64 cores, the system still lists 64 CPUs. 64 workers would share 2
+    # cores, and take the memory of 64.
     quota = cgroup.limits().cores
     return usable_cpus() if quota is None else min(usable_cpus(), math.ceil(quota))
 
@@ -109,6 +111,7 @@ def arrow_alone() -> None:
     pyarrow imports pandas for its first array, and NumPy starts a thread per core for matrices, which bertdata does not use: 0.4
     of 0.6 CPU seconds. A pandas of version 0 makes pyarrow go on without it. Arrow's default pool keeps 15 MB of freed memory.
     """
+    # Pretend that pandas is too old while pyarrow looks for it, then restore the real state.
     known, sys.modules["pandas"] = sys.modules.get("pandas"), _no_pandas()
     is_asked = _THREADS in os.environ
     os.environ.setdefault(_THREADS, "1")
@@ -207,6 +210,8 @@ def descendants() -> list[int]:
 
     if not hasattr(os, "pidfd_open"):
         return []
+    # /proc/PID/stat is "PID (command) state parent ...". A command may contain spaces and brackets,
+    # so split behind the last ")". Then follow parent -> children from this process on.
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # ended meanwhile

@@ -76,6 +76,10 @@ class _Heard:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
+        # Python runs a signal handler only between two bytecodes of the main thread. While that
+        # thread is inside a long C call, such as a Parquet write, a Ctrl-C would show nothing for
+        # seconds. So the signal also writes a byte to a pipe (`set_wakeup_fd`, which C code does at
+        # once), and a thread that reads the pipe answers immediately.
         _watch_forks()
         end, start = os.pipe()
         os.set_blocking(start, False)
@@ -93,6 +97,8 @@ class _Heard:
             os.close(start)
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        # The main thread, maybe later: wait for the answer of `_watch`, then end the block or go
+        # on.
         self._decided.wait(GRACE)
         if self.ends:
             for each in self._heeded:
@@ -105,6 +111,9 @@ class _Heard:
             while byte := pipe.read(1):
                 if (number := byte[0]) not in self._heeded:
                     continue
+                # Compute the answer before anything ends: it reports what is finished. Then, if the
+                # block does not end by itself within `GRACE`, the timer ends the process and all it
+                # has started.
                 if not self.received:
                     first, answer = time.monotonic(), self._answer()
                     self.received.append(128 + number)

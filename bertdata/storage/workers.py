@@ -39,6 +39,8 @@ def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
     # Do not redirect output to a file: on a full disk, the worker would fail.
     said = 2 if verbose else subprocess.DEVNULL
     command = [sys.executable, "-u", "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
+    # One socket pair per worker, as the worker's stdin. When the parent dies, even by SIGKILL, the
+    # system closes its end, the worker reads end-of-file and exits. So no worker outlives a run.
     ours, theirs = Pipe()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # the child inherits this mask
     try:
@@ -92,6 +94,8 @@ class Pool:
         Raises:
             BertDataError: `work` raised it, a second worker was killed, or a worker exited.
         """
+        # The loop hands out one element at a time, so a slow task does not hold back others.
+        # Results are yielded as they come, in any order: tasks are independent.
         left = iter(elements)
         busy: dict[Any, tuple[_Worker, Element]] = {}  # by pipe
         made: list[Made] = []
@@ -101,6 +105,8 @@ class Pool:
                 idle = next(worker for worker in self._workers if worker.pipe not in busy)
                 worker = self._give(idle, work, element)  # type: ignore[arg-type]
                 busy[worker.pipe] = worker, element  # type: ignore[assignment]
+            # The consumer of a result may take long. Yield only after all idle workers have new
+            # work.
             yield from made  # the workers are at work again
             if not busy:
                 return
@@ -114,6 +120,9 @@ class Pool:
                         continue
                     del busy[pipe]
                     made.append(_made(answer))
+                # The worker disappeared in the middle of a task, often because the system ran out
+                # of memory. Start another one and give it the same element. Tasks write atomically,
+                # so it starts cleanly.
                 except _KilledError as killed:
                     del busy[pipe]
                     worker = self._give(self._replace(worker, killed), work, element)

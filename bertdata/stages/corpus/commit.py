@@ -72,6 +72,9 @@ class CorpusCommit:
         return sums.add_up(parts()), kept
 
     def __call__(self, totals: Iterable[list[dict[str, Any]]], entries: Iterable[dict[str, Any]]) -> None:
+        # The books must balance: for each source, records = documents + drops + rejects. A task
+        # that ran twice, or not at all, shows up here, before the manifest declares the dataset
+        # complete.
         root, inputs = to_path(self.root), self.inputs.read()
         _check_published(entries)
         added = sums.add_up(chain.from_iterable(totals))
@@ -124,6 +127,8 @@ class CorpusCommit:
                 f"none of {entered} records became a document ({dropped or 'the input is empty'}). Check the input and the "
                 "options that drop documents"
             )
+        # A few malformed records are normal in a dump. Many mean a wrong file or a damaged
+        # download, and a corpus without the affected text would look fine.
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons()}), more than `max_rejects` {self.config.max_rejects} "

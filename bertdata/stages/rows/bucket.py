@@ -49,9 +49,13 @@ class BuildBucket:
     layout: Layout
 
     def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
+        # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
+        # random key of the document instead, so that any division gives the same rows.
         documents = list(from_pieces(pieces))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
+        # The digest of everything the rows are made from. It is part of the task's description, so
+        # rows are made again if a document changed, and reused if not.
         content = hashlib.sha256()
         for document in documents:
             content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
@@ -72,6 +76,11 @@ class BuildBucket:
         vocabulary = vocab.of_run(self.vocabulary)
         dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
         tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
+        # Concatenate all documents, and shift the ends of their sentences by where the document
+        # starts:
+        #
+        #   document 0   tokens 0..8    ends  3  8        ->   3  8
+        #   document 1   tokens 0..5    ends  2  5        ->  10 13
         lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
         starts = np.cumsum(lengths) - lengths
         ends = [np.frombuffer(d.ends, np.int64) + start for d, start in zip(documents, starts.tolist(), strict=True)]

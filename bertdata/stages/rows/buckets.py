@@ -38,6 +38,8 @@ def shard_count(config: PairsConfig, text_bytes: int, documents: int, most: int 
 
     The number is limited so that each bucket has enough documents to exchange text: to `most`, or by the number of documents.
     """
+    # Enough buckets that each fits in memory, and not so many that a bucket has too few documents
+    # to find partners.
     by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
     return config.shards or max(1, min(99999, by_size, documents // FEWEST if most is None else most))
 
@@ -62,10 +64,14 @@ class Layout(NamedTuple):
 
     def bucket(self, doc_id: str, origin: str = "") -> int:
         """Return the bucket of a document."""
+        # A hash of the id is a uniform number of 64 bits: it is below f * 2^64 with probability f.
+        # Seed 0 and not the run's seed, so that a document held out once is held out in every run.
         held_out = self.fraction > 0 and keys.key(0, "split", doc_id) < self.fraction * 2.0**64
         first, count = (self.train, self.validation) if held_out else (0, self.train)
         window = self.partners.window(origin, held_out) if any(self.partners.windows) else None
         start, size = window or (0, count)
+        # hash * size >> 64 maps the hash to 0 .. size - 1. A group of a rare language uses `size`
+        # buckets from `start` on, around the ring.
         return first + (start + (keys.key(self.seed, "bucket", doc_id) * size >> 64)) % count
 
     def split_of(self, bucket: int) -> tuple[str, int, int]:

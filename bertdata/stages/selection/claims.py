@@ -49,6 +49,8 @@ class Table(NamedTuple):
         fixed = np.array(len(self.columns), "<u8").tobytes() + self.columns.tobytes()
         if self.payload is None or not len(self.payload):
             return fixed
+        # Arrow stores byte strings as one buffer of data and one of offsets. Write lengths of 4
+        # bytes instead of offsets of 8, and the data in one piece.
         ends = np.frombuffer(self.payload.buffers()[1], "<i8")[self.payload.offset :][: len(self.payload) + 1]
         data = memoryview(self.payload.buffers()[2] or b"")[ends[0] : ends[-1]]
         return b"".join((fixed, np.diff(ends).astype("<u4").tobytes(), data))
@@ -94,6 +96,7 @@ class Claims(NamedTuple):
 
 def split(table: Table, partition: Indices) -> Iterator[tuple[int, Table]]:
     """Yield the rows of each partition, in order of partitions. Rows keep their order within a partition."""
+    # Sort by partition, then cut where the partition changes.
     order = np.argsort(partition, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(partition[order])) + 1) if len(order) else []:
         yield int(partition[members[0]]), table.take(members)

@@ -45,6 +45,10 @@ def first_of_each(hashes: npt.NDArray[np.uint64]) -> Indices:
     >>> first_of_each(np.array([[5, 1], [5, 1], [9, 1]], np.uint64)).tolist()
     [0, 0, 2]
     """
+    #   hashes     5  5  5  9  9
+    #   new        1  0  0  1  0
+    #   index      0  .  .  3  .     where new, else 0
+    #   maximum    0  0  0  3  3     the running maximum: the first index of each group
     index = np.arange(len(hashes))
     new = np.ones(len(index), bool)
     new[1:] = (hashes[1:] != hashes[:-1]).any(1)
@@ -57,4 +61,6 @@ def bucket(hashes: npt.NDArray[np.uint64], count: int) -> Indices:
     >>> bucket(np.array([[0], [2**63], [2**64 - 1]], np.uint64), 4).tolist()
     [0, 2, 3]
     """
+    # Multiply and shift: h / 2^32 * count without division. Unlike h % count it keeps the order of
+    # hashes, so bucket 0 has the smallest ones.
     return np.asarray((hashes[:, 0] >> np.uint64(32)) * np.uint64(count) >> np.uint64(32), np.int64)

@@ -30,6 +30,8 @@ def limited(items: Items, limit: int, tasks: list[int]) -> Items:
             before += end.equals(claims["key"]) if task in limited_tasks else 0
             yield task, claims, words, chosen
 
+    # The documents below the cut have at most `limit` words together. The one with the next larger
+    # key is cut to the remaining words, so that the number is exact. Find it in one more pass.
     used, key, cut_at = 0, 1 << 64, (-1, -1)
     for task, claims, words, chosen in admitted():
         used += int(words[chosen].sum()) if task in limited_tasks else 0

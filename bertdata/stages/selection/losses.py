@@ -112,6 +112,7 @@ def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple
 
     `newer` [N] is the date of the first copy, in seconds since 1970, if the list of drops needs it, else 0.
     """
+    # A claim loses if it is not the first of its hash. Sorting put the earliest document first.
     first = first_of_each(claims.columns["hash"])
     later = np.flatnonzero(first != np.arange(len(first)))
     lost = np.zeros(len(later), LOST)
@@ -143,6 +144,8 @@ def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
     held = list(tables)
     columns = np.concatenate([np.zeros(0, dtype), *(table.columns for table in held)])
     names = ("row", "paragraph") if dtype == LOST else ("row", "first_task", "first_row")
+    # Sorted by document, then by the earlier document: the first entry of each document is the
+    # earliest one that it lost against, and only this entry is kept.
     order = np.lexsort([columns[name] for name in ("first_row", "first_task", *names[::-1])])
     new = np.ones(len(order), bool)
     new[1:] = np.any([np.diff(columns[name][order]) != 0 for name in names], axis=0)

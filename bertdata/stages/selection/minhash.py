@@ -80,10 +80,17 @@ class Signer:
 
     def __call__(self, texts: Sequence[str]) -> Signatures:
         """Return the signatures of texts normalized by `duplicates.normal`. A text without words gets zeros."""
+        # Why MinHash: comparing the shingle sets of all pairs of a million texts is impossible.
+        # Apply a random permutation to all shingles; the probability that two sets have the same
+        # minimum is exactly their Jaccard similarity. 128 permutations give 128 such trials, and
+        # the share of equal minima estimates the similarity from 128 numbers per text, however long
+        # the text is.
         shingles = [self._shingles(text) for text in texts]
         ends = np.cumsum([0, *map(len, shingles)]).astype(np.uint64)
         flat = np.concatenate([*shingles, np.zeros(0, np.uint64)])
         rows = self._sign(flat, ends, VALUES, _SEED).to_rows() if len(texts) else []
+        # Eight bits per value are enough: different minima have equal low bits once in 256, and
+        # `similarity` corrects for that. It makes signatures eight times smaller.
         signatures = (np.array(rows, np.uint64).reshape(len(texts), VALUES) & np.uint64(255)).astype(np.uint8)
         signatures[np.diff(ends) == 0] = 0
         return np.asarray(signatures, np.uint8)
@@ -91,6 +98,14 @@ class Signer:
     def _shingles(self, text: str) -> keys.Bits:
         """Hash all runs of `WIDTH` tokens. A shorter text is one run."""
         tokens = self._tokens(text)
+        # The hash of a shingle is a weighted sum of the hashes of its five words. So the loop runs
+        # five times, over all shingles at once, instead of once per shingle:
+        #
+        #   words     w0 w1 w2 w3 w4 w5
+        #   hash 0    w0 A + w1 B + w2 C + w3 D + w4 E
+        #   hash 1    w1 A + w2 B + w3 C + w4 D + w5 E
+        #
+        # `keys.at` then mixes the bits, because a plain sum of random numbers is too regular.
         width = min(WIDTH, len(tokens))
         hashes = np.zeros(len(tokens) - width + 1 if width else 0, np.uint64)
         for offset in range(width):
@@ -116,12 +131,23 @@ def layout(threshold: float) -> tuple[int, int]:
     >>> layout(0.8), layout(0.5)
     ((21, 6), (42, 3))
     """
+    # Signatures are cut into bands of r values, and two texts are compared if any band is equal.
+    # With similarity s, a band is equal with probability s^r, and one of b bands with 1 - (1 -
+    # s^r)^b. For s = 0.8, 21 bands of 6 values:
+    #
+    #   similarity      0.3      0.5      0.6      0.7      0.8      0.9
+    #   compared        0.015    0.28     0.63     0.93     0.998    1.000
+    #
+    # Longer bands save comparisons and miss pairs. Take the longest with at least 0.99 at the
+    # threshold.
     rows = max(r for r in range(1, VALUES + 1) if r == 1 or 1 - (1 - threshold**r) ** (VALUES // r) >= _FOUND)
     return VALUES // rows, rows
 
 
 def band_hashes(signatures: Signatures, bands: int, rows: int) -> keys.Bits:
     """Hash the bands of signatures: [N, bands]. The hash includes the band's number."""
+    # A polynomial in base 257 of the values of a band. It begins with the band's number, because
+    # equal values in different bands mean nothing.
     hashes = np.broadcast_to(np.arange(bands, dtype=np.uint64), (len(signatures), bands))
     values = signatures[:, : bands * rows].reshape(len(signatures), bands, rows).astype(np.uint64)
     for row in range(rows):

@@ -59,6 +59,13 @@ def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
     >>> cut(lambda: iter(items), 50), cut(lambda: iter(items), 60).admits(items[0][0]).tolist()
     (Cut(key=5, equal=0), [True, True])
     """
+    # Finding the cut needs no sort of all keys. Pass 1 adds up sizes by the first 16 bits of the
+    # key, 65,536 bins. The running sum shows in which bin the limit is reached. Pass 2 sorts the
+    # keys of that bin only:
+    #
+    #   limit 50       bin 0    bin 1    bin 2
+    #   sizes             20       25       40
+    #   running sum       20       45       85      the cut is in bin 2, and 5 are left for it
     shift = np.uint64(64 - _BINS)
     counts = np.zeros(1 << _BINS, np.int64)
     for keys, sizes in parts():
@@ -78,6 +85,8 @@ def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
 
 def scaled(keys: Keys, within: Cut) -> Keys:
     """Scale keys below a cut to all 64 bits, keeping their order, so that keys of several cuts are comparable."""
+    # A source with a cut at a tenth of the range has keys in [0, 0.1). Divided by the cut, they are
+    # uniform in [0, 1), like those of any other source.
     share = keys.astype(np.float64) / float(within.key)
     return np.asarray(np.minimum(share * 2.0**53, 2.0**53 - 1).astype(np.uint64) << np.uint64(11), np.uint64)
 
@@ -92,5 +101,7 @@ def targets(shares: Mapping[str, float], sizes: Mapping[str, int]) -> dict[str, 
         raise UsageError(
             f"`mix` asks for {empty[0]}, and no document of it is left: take it out of `mix`, or look at the input", field="mix"
         )
+    # Each source alone would allow a mixture of size / share. The smallest of these is the largest
+    # mixture for which no source runs out: 900 / 3 = 300 and 100 / 1 = 100, so 100 per share.
     total = min(sizes[source] / share for source, share in shares.items())
     return {source: min(sizes[source], round(total * share)) for source, share in shares.items()}

@@ -67,6 +67,18 @@ class Bands:
         For n documents with one band, these are 2n pairs instead of n squared: a template that a wiki uses for 100,000
         pages must not take 5 billion comparisons.  For documents a b c d with one band: b with a, c with a and b, d with a and c.
         """
+        # Claims are sorted by band hash, then by position in the corpus, so the claims of a band
+        # are neighbors and the first one is the earliest document. For a band with documents a b c
+        # d:
+        #
+        #   index   0  1  2  3
+        #   first   0  0  0  0
+        #   later      1  2  3          all but the first of a band
+        #   pairs   (b,a) (c,a) (d,a)   each later document with the first one
+        #           (b,a) (c,b) (d,c)   and with the one just before it
+        #
+        # Copies made by a template usually resemble all others, so the first one stands for the
+        # group. The one before catches groups that share a band and are not all alike.
         claims = received.by_hash()
         index, first = np.arange(len(claims.task)), first_of_each(claims.columns["hash"])
         later = index[first != index]
@@ -110,6 +122,7 @@ class Near:
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
+        # A bucket covers a range of tasks, so each task's facts are read by one bucket only.
         known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this bucket's range
         for claims in in_batches(received.by_task(), _COMPARED):
             tasks, lost = list[npt.NDArray[Any]](), list[Table]()
@@ -133,5 +146,6 @@ class Near:
         task."""
         assert pairs.payload is not None
         own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.VALUES]
+        # A shared band is only a hint. Now compare all 128 values.
         similarity = minhash.similarity(own.reshape(-1, minhash.VALUES), signatures[pairs.columns["first_row"]])
         return np.flatnonzero(similarity >= self.threshold)

@@ -158,6 +158,8 @@ class _Removal:
             yield from shards.joined(pending)
 
     def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        # Three kinds of losses, from large to small: complete documents, paragraphs, and words at
+        # the end.
         start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
         self._row = end
         kept = np.ones(batch.num_rows, bool)
@@ -222,6 +224,8 @@ def _first_words(document: Document, words: int) -> Document:
     for sentence in document.sentences:
         if words <= 0:
             break
+        # `split(None, n)` splits off n words and leaves the rest as one last element, with its
+        # original spaces. So the cut sentence keeps its spaces, too.
         split = sentence.split(None, words)
         whole = len(split) <= words
         sentences.append(sentence if whole else sentence[: len(sentence) - len(split[-1])].rstrip())

@@ -113,6 +113,9 @@ class PutClaims(InContext):
     def _pieces(self, task: int) -> Iterator[tuple[int, bytes]]:
         rule, table = self.rule, facts.read(to_path(self.root), task)
         columns = rule.claims(table, task, Losses(self.root, task, self.earlier))
+        # Equal hashes fall into the same bucket from all tasks, so a bucket can decide about them
+        # without knowing any other bucket. Memory is bounded by the size of a bucket, not of the
+        # corpus.
         for bucket, found in claims.split(Table(columns), rule.bucket(columns, self.shuffle.partitions)):
             # Payloads are collected per bucket, because all payloads together may be many times the size of the task's documents.
             payload = rule.payload(table, found.columns["row"]) if rule.payload else None

@@ -45,6 +45,9 @@ _HASH = ("hash", "<u8", 2)
 
 def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
     """Return the rules of a run. `kinds` are the sources of its tasks, without tasks that check files."""
+    # The order matters. A page that occurs twice should not count as its own near-copy, a paragraph
+    # should not be lost to a document that is dropped itself, and sizes are sampled last, when it
+    # is known what is left.
     rules: list[Rule] = []
     if "wikipedia" in kinds.names:
         rules.append(_Repeated(kinds))
@@ -135,6 +138,8 @@ class _Paragraphs(_ByHash):
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Claim the hash of each long paragraph."""
+        # Each long paragraph claims its hash. The first claim wins, so a paragraph that ten
+        # articles share stays in the first of them.
         row, paragraph = _long_paragraphs(table)
         left = losses.left(table.num_rows)[row]
         made = np.zeros(np.count_nonzero(left), self.columns)
@@ -272,6 +277,9 @@ def _drawn(columns: np.dtype[Any], seed: int, table: pa.Table, losses: Losses, w
         np.subtract.at(size, cut["row"], _flat(table, f"part_{what}")[index])
         left &= np.bincount(cut["row"], minlength=len(size)) < table.column("paragraphs").to_numpy()
     made = np.zeros(np.count_nonzero(left), columns)
+    # The key is a hash of the seed and the id. Choosing the documents with the smallest keys is a
+    # uniform sample that depends on neither the number of tasks nor their order, and a larger
+    # sample contains every smaller one.
     made["row"], made[what] = np.flatnonzero(left), size[left]
     ids = table.column("id").take(pa.array(made["row"])).to_pylist()
     made["key"] = np.array([keys.key(seed, "choose", id) for id in ids], np.uint64)
