@@ -1,4 +1,4 @@
-"""``{{#time:format|date}}`` for a date in the page; a format that depends on today's date is not supported.
+"""Dates in a wiki's language, and ``{{#time:format|date}}``; a format that depends on today's date is not supported.
 
 >>> format_date("j F Y, H:i", "2012-03-05 14:30", "en"), format_date("d.m.y", "March 5, 2012", "de")
 ('5 March 2012, 14:30', '05.03.12')
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 
-__all__ = ["format_date"]
+__all__ = ["format_date", "write_date"]
 
 _NAMES = """
     January February March April May June July August September October November December
@@ -58,23 +58,103 @@ _ENGLISH: dict[str, Callable[[datetime], str]] = {
 }
 _MAX_CHARACTERS = 100  # characters of a format or a date
 
+# The names of the months by language, as MediaWiki's F writes them, then those in a date (xg) where these differ.
+_LOCAL_NAMES = """
+    de Januar Februar März April Mai Juni Juli August September Oktober November Dezember
+    fr janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+    es enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+    it gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+    pt janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+    ca gener febrer març abril maig juny juliol agost setembre octubre novembre desembre
+    nl januari februari maart april mei juni juli augustus september oktober november december
+    sv januari februari mars april maj juni juli augusti september oktober november december
+    da januar februar marts april maj juni juli august september oktober november december
+    no januar februar mars april mai juni juli august september oktober november desember
+    ro ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
+    tr Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık
+    id Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember
+    hu január február március április május június július augusztus szeptember október november december
+    ar يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
+    fa ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر
+    he ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
+    hi जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितम्बर अक्टूबर नवम्बर दिसम्बर
+    ru январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
+    ru января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+    uk січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень
+    uk січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня
+    pl styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień
+    pl stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
+    cs leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
+    cs ledna února března dubna května června července srpna září října listopadu prosince
+"""
+_NUMBERED = {"ja": "{}月", "zh": "{}月", "ko": "{}월", "vi": "tháng {}"}  # months without a name
+# A date: the separator, then its parts in order, with the text around the day (D), month (M) and year (Y).
+_ORDERS = {
+    **dict.fromkeys(["de", "cs", "da", "no", "fi"], " :D.:M:Y"),
+    **dict.fromkeys(["es", "pt", "ca", "gl"], " de :D:M:Y"),
+    **dict.fromkeys(["ja", "zh"], ":Y年:M:D日"),
+    "ko": " :Y년:M:D일",
+    "hu": " :Y.:M:D.",
+    "vi": " :D:M:năm Y",
+}
+
+
+def _local_names() -> dict[str, tuple[list[str], list[str]]]:
+    """Return the names of the months by language: alone, and in a date."""
+    names: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
+    for language, form in _NUMBERED.items():
+        names[language] = ([form.format(number) for number in range(1, 13)],) * 2
+    for line in _LOCAL_NAMES.strip().splitlines():
+        language, *months = line.split()
+        names[language] = (names[language][0] if language in names else months, months)
+    return names
+
+
+_NAMES_OF = _local_names()
+
+
+def write_date(year: str, month: str, day: str, language: str) -> str:
+    """Write the given parts of a date in the usual order of a language; the month may be a number or a name.
+
+    >>> write_date("1981", "7", "16", "es"), write_date("1981", "07", "", "ja"), write_date("1950", "3", "1", "en")
+    ('16 de julio de 1981', '1981年7月', 'March 1, 1950')
+    """
+    alone, dated = _NAMES_OF.get(language, ([], []))
+    names = dated if day else alone
+    if month.isdecimal() and 1 <= int(month[:4]) <= len(names):
+        month = names[int(month[:4]) - 1]
+    day = day.lstrip("0") if day.isdecimal() else day
+    if language in ("en", "simple"):
+        return ", ".join(filter(None, (f"{month} {day}", year))) if day else " ".join(filter(None, (month, year)))
+    if language == "fr" and day == "1":
+        day = "1<sup>er</sup>"
+    if language == "he" and day and month:
+        month = f"ב{month}"
+    separator, *order = _ORDERS.get(language, " :D:M:Y").split(":")
+    parts = {"D": day, "M": month, "Y": year}
+    used = ((text, next(filter(parts.get, parts.keys() & set(text)), "")) for text in order)
+    return separator.join(text.replace(key, parts[key]) for text, key in used if key)
+
 
 def format_date(form: str, date: str, language: str) -> str | None:
-    """Write a date in MediaWiki's format letters; names of months and days are in English only.
+    """Write a date in MediaWiki's format letters; names of days and short names of months are in English only.
 
     Return None for a missing or unreadable date and for unknown letters.
 
-    >>> format_date('"on" l', "1 May 2020", "en"), format_date("F", "1 May 2020", "fr"), format_date("Y", "now", "en")
-    ('on Friday', None, None)
+    >>> format_date('"on" l', "1 May 2020", "en"), format_date("j F", "1 May 2020", "fr"), format_date("D", "1 May 2020", "fr")
+    ('on Friday', '1 mai', None)
     """
     moment = _read_date(" ".join(date.split())) if len(date) + len(form) < _MAX_CHARACTERS else None
     if moment is None:
         return None
     fields = {**_FIELDS, **(_ENGLISH if language in ("en", "simple") else {})}
+    if language in _NAMES_OF:
+        alone, dated = (names[moment.month - 1] for names in _NAMES_OF[language])
+        fields |= {"F": lambda _: alone, "xg": lambda _: dated}
     shown = ""
     for field in _FIELD.finditer(form):
         quoted = field[1] if field[1] is not None else field[2]
-        if quoted is None and field[0].isalpha() and field[0] not in fields:
+        if quoted is None and field[0].isalpha() and field[0].isascii() and field[0] not in fields:
             return None
         shown += quoted if quoted is not None else fields[field[0]](moment) if field[0] in fields else field[0]
     return shown

@@ -10,6 +10,7 @@ from functools import lru_cache
 from ..convert import convert
 from ..formulas import chemical_parts, root, tex_to_text
 from ..marks import HOLE, shield
+from .dates import write_date
 from .numbers import format_number
 
 __all__ = ["MODULES", "Module"]
@@ -53,6 +54,16 @@ def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     """
     separator, *items = arguments or [""]
     return separator.join(item.strip() for item in items if item.strip())
+
+
+def _date(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Write a date in the order of the wiki's language.
+
+    >>> _date(["1981", "7", "16"], {}, "de")
+    '16. Juli 1981'
+    """
+    year, month, day, *_ = (*(argument.strip() for argument in arguments), "", "", "")
+    return write_date(year, month, day, language) or None
 
 
 # Keyboard notation of sounds in {{IPAc-en}}, and its labels before the transcription.
@@ -101,6 +112,7 @@ MODULES: dict[str, Module] = {
     "#convert": _convert,
     "#cvt": _cvt,
     "#join": _join,
+    "#date": _date,
     "#ipac": _ipac,
     "#chem": _chem,
     "#sqrt": _sqrt,

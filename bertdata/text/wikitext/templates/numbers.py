@@ -19,6 +19,8 @@ _SIGNS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_POINT_COMMA.split(), (".", ",")),
     **dict.fromkeys(_SPACE_COMMA.split(), ("\u00a0", ",")),
 }
+_PERSIAN = str.maketrans("0123456789,.", "۰۱۲۳۴۵۶۷۸۹٬٫")
+_LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٬٫", "0123456789,.")
 # Languages that do not group four-digit numbers.
 _FROM_FIVE_DIGITS = frozenset(["bg", "es", "hu", "ka", "lv", "pl", "pt"])
 _NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
@@ -27,8 +29,8 @@ _NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
 def format_number(number: str, language: str) -> str:
     """Format ``number`` like ``{{formatnum:}}`` in ``language``; return anything that is not a number unchanged.
 
-    >>> format_number("1234567.891", "en"), format_number("1234", "es"), format_number("many", "en")
-    ('1,234,567.891', '1234', 'many')
+    >>> format_number("1234567.891", "en"), format_number("1234", "es"), format_number("1234", "fa"), format_number("many", "en")
+    ('1,234,567.891', '1234', '۱٬۲۳۴', 'many')
     """
     match = _NUMBER.fullmatch(number)
     if match is None:
@@ -37,7 +39,8 @@ def format_number(number: str, language: str) -> str:
     separator, point = _SIGNS.get(language, (",", "."))
     if len(whole) > 4 or language not in _FROM_FIVE_DIGITS:
         whole = _group(whole, separator)
-    return sign + whole + (point + part if part else "")
+    shown = sign + whole + (point + part if part else "")
+    return shown.translate(_PERSIAN) if language == "fa" else shown
 
 
 def parse_number(number: str, language: str) -> str:
@@ -47,6 +50,7 @@ def parse_number(number: str, language: str) -> str:
     '1234.5'
     """
     separator, point = _SIGNS.get(language, (",", "."))
+    number = number.translate(_LATIN) if language == "fa" else number
     return number.replace(separator, "").replace(point, ".").replace("−", "-")
 
 
