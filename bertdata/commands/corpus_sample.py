@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..records import Document, Drop, FileRange, Page, Reject
+from ..records import Document, Drop, FileRange, Reject
 from ..sources import dumps
 from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from ..stages.corpus.plan import CorpusPlan
     from ..stages.corpus.sources import Counts
 
-__all__ = ["Stratum", "lost_share", "repeated_shares", "rewritten_share", "sample_files", "task_seconds"]
+__all__ = ["Stratum", "lost_share", "sample_files", "task_seconds"]
 
 Clock = Callable[[], float]  # seconds
 _PICKS = 4  # samples to take at least, where the time allows it
 _MAX_WIKIS = 16  # the largest ones; smaller ones are sampled together
 _MAX_MISSES = 2
 _PIECE = 1_000_000  # bytes of a sample of bzip2: a reader decompresses two blocks more, some 300 kB
-_COMPARED = 8_000_000  # bytes of dumps whose pages are compared by their ids
 
 
 @dataclass
@@ -74,10 +73,6 @@ class Stratum:
     def scale(self) -> float:
         """How many times the samples make the whole."""
         return self.total / max(1, self.read)
-
-    def mean(self, shares: Mapping[str, float]) -> float:
-        """Return the mean over all parts of a share that is given for each path, by bytes; 0 for a path without one."""
-        return sum(shares.get(part.path, 0.0) * (part.end - part.start) for part in self.parts) / max(1, self.total)
 
     @property
     def error(self) -> float:
@@ -129,42 +124,6 @@ def task_seconds(strata: Sequence[Stratum]) -> list[float]:
     return [seconds[position] for position in sorted(seconds)]
 
 
-def repeated_shares(parts: Sequence[FileRange], most: int) -> dict[str, float]:
-    """Estimate the share of pages in each dump, by path, that repeat a page of another dump of the same wiki.
-
-    Dumps sort their pages by id. Compare them up to the highest id that was read from all dumps of the wiki.
-    """
-    files: dict[str, list[FileRange]] = defaultdict(list)
-    for part in parts:
-        files[part.path].append(part)
-    wikis: dict[str, list[str]] = defaultdict(list)  # by database name
-    for path in sorted(files, key=lambda path: _size(files[path])):
-        wikis[dumps.read_site(path).dbname].append(path)
-    several = [paths for paths in wikis.values() if len({dumps.dump_date(Path(path).name) or path for path in paths}) > 1]
-    shares, left, count = dict[str, float](), _COMPARED, sum(map(len, several))
-    for paths in sorted(several, key=lambda paths: _size(files[paths[-1]])):  # what small dumps leave is for larger ones
-        read = []
-        for path in paths:
-            read.append(_first_ids(files[path], left // count, most))
-            left, count = left - min(left // count, _size(files[path])), count - 1
-        ids = [number for numbers, _ in read for number in numbers if number <= min(end for _, end in read)]
-        shares.update(dict.fromkeys(paths, (len(ids) - len(set(ids))) / max(1, len(ids))))
-    return shares
-
-
-def _first_ids(parts: Sequence[FileRange], limit: int, most: int) -> tuple[list[int], float]:
-    """Return the ids of the first articles of a dump, from `limit` bytes, and the id up to which these are all."""
-    site, ids = dumps.read_site(parts[0].path), list[int]()
-    with working("sample", 0) as work:
-        work.reads(parts)
-        for page in chain.from_iterable(dumps.read_pages(part, site, most) for part in parts):
-            if isinstance(page, Page) and page.namespace == 0 and not page.redirect:
-                ids.append(int(page.id.rpartition(":")[2]))
-                if work.bytes >= limit and work.bytes < _size(parts):
-                    return ids, ids[-1]
-    return ids, math.inf
-
-
 def _size(parts: Sequence[FileRange]) -> int:
     return sum(part.end - part.start for part in parts)
 
@@ -188,15 +147,6 @@ def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
     many = sum(texts * (times - sampled) for times, texts in copies.items() if times > 2) / documents
     pairs = 2 * copies[2] / documents / sampled  # mean number of other copies of a document
     return min(1 - sampled / documents, many + pairs / (1 + pairs))
-
-
-def rewritten_share(lost: float, tasks: int) -> float:
-    """Return the share of shards that lose a document at least, if that many losses are spread at random.
-
-    >>> rewritten_share(0, 10), rewritten_share(500, 10), round(rewritten_share(10, 10), 2)
-    (0.0, 1.0, 0.63)
-    """
-    return 1 - math.exp(-lost / max(1, tasks)) if lost < 30 * tasks else 1.0
 
 
 def _is_piece(part: FileRange) -> bool:

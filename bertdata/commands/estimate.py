@@ -165,7 +165,7 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
     Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at its end, or where
     a reader asks for more input: then all that it had read is finished.
     """
-    from .corpus_sample import lost_share, repeated_shares, rewritten_share, sample_files, task_seconds
+    from .corpus_sample import lost_share, sample_files, task_seconds
 
     def sample(root: Path) -> Measured:
         strata = sample_files(root, plan, config, 2 * SECONDS, _MAX_PICKS, clock_of(paths))
@@ -173,26 +173,21 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
         extracted = sum(each.output * each.scale for each in strata)
         share = sum(each.documents for each in strata) / max(1.0, documents)
         copies = lost_share((text for each in strata for text in each.texts.values()), share)
-        pages = [part for each in strata if each.kind == "wikipedia" for part in each.parts]
-        repeated = repeated_shares(pages, config.max_page_bytes)  # by their ids
-        shares = [1 - (1 - copies) * (1 - each.mean(repeated)) for each in strata]
-        lost = sum(each.documents * each.scale * share for each, share in zip(strata, shares, strict=True))  # documents
-        left = sum(each.output * each.scale * (1 - share) for each, share in zip(strata, shares, strict=True))
-        output, choice = left + _DROPPED * lost, config.choice
+        lost, choice = documents * copies, config.choice
+        output = extracted * (1 - copies) + _DROPPED * lost
         # Shards that lose documents are written again, and the old ones stay until the commit.
-        again = rewritten_share(lost, plan.shards)
-        if choice.shares or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs or choice.dedup == "near":
-            again = 1.0  # of nearly every shard
+        chooses = choice.shares or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
+        again = float(lost >= 1 or bool(chooses) or choice.dedup == "near")
         if choice.sample_documents:
             output *= min(1.0, choice.sample_documents / max(1.0, documents - lost))
-        chooses = again or choice.dedup != "none" or pages
+        may_lose = again or choice.dedup != "none" or any(each.kind == "wikipedia" for each in strata)
         error = math.sqrt(sum((each.output * each.scale * each.error) ** 2 for each in strata)) / max(1.0, extracted)
         return Measured(
             bytes=sum(each.total for each in strata),
             stages=[task_seconds(strata)],
             output=output,
             work=_FACTS * documents + max(0.0, extracted - output) + again * output,
-            most_work=_FACTS * documents + extracted * bool(chooses),
+            most_work=_FACTS * documents + extracted * bool(may_lose),
             documents=documents,
             error=min(_LARGEST_ERROR, _ERROR + error),
             sampled=sum(each.read for each in strata),

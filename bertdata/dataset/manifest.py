@@ -21,7 +21,6 @@ from ..storage.files import OBJECT_STORES, digest, file_entry, is_local, size, w
 from ..storage.lock import holder
 from ..storage.storage import storage_errors
 from ..tally import StageCounts, Tally
-from . import lists
 from .manifest_records import File, FileEntry, RowFile, ShardInput
 from .manifest_rules import CARD, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
@@ -45,7 +44,6 @@ __all__ = [
     "read_again",
     "read_json",
     "store",
-    "stored",
     "to_json",
     "write",
     "write_list",
@@ -128,9 +126,8 @@ def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
     """Write a data card, and a manifest that is already JSON."""
     if card:
         write_text(directory / CARD, card)
-        contents = {**contents, "card": lists.bytes_entry(CARD, card.encode("utf-8"))}
-    stored = lists.write(directory, contents)
-    write_json(directory / NAME, {**stored, _OWN: _own_digest(stored)})
+        contents = {**contents, "card": file_entry(directory, CARD)}
+    write_json(directory / NAME, {**contents, _OWN: _own_digest(contents)})
 
 
 def _own_digest(manifest: dict[str, Any]) -> str:
@@ -172,17 +169,7 @@ def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
 
 
 def read_json(directory: Path) -> dict[str, Any]:
-    """Read an unmodified manifest with complete lists. The values of its fields are not checked."""
-    manifest = stored(directory)
-    if type(manifest["bertdata"]) is int and manifest["bertdata"] > (lists.FORMAT if lists.names(manifest) else FORMAT):
-        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
-    for name in lists.names(manifest):
-        check_inside(directory, name)
-    return lists.join(directory, manifest, FORMAT)
-
-
-def stored(directory: Path) -> dict[str, Any]:
-    """Read a manifest's file, which may name list files. Raise an error if it was modified."""
+    """Read an unmodified manifest. The values of its fields are not checked."""
     if not directory.is_dir():
         raise NoInputError(f"{directory} is not a directory. Pass a directory that bertdata has written")
     recover(directory, reading=True)
@@ -191,6 +178,8 @@ def stored(directory: Path) -> dict[str, Any]:
         _refuse(directory, manifest)
     if not _is_as_written(manifest):  # first of all, for every format, including newer ones
         raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
+    if type(manifest["bertdata"]) is int and manifest["bertdata"] > FORMAT:
+        raise UsageError(f"{directory} was written by a newer bertdata: install that version")
     return manifest
 
 

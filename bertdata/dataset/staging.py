@@ -31,7 +31,6 @@ from ..storage.lock import lock, release
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
 from .differences import NO_BYTES
-from .lists import FOLDER
 
 __all__ = [
     "DATA",
@@ -56,7 +55,7 @@ __all__ = [
 STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
 TIMINGS = "timings.json"  # in the state directory
 DATA = (  # besides the manifest
-    *("README.md", REPORT, "data", FOLDER, "rejects", "dropped"),
+    *("README.md", REPORT, "data", "rejects", "dropped"),
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
 )
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from ..config import CONFIGS, CorpusConfig, PairsConfig
 from ..dataset import manifest
-from ..dataset.lists import names as lists_of
 from ..dataset.manifest_records import CorpusShard, File, FileEntry, ListEntry, RowFile, ShardEntry
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
 from ..dataset.staging import steady
@@ -96,14 +95,15 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
         except VerificationError as error:
             problem = str(error).removeprefix(str(directory / manifest.NAME)).lstrip(": ")
             return Result("", 1, 0, 0, [Problem(manifest.NAME, problem)], [])
-        stored = manifest.stored(directory)
-        problems, notes = compare(directory, contents, lists_of(stored))
-        return _Whole(directory, stored, contents, problems, notes).check(workers, progress or (lambda done, of: None))
+        problems, notes = compare(directory, contents)
+        return _Whole(directory, manifest.read_json(directory), contents, problems, notes).check(
+            workers, progress or (lambda done, of: None)
+        )
 
 
 @dataclass
 class _Whole:
-    """A dataset under check. `problems` has the first problem of each file. `stored` is the manifest's file."""
+    """A dataset under check. `problems` has the first problem of each file. `stored` is its manifest as JSON."""
 
     directory: Path
     stored: dict[str, Any]

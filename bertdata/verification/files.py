@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ def require(holds: npt.NDArray[Any], first: int, what: str) -> None:
         raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")
 
 
-def compare(directory: Path, manifest: Manifest, lists: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Compare names and sizes. Return problems by file, and notes on harmless files. `lists` are the manifest's list files."""
+def compare(directory: Path, manifest: Manifest) -> tuple[dict[str, str], list[str]]:
+    """Compare names and sizes. Return problems by file, and notes on harmless files."""
     with storage_errors(f"cannot read {directory}"):
         sizes = dict(_walk(directory)) if is_local(directory) else _list(directory)
     entries = [*listed(manifest), *([manifest.card] if manifest.card else [])]
@@ -52,7 +52,7 @@ def compare(directory: Path, manifest: Manifest, lists: Iterable[str]) -> tuple[
     for entry in entries:
         if problem := _misplaced(directory, entry, sizes):
             problems[entry.name] = problem
-    known = {entry.name for entry in entries} | {NAME, CARD, REPORT, *lists}
+    known = {entry.name for entry in entries} | {NAME, CARD, REPORT}
     notes: dict[str, None] = {}
     for name in sorted(sizes.keys() - known):
         if sizes[name] == _FOLDER:

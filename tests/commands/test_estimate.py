@@ -24,7 +24,7 @@ from made import tar, write_arrow
 from bertdata import build_corpus, train_vocab
 from bertdata.commands import estimate as estimating
 from bertdata.commands.build_corpus import plan_corpus
-from bertdata.commands.corpus_sample import lost_share, repeated_shares
+from bertdata.commands.corpus_sample import lost_share
 from bertdata.commands.estimate import Estimate, Measured, clock_of, estimate
 from bertdata.commands.export import plan_export
 from bertdata.commands.make_pairs import plan_pairs
@@ -32,7 +32,6 @@ from bertdata.commands.plan import Plan
 from bertdata.commands.train_vocab import plan_vocab
 from bertdata.config import CorpusConfig, ExportConfig, VocabConfig
 from bertdata.dataset import shards
-from bertdata.records import FileRange
 from bertdata.stages.corpus import commit
 from bertdata.stages.selection import rewrite
 
@@ -135,13 +134,13 @@ def test_the_estimate_of_a_mapped_file_and_of_two_kinds(tmp_path: Path, build: B
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["books", "wiki"])
 def test_the_estimate_of_real_files(tmp_path: Path, build: Build, shared: Path, peak: Callable[[], int], kind: str) -> None:
-    """The dumps are of nine languages, and two wikis have dumps of several years."""
+    """The dumps are of nine languages. Two wikis have dumps of several years, whose pages the estimate counts each time."""
     option = {"wiki": "wikipedia"}.get(kind, kind)
     said = estimated(tmp_path / "out", option, shared / "data" / kind)
     output = build("build-corpus", tmp_path / "out", f"--{option}", shared / "data" / kind, "--max-rejects", "1")
-    check(output, said, peak())
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file() and ".bertdata" not in path.parts)
-    assert size / 1.25 < said.output < size * 1.25
+    assert size / 1.25 < said.output < size * (2 if kind == "wiki" else 1.25)
+    assert peak() < said.high(said.output) + said.most_work
 
 
 @pytest.mark.parametrize("copies", [2, 3])
@@ -161,18 +160,6 @@ def test_what_is_left_is_estimated_from_copies_in_a_sample(times: list[int], sam
     chosen = random.Random(7).sample(documents, round(sampled * len(documents)))
     left = texts * len(times) / len(documents)
     assert left / 1.5 < 1 - lost_share(chosen, sampled) < left * 1.5
-
-
-@pytest.mark.parametrize(("first", "second", "share"), [(40, 40, 0.5), (40, 10, 0.2), (10, 40, 0.2)])
-def test_pages_of_two_dumps_are_compared_by_their_ids(tmp_path: Path, first: int, second: int, share: float) -> None:
-    """The dumps of one year, in two files, repeat none of each other's pages."""
-    sizes = {"xwiki-20200101-a.xml": range(first), "xwiki-20240101-a.xml": range(second), "ywiki-20240101-a.xml": range(9)}
-    sizes["ywiki-20240101-b.xml"] = range(9, 12)
-    for name, numbers in sizes.items():
-        (tmp_path / name).write_bytes(_wiki(name[:5], numbers))
-    parts = [FileRange(name, str(tmp_path / name), 0, (tmp_path / name).stat().st_size) for name in sizes]
-    found = repeated_shares(parts, 1 << 20)
-    assert {Path(path).name[:5]: round(value, 2) for path, value in found.items()} == {"xwiki": share}
 
 
 def of_time(measured: Measured, tasks: int, workers: int, monkeypatch: pytest.MonkeyPatch) -> float:
