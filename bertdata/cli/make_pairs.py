@@ -31,7 +31,8 @@ _FIRST = (
     required=True,
     type=to_path,
     metavar="PATH",
-    help="Vocabulary: output of train-vocab, vocab.txt, tokenizer.json, or a directory for AutoTokenizer of `transformers`.",
+    help="Vocabulary: output of train-vocab, vocab.txt, tokenizer.json, the directory of a model of `transformers`, or the name "
+    "of a model of the Hugging Face Hub.",
 )
 @click.option(
     "--lowercase/--cased",

@@ -63,7 +63,8 @@ def _option(name: str) -> Callable[[Any], Any]:
 @click.option(
     "--model",
     metavar="DIR",
-    help="Directory of a masked-language model of transformers, which gets new weights.  [default: model in RUN.TOML]",
+    help="Masked-language model of transformers, which gets new weights: a directory, a config.json, or a model of the Hugging "
+    "Face Hub.  [default: model in RUN.TOML]",
 )
 @_option("init_from")
 @_option("checkpoint_words")
@@ -92,7 +93,7 @@ def command(
     given = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
     config = dataclasses.replace(read_training(configuration), **given)
     chief = os.environ.get("RANK", "0") == "0"
-    recipe = prepare(config) if dry_run or chief else None
+    recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1))) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():
         echo(line, err=not dry_run)
     if dry_run:
@@ -108,7 +109,7 @@ def command(
             position.move(done, saved)
             return bool(received)
 
-        done = train(config, output, overwrite=overwrite, report=report, stop=stop)
+        done = train(recipe or config, output, overwrite=overwrite, report=report, stop=stop)
     if not done.complete:
         if chief:
             echo(_stopped(done.step), err=True, level="warning")

@@ -77,13 +77,16 @@ def _line(record: dict[str, Any]) -> str:
         numbers = {name: value for name, value in record.items() if name not in ("kind", "step", "of")}
         return f"{record['step']:>9,}  benchmark: {', '.join(f'{name} {value:.4g}' for name, value in numbers.items())}"
     norm = record["gradient_norm"]
-    rates = f"{record['sequences_per_second']:,.0f} sequences/s  {record['tokens_per_second']:,.0f} tokens/s"
+    rates = f"{record['sequences_per_second']:,.0f} rows/s  {record['tokens_per_second']:,.0f} tokens/s"
     rates += f"  padding {record['padding_share']:.1%}"
-    learning = f"rate {record['learning_rate']:.2e}  gradient {'overflow' if norm is None else f'{norm:.2f}'}"
+    learning = f"lr {record['learning_rate']:.2e}  grad norm {'overflow' if norm is None else f'{norm:.2f}'}"
     return f"{record['step']:>9,}  {figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
 
 
 def figures(record: dict[str, Any]) -> str:
     """Format the losses and accuracies of a metrics record."""
-    text = f"words: loss {record['mlm_loss']:.3f}, right {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
-    return text + (f"; pairs: loss {record['nsp_loss']:.3f}, right {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else "")
+    text = f"MLM loss {record['mlm_loss']:.3f}, accuracy {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
+    text += f"; NSP loss {record['nsp_loss']:.3f}, accuracy {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else ""
+    baselines = [("unigram", record.get("unigram_entropy")), ("random", record.get("random_baseline"))]
+    known = ", ".join(f"{name} {value:.3f}" for name, value in baselines if value is not None)
+    return text + (f"; loss of baselines: {known}" if known else "")

@@ -60,7 +60,8 @@ def make_pairs(
 
     Args:
         corpus: Output of `build_corpus`.
-        vocab: Output of `train_vocab`, a vocab.txt, any tokenizer.json, or a directory for `transformers.AutoTokenizer`.
+        vocab: Output of `train_vocab`, a vocab.txt, any tokenizer.json, a directory for `transformers.AutoTokenizer`, or the
+            name of a model of the Hugging Face Hub.
         output: Directory for the rows. ``{length}`` is replaced by the row length.
         config: Objective, length, masks and other settings, if you do not pass them as keywords.
         lowercase: Whether to lowercase text, for a bare vocab.txt. None detects it from the tokens.

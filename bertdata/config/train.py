@@ -145,7 +145,8 @@ class Phase(Config):
 class TrainConfig(Config):
     """Settings of a training run. A resumed run may change FREE fields, because they do not affect the result.
 
-    `model` is a `ModelConfig`, or the directory of a masked-language model of `transformers`, which gets new weights.
+    `model` is a `ModelConfig`, or a masked-language model of `transformers`, which gets new weights: a directory, or the name of
+    a model of the Hugging Face Hub.
     """
 
     phases: tuple[Phase, ...]
@@ -154,7 +155,7 @@ class TrainConfig(Config):
     batch_size: int = 256
     init_from: str = option(
         "",
-        "Directory of a masked-language model of transformers to continue from.",
+        "Masked-language model of transformers to continue from: a directory, or a model of the Hugging Face Hub.",
         identity=False,  # the identity of a run has the model's contents
         metavar="DIR",
     )

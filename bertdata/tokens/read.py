@@ -7,7 +7,7 @@ from pathlib import Path
 from ..config import read_small
 from ..errors import UsageError
 from ..extras import missing_package
-from ..storage.files import to_path
+from ..storage.models import model_directory
 from . import vocab
 from .bert_files import MAX_TOKENIZER_BYTES, is_bert
 from .tokenizer import read_named, vocabulary_of
@@ -23,12 +23,13 @@ _SAVED = (  # files of a directory that `transformers` may read
 def read_any(
     path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None, special_tokens: str = ""
 ) -> vocab.AnyVocabulary:
-    """Read any vocabulary: BERT's as in `vocab.read`, another tokenizer.json, or a directory of `transformers`.
+    """Read any vocabulary: BERT's as in `vocab.read`, another tokenizer.json, or a model of `transformers`.
 
+    The model is a directory, or one of the Hugging Face Hub such as ``answerdotai/ModernBERT-base``.
     `special_tokens` sets the special tokens of a vocabulary that is not BERT's, in the form of `tokenizer.roles_of`. Raise
     UsageError as in `vocab.read`, and for an option without effect.
     """
-    path = to_path(path)
+    path = model_directory(path)
     other_kind = _of_another_kind(path)
     if other_kind is None:
         if special_tokens:

@@ -1,6 +1,6 @@
 """Read a masked-language model of `transformers`: its configuration for new weights, or its weights to continue from.
 
-    source = read("ModernBERT-base", shards, weights=True)  # a directory that `save_pretrained` wrote
+    source = read("ModernBERT-base", shards, weights=True)  # a directory, or a model of the Hugging Face Hub
     model = source.build(shards)                            # source.target describes its arguments
 
 The ids of the rows must be those of the model's tokenizer.  For another vocabulary, `new_vocabulary` copies the embeddings of
@@ -20,12 +20,13 @@ from ..errors import UsageError
 from ..extras import missing_package
 from ..pieces import BEGINS, ROLES, bare, continues_word
 from ..storage.files import digest
+from ..storage.models import model_directory
 from .models import MODELS, ModelClass, Target, target_of
 
 __all__ = ["Pretrained", "read"]
 
-_AFTER_PADDING = ("roberta", "xlm-roberta")  # their trained positions begin after the padding's id, so the id must stay
 _WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
+_AFTER_PADDING = ("roberta", "xlm-roberta")  # their trained positions begin after the padding's id, so the id must stay
 
 
 class Pretrained(NamedTuple):
@@ -34,6 +35,7 @@ class Pretrained(NamedTuple):
     `notes` are messages for the user. `vocab_size` is the number of embeddings that the model gets.
     """
 
+    name: str
     directory: Path
     config: Any
     target: Target
@@ -51,14 +53,14 @@ class Pretrained(NamedTuple):
     @property
     def shape(self) -> str:
         """The class of the model, and where it comes from."""
-        return f"{self.target.name}, {'continued from' if self.weights else 'new weights, configuration of'} {self.directory}"
+        return f"{self.target.name}, {'continued from' if self.weights else 'new weights, configuration of'} {self.name}"
 
     def identity(self) -> dict[str, Any]:
         """Return what the first weights depend on, beside the seed."""
         text = json.dumps(_settings(self.config), sort_keys=True)
-        files = sorted({path for pattern in _WEIGHTS for path in self.directory.glob(pattern)}) if self.weights else []
         config = hashlib.sha256(text.encode()).hexdigest()
-        return {"class": self.target.name, "config": config, "weights": [digest(path) for path in files]}
+        weights = [digest(path) for path in _weights(self.directory)] if self.weights else []
+        return {"class": self.target.name, "config": config, "weights": weights}
 
     def build(self, shards: Shards) -> Any:
         """Return the model, in float32. Draw new weights from torch's global generator."""
@@ -82,15 +84,17 @@ def read(path: str, shards: Shards, *, weights: bool, new_vocabulary: bool = Fal
 
     Args:
         path: The directory of a model of `transformers`, with its tokenizer if `weights`. Without weights, a
-            config.json is enough.
+            config.json is enough. Or the name of a model of the Hugging Face Hub, which is downloaded.
         shards: The rows.
         weights: Continue from the weights; else the model gets new ones, for the vocabulary of the rows.
         new_vocabulary: Move the embeddings to the vocabulary of the rows.
         flash: Use flash attention if this machine has it, for batches without padding.
     """
-    directory = Path(path)
+    directory = model_directory(path, weights=weights)
     if not (directory / "config.json").is_file() and (weights or not directory.is_file()):
         raise UsageError(f"{path}: no config.json found. Pass the directory of a model that save_pretrained wrote")
+    if weights and not _weights(directory):
+        raise UsageError(f"{path}: no {' or '.join(_WEIGHTS)} found. Pass the directory of a model that save_pretrained wrote")
     try:
         from transformers import AutoConfig, AutoTokenizer
     except ImportError as error:
@@ -116,7 +120,11 @@ def read(path: str, shards: Shards, *, weights: bool, new_vocabulary: bool = Fal
     config.vocab_size = size
     target, parameters = _examine(path, config, flash)
     target.check(shards, unpadded=target.unpadded_only)
-    return Pretrained(directory, config, target, parameters, size, weights, new_vocabulary, tuple(notes))
+    return Pretrained(path, directory, config, target, parameters, size, weights, new_vocabulary, tuple(notes))
+
+
+def _weights(directory: Path) -> list[Path]:
+    return sorted({path for pattern in _WEIGHTS for path in directory.glob(pattern)})
 
 
 def _set_special(config: Any, shards: Shards, *, pad: bool) -> None:

@@ -1,7 +1,7 @@
 """Read the weights by which tokens are masked: from a JSON file of ``{token: weight}``, or from the frequencies of tokens.
 
 With frequencies, a token's weight is 1 / √count, so rare tokens are masked more often (Zhang et al. 2023, "Weighted Sampling for
-Masked Language Modeling", section 3.1).  Counts are those of `_SAMPLED_ROWS` rows, spread evenly over the data.
+Masked Language Modeling", arXiv:2302.14225).  Counts are those of `_SAMPLED_ROWS` rows, spread evenly over the data.
 """
 
 from __future__ import annotations

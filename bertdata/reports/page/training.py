@@ -21,14 +21,14 @@ from .tokens import marked
 
 __all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
 
-_ENTROPY = ("unigram_entropy", "unigram baseline (nats)", False)
+_BASELINES = (("unigram_entropy", "unigram baseline (nats)", False), ("random_baseline", "random baseline (nats)", False))
 _FIGURES = (  # of an evaluation: key in metrics.jsonl, name, whether it is a share
     ("mlm_loss", "MLM loss (nats)", False),
     ("perplexity", "perplexity", False),
     ("mlm_accuracy", "MLM accuracy", True),
     ("nsp_loss", "NSP loss (nats)", False),
     ("nsp_accuracy", "NSP accuracy", True),
-    _ENTROPY,
+    *_BASELINES,
 )
 _SHOWN = 12  # evaluations in the table
 
@@ -90,9 +90,11 @@ def _evaluations(records: list[Record]) -> Html:
     shown = records[::-1][::every][::-1]
     known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
     fixed = ""
-    if len({record.get(_ENTROPY[0]) for record in shown}) == 1 and _ENTROPY in known:
-        known.remove(_ENTROPY)
-        fixed = f"; {_ENTROPY[1]}: {_written(shown[0][_ENTROPY[0]], _ENTROPY[2])}"
+    for baseline in _BASELINES:
+        key, name, share = baseline
+        if baseline in known and len({record.get(key) for record in shown}) == 1:
+            known.remove(baseline)
+            fixed += f"; {name}: {_written(shown[0][key], share)}"
     columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
     rows = [[f"{r['step']:,}", *(_written(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
     return table(f"On documents held out{fixed}", columns, rows)

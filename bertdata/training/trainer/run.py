@@ -45,28 +45,30 @@ class Done(NamedTuple):
 
 
 def train(
-    config: TrainConfig | str | Path,
+    config: TrainConfig | Recipe | str | Path,
     output: str | Path = "",
     *,
     overwrite: bool = False,
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
-    """Train according to `config` or a TOML file. Write checkpoints, metrics, predictions, curve and report.html to `output`.
+    """Train a configuration, a recipe of it or a TOML file. Write checkpoints, metrics, predictions, curve and report.html.
 
     An existing run continues from its last checkpoint, bit-exactly on one process. Raise ResumeError with the differences if its
     settings or data differ. `report` gets each line of metrics and, after the first steps, a "trial" with `seconds_left`.
     `stop(done, saved)` is called at the start and end of a step: if it returns True at the end, on any process, training saves
     and stops. Raise BertDataError for a loss that is not finite.
     """
-    config = config if isinstance(config, TrainConfig) else read_training(config)
+    given = read_training(config) if isinstance(config, str | Path) else config
+    config = given.config if isinstance(given, Recipe) else given
     path = Path(output or config.output)
     if not (output or config.output) or "://" in str(output or config.output):
         raise UsageError(f"no local directory to train in ({path}): give `output`, a directory of this machine")
     # Only rank 0 writes. The others wait until the directory is claimed, then all of them read the
     # same last checkpoint.
     with joined() as world, contextlib.ExitStack() as stack:
-        recipe = prepare(config, world.size)  # errors are raised before an earlier run is removed
+        # Errors are raised before an earlier run is removed.
+        recipe = given if isinstance(given, Recipe) else prepare(config, world.size)
         if world.rank == 0:
             ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
             used = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
@@ -151,7 +153,9 @@ class _Run:
         size, parts = part.batch_size, part.phase.accumulation
         loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
         sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
-        self._report("evaluation", **describe(sums), unigram_entropy=entropy)
+        self._report(
+            "evaluation", **describe(sums), unigram_entropy=entropy, random_baseline=math.log(self.recipe.model.vocab_size)
+        )
 
     def _save(self, name: str = "") -> None:
         if self.metrics:

@@ -206,12 +206,12 @@ def test_command(write: Write, tmp_path: Path) -> None:
     assert "12 batches" in plan
     assert not (tmp_path / "run").exists()
     ((out, err),) = ended(started(str(path)), 0)
-    assert "words: loss" in err
+    assert "MLM loss" in err
     assert " left" in err
     assert f'from_pretrained("{tmp_path}/run/checkpoint-10")' in out
     again = run()
     assert f"{tmp_path}/run is complete already: nothing to do" in again.stdout
-    assert "words: loss" not in again.stderr
+    assert "MLM loss" not in again.stderr
     assert "complete already: nothing to do" in run("--dry-run").stdout
     path.write_text(path.read_text().replace("steps = 10", "steps = 12"))
     assert f'from_pretrained("{tmp_path}/run/checkpoint-12")' in run().stdout  # a finished run takes more steps
