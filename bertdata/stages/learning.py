@@ -24,7 +24,7 @@ from ..text.wikitext.templates.learn import Definition, compile_definition, link
 from ..text.wikitext.templates.survey import Survey, survey
 from ..text.wikitext.templates.table import UNKNOWN
 
-__all__ = ["Learned", "is_article", "learn"]
+__all__ = ["Learned", "is_article", "learn", "restore"]
 
 _MIN_PLACES, _MAX_PLACES, _PLACE_BYTES = 4, 64, 8 << 20  # places of the sample: one in 8 MB, within these limits
 _SAMPLE_SHARE, _MIN_SAMPLE = 0.05, 1 << 20  # characters of articles per compressed byte (about 1 % of the text), and at least
@@ -83,14 +83,32 @@ def learn(parts: Sequence[FileRange], config: CorpusConfig) -> list[Learned]:
     return [learned for learned in found if learned is not None]
 
 
+def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConfig) -> dict[str, str]:
+    """Return the bodies that an earlier run learned, from the dumps of one wiki.
+
+    `digests` maps names to the SHA-256 of the template pages. Templates whose page differs or is missing are left out.
+    """
+    find = _finder(paths, dumps.read_site(paths[0]), config) if paths and _can_search(paths) else None
+    pages = find(sorted(digests)) if find else {}
+    return {
+        name: compile_definition(page.text).body
+        for name, page in pages.items()
+        if digests.get(name) == hashlib.sha256(page.text.encode()).hexdigest()
+    }
+
+
+def _can_search(paths: Sequence[str]) -> bool:
+    """Return True if template pages can be found at little cost."""
+    return sum(map(files.size, paths)) <= _MAX_UNINDEXED or all(map(multistream.find_index, paths))
+
+
 def _learn(wiki: str, ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) -> Learned | None:
     site = ranges[0][1]
-    names_of = {name for name, number in site.namespaces.items() if number == _TEMPLATE} | {"template"}
     paths = sorted({part.path for part, _ in ranges})
-    if sum(map(files.size, paths)) > _MAX_UNINDEXED and not all(map(multistream.find_index, paths)):
+    if not _can_search(paths):
         needs = "a dump of more than 16 MB needs its multistream index in the same directory"
         return Learned(wiki, {}, {}, {}, skipped=needs)
-    find = _finder(paths, site, frozenset(names_of), config)
+    find = _finder(paths, site, config)
     if find is None:
         return None
     table = load_templates(site.language, dict(config.templates))
@@ -151,8 +169,9 @@ def is_article(page: Page, language: str) -> bool:
 Find = Callable[[Sequence[str]], Mapping[str, Page]]
 
 
-def _finder(paths: Sequence[str], site: dumps.Site, prefixes: frozenset[str], config: CorpusConfig) -> Find | None:
+def _finder(paths: Sequence[str], site: dumps.Site, config: CorpusConfig) -> Find | None:
     """Return a function that finds template pages by name, or None if the dump has none."""
+    prefixes = frozenset(name for name, number in site.namespaces.items() if number == _TEMPLATE) | {"template"}
     indexes = [multistream.find_index(path) for path in paths]
     size = sum(map(files.size, paths))
     if all(indexes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from ..storage.storage import storage_errors
 from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
+from .learning import restore
 
 __all__ = ["trace"]
 
@@ -89,7 +90,8 @@ def trace(
                 raise
     if copy:
         fate.append(copy.describe(origin.name if origin else ""))
-    steps, lost = _steps(copy.page, copy.site, config) if copy else ([], [])
+    learned = _learned(contents, copy.site, wikipedia, fate) if copy else {}
+    steps, lost = _steps(copy.page, copy.site, config, learned) if copy else ([], [])
     known = document or {"id": copy.page.id if copy else name, "title": copy.page.title if copy else "", "language": ""}
     paragraphs = Document(**document).paragraphs() if document else []
     pieces, rows, mark = _tokens(document, vocab, pairs)
@@ -136,6 +138,26 @@ def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
     return None
 
 
+def _dumps(wikipedia: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
+    """Return the names and paths of the dumps."""
+    patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
+    return inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`") if patterns else []
+
+
+def _learned(
+    contents: CorpusManifest, site: dumps.Site, wikipedia: str | Path | Sequence[str | Path], fate: list[str]
+) -> dict[str, str]:
+    """Return the template bodies that the run learned for a wiki, from its dumps. Say in `fate` if some are not in them."""
+    known = next((each.templates for each in contents.learned_templates if each.wiki == site.dbname), {})
+    if not known:
+        return {}
+    paths = [path for _, path in _dumps(wikipedia) if dumps.read_site(path).dbname == site.dbname]
+    bodies = restore({name: page.sha256 for name, page in known.items()}, paths, contents.settings)
+    if missing := len(known) - len(bodies):
+        fate.append(f"{missing} of {len(known)} learned templates are not in these dumps: the steps lack their words")
+    return bodies
+
+
 def _page(
     wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: InputEntry | None, largest: int
 ) -> _Copy | None:
@@ -143,10 +165,7 @@ def _page(
 
     An index next to a dump is used if it exists. An empty title matches no page.
     """
-    patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
-    if not patterns:
-        return None
-    found = inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`")
+    found = _dumps(wikipedia)
     name, size = (origin.name, origin.bytes) if origin else ("", -1)
     read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == size]
     read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of the same name
@@ -176,9 +195,11 @@ def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page,
             return
 
 
-def _steps(page: Page, site: dumps.Site, config: CorpusConfig) -> tuple[list[TracedStep], list[tuple[str, int]]]:
+def _steps(
+    page: Page, site: dumps.Site, config: CorpusConfig, learned: Mapping[str, str]
+) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return the effect of each extraction step on a page, and the templates that produced no words."""
-    table = load_templates(site.language, dict(config.templates)) if config.inline_templates else None
+    table = load_templates(site.language, dict(config.templates), learned) if config.inline_templates else None
     about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
     about |= {"variant": config.variant, "templates": table}
     lost: Counter[str] = Counter()

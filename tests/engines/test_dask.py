@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 from clusters import DASK, SECONDS, UMASKS, Cluster, can_hide, dask_cluster, wait_until, written_by
-from conftest import Build, build_of, records
+from conftest import COMMAND, Build, build_of, digests, read_rows, records
 from jobs_of_engines import COMMANDS, STEPS, Job, prepare
+from template_dump import write_dump
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
 pytestmark = pytest.mark.long
@@ -41,6 +42,16 @@ def wait_for_tasks(driver: subprocess.Popen[str], output: Path, step: str, count
 def test_same_bytes(job: Job, cluster: Cluster, name: str) -> None:
     """Inputs and outputs have relative names here, and the workers other directories."""
     job.run_by_both(name, f"dask/{name}", cluster)
+
+
+def test_workers_use_learned_templates(job: Job, cluster: Cluster) -> None:
+    dump = write_dump(job.root, "de", articles=800)
+    words = [*COMMAND, "build-corpus", "--wikipedia", dump.name, "--task-bytes", "65536", "--output"]
+    for output, before, options in (("learned/one", [], []), ("learned/dask", cluster.driver.before, cluster.options)):
+        command = [*before, *words, output, "--", *options] if options else [*words, output]
+        subprocess.run(command, cwd=job.root, capture_output=True, timeout=SECONDS, check=True)
+    assert digests(job.root / "learned/dask") == digests(job.root / "learned/one")
+    assert all("3.755.251" in row["sentences"][0] for row in read_rows(job.root / "learned/dask"))
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -2,69 +2,20 @@
 
 from __future__ import annotations
 
-import bz2
 import json
 import signal
-from html import escape
 from pathlib import Path
 
 import pytest
 from conftest import STEPS, Run, digests, read_manifest, read_rows, records
 from processes import start
+from template_dump import WIKIS, write_dump
 
-from bertdata import build_corpus
+from bertdata import build_corpus, trace
 from bertdata.config import CorpusConfig
 from bertdata.records import FileRange
 from bertdata.stages import learning
 from bertdata.stages.learning import learn
-
-WIKIS = {
-    "de": ("Vorlage", "Die Stadt ist mit rund {{EWZ Test|BE}} Einwohnern und {{Alt}} groß.", "#WEITERLEITUNG [[Vorlage:Neu]]"),
-    "ru": ("Шаблон", "Город имеет {{EWZ Test|BE}} жителей и {{Alt}} велик.", "#ПЕРЕНАПРАВЛЕНИЕ [[Шаблон:Neu]]"),
-    "ar": ("قالب", "المدينة بها {{EWZ Test|BE}} نسمة و {{Alt}} كبيرة.", "#تحويل [[قالب:Neu]]"),
-    "ko": ("틀", "이 도시의 인구는 {{EWZ Test|BE}} 명이고 {{Alt}} 크다.", "#넘겨주기 [[틀:Neu]]"),
-}
-TEMPLATES = {
-    "EWZ Test": "{{#switch:{{{1}}}|BE={{Zahl Test|3.755.251}}|HH=1.892.122}}<noinclude>{{Doc}}</noinclude>",
-    "Zahl Test": "<span>{{{1}}}</span>",
-    "Neu": "xx{{{1|}}}yy",
-    "Lua Test": "{{#invoke:M|f}}",
-    "Hinweis Test": "''Dieser Text zeigt einen Hinweis.''",
-}
-
-
-def page(number: int, title: str, text: str, namespace: int = 0) -> str:
-    redirect = '<redirect title="x"/>' if text.startswith("#") else ""
-    return (
-        f"  <page>\n    <title>{title}</title>\n    <ns>{namespace}</ns>\n    <id>{number}</id>{redirect}\n    <revision>"
-        f"<id>{number}</id><timestamp>2026-01-01T00:00:00Z</timestamp><model>wikitext</model>"
-        f"<text>{escape(text)}</text></revision>\n  </page>\n"
-    )
-
-
-def write_dump(folder: Path, language: str, articles: int = 40, indexed: bool = False) -> Path:
-    """Write a dump with articles and template pages; a multistream dump has three pages in a stream and an index."""
-    prefix, prose, redirect = WIKIS[language]
-    lines = f"{{{{Hinweis Test}}}}\n{prose} Lua gibt {{{{Lua Test}}}} aus."
-    pages = [(f"A{n}", f"{lines}\n\nDer Absatz Nummer {n} steht nur hier.", 0) for n in range(articles)]
-    pages += [(f"{prefix}:{name}", text, 10) for name, text in [*TEMPLATES.items(), ("Alt", redirect)]]
-    head = (
-        f'<mediawiki xml:lang="{language}"><siteinfo><dbname>{language}wiki</dbname><base>https://{language}.wikipedia.org/wiki/X</base>'
-        f'<namespaces><namespace key="0" /><namespace key="10">{prefix}</namespace></namespaces></siteinfo>\n'
-    )
-    xml = [page(n, *each) for n, each in enumerate(pages, 1)]
-    if not indexed:
-        path = folder / f"{language}wiki-pages-articles.xml"
-        path.write_text(head + "".join(xml) + "</mediawiki>", encoding="utf-8")
-        return path
-    path = folder / f"{language}wiki-20260101-pages-articles-multistream.xml.bz2"
-    data, index = bz2.compress(head.encode()), []
-    for n in range(0, len(xml), 3):
-        index += [f"{len(data)}:{n + k + 1}:{title}\n" for k, (title, _, _) in enumerate(pages[n : n + 3])]
-        data += bz2.compress("".join(xml[n : n + 3]).encode())
-    path.write_bytes(data + bz2.compress(b"</mediawiki>"))
-    (folder / f"{language}wiki-20260101-pages-articles-multistream-index.txt").write_text("".join(index), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize("indexed", [False, True])
@@ -91,6 +42,36 @@ def test_a_run_writes_learned_words_and_names_them_in_its_manifest(tmp_path: Pat
     assert set(learned["templates"]) == {"ewz test", "zahl test", "alt", "neu"}
     assert dict(manifest["dropped_templates"]["most_frequent"]) == {"lua test": 40, "hinweis test": 40}
     assert "nothing to do" in run(*arguments, tmp_path / "one").stdout
+
+
+@pytest.mark.slow
+def test_beam_workers_use_learned_templates(tmp_path: Path, run: Run) -> None:
+    path = write_dump(tmp_path, "de", articles=800)
+    arguments = ["build-corpus", "--wikipedia", path, "--task-bytes", 1 << 16, "--output"]
+    run(*arguments, tmp_path / "local", "--workers", 1)
+    run(*arguments, tmp_path / "beam", "--", "--runner=FnApiRunner", "--direct_num_workers=2")
+    assert len(read_manifest(tmp_path / "beam")["shards"]) > 1
+    assert digests(tmp_path / "beam") == digests(tmp_path / "local")
+    assert all("3.755.251" in row["sentences"][0] for row in read_rows(tmp_path / "beam"))
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_trace_uses_the_templates_that_its_run_learned(tmp_path: Path, indexed: bool) -> None:
+    path = write_dump(tmp_path, "de", indexed=indexed)
+    build_corpus(wikipedia=path, output=tmp_path / "out", workers=1)
+    traced = trace(tmp_path / "out", "A3", wikipedia=path)
+    shown = [change.after for step in traced.steps if step.name == "templates" for change in step.changes]
+    assert any("3.755.251</span> Einwohnern und xxyy" in text for text in shown)
+    assert traced.lost == [("hinweis test", 1), ("lua test", 1)]
+
+
+def test_a_trace_says_which_learned_templates_have_changed(tmp_path: Path) -> None:
+    path = write_dump(tmp_path, "de")
+    build_corpus(wikipedia=path, output=tmp_path / "out", workers=1)
+    path.write_text(path.read_text(encoding="utf-8").replace("3.755.251", "3.755.252"), encoding="utf-8")
+    traced = trace(tmp_path / "out", "A3", wikipedia=path)
+    assert "1 of 4 learned templates are not in these dumps: the steps lack their words" in traced.fate
+    assert ("ewz test", 1) in traced.lost
 
 
 def test_a_large_dump_without_an_index_says_that_it_learns_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
