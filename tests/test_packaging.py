@@ -27,6 +27,7 @@ CORE = {
     "msgspec",
     "nanotoken",
     "numpy",
+    "py3langid",
     "pyarrow",
     "requests",
     "rich",

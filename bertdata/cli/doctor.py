@@ -22,7 +22,7 @@ from .output import echo
 
 __all__ = ["command"]
 
-_NEEDED = ("apache-beam", "msgspec", "numpy", "pyarrow", "tokenizers", "sentencex", "click", "rich", "requests")
+_NEEDED = ("apache-beam", "msgspec", "numpy", "pyarrow", "tokenizers", "sentencex", "py3langid", "click", "rich", "requests")
 _FAST_LIBRARIES = {"WordPiece": "nanotoken", "byte-level BPE": "gigatoken"}
 _MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
 Line = tuple[str, str, str]  # name, value and suggested change, which may be empty

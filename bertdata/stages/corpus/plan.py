@@ -71,7 +71,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
     """Return the packages whose versions affect the bytes of a corpus."""
-    names = (*sentences.packages(config.sentence_splitter), *format_packages(config.format))
+    names = ("py3langid", *sentences.packages(config.sentence_splitter), *format_packages(config.format))
     if config.choice.dedup == "near":
         from ..selection import minhash
 

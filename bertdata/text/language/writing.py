@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CHINESE", "characters", "has_one_script", "plain", "script", "signs"]
+__all__ = ["CHINESE", "characters", "count_letters", "has_one_script", "keep_script", "language_of", "plain", "script", "signs"]
 
 CHINESE = ("Hans", "Hant")
 _RANGES = (  # first code point of a script's letters, and its code; "" for other characters
@@ -59,6 +59,8 @@ _OF_ONE = {  # languages that are written in one script only
 }
 _SCRIPT_OF = {language: name for name, languages in _OF_ONE.items() for language in languages.split()}
 _REGIONS = frozenset(["hans", "hant", "cn", "tw", "hk", "mo", "sg", "my", "latn", "cyrl", "arab", "ec", "el"])  # of a script
+_LANGUAGE_OF = {name: languages for name, languages in _OF_ONE.items() if len(languages) == 2 and name != "Beng"} | {"Guru": "pa"}
+_LEAST_OF_CJK = 0.3  # the least share of Chinese, Japanese or Korean characters among the letters of such a text
 _KANA = 0.05  # the least share of kana among the Han and kana of a Japanese text
 
 
@@ -77,15 +79,55 @@ def script(language: str, text: str) -> str:
     """Return the script of a document in a language; ``Zyyy``, as in ISO 15924, where it has no letters."""
     if known := _SCRIPT_OF.get(plain(language)):
         return known
-    codes = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32)
-    letters = np.bincount(_table().take(codes), minlength=len(_SCRIPTS))
-    counts = dict(zip(_SCRIPTS[1:], letters[1:].tolist(), strict=True))
+    counts = count_letters(text)
     han, kana = counts.pop("Hani"), counts.pop("Jpan")
     name, most = max(counts.items(), key=lambda item: item[1])
     if han + kana > most:
         is_japanese = plain(language) == "und" and kana > _KANA * (han + kana)
-        return "Jpan" if is_japanese else CHINESE[int(_signs().take(codes).sum(dtype=np.int64) > 0)]
+        return "Jpan" if is_japanese else CHINESE[int(_signs().take(_codes(text)).sum(dtype=np.int64) > 0)]
     return name if most else "Zyyy"
+
+
+def count_letters(text: str) -> dict[str, int]:
+    """Return the number of letters of each script. Han characters are counted as ``Hani``, and kana as ``Jpan``.
+
+    >>> {name: count for name, count in count_letters("Tea, お茶, чай").items() if count}
+    {'Cyrl': 3, 'Hani': 1, 'Jpan': 1, 'Latn': 3}
+    """
+    letters = np.bincount(_table().take(_codes(text)), minlength=len(_SCRIPTS))
+    return dict(zip(_SCRIPTS[1:], letters[1:].tolist(), strict=True))
+
+
+def language_of(counts: dict[str, int]) -> str:
+    """Return the language of a text whose main script is used by only one language, or "".
+
+    ``counts`` are those of `count_letters`. 30 % of Chinese, Japanese or Korean characters are enough, because one of them
+    carries as much as several letters.
+
+    >>> language_of({"Hani": 1, "Jpan": 1, "Latn": 3}), language_of({"Latn": 3}), language_of({"Grek": 3})
+    ('ja', '', 'el')
+    """
+    total, han, kana = sum(counts.values()), counts.get("Hani", 0), counts.get("Jpan", 0)
+    if han + kana > _LEAST_OF_CJK * total:
+        return "ja" if kana > _KANA * (han + kana) else "zh"
+    main = "Kore" if counts.get("Kore", 0) > _LEAST_OF_CJK * total else max(counts, key=lambda name: counts[name])
+    return _LANGUAGE_OF.get(main, "")
+
+
+def keep_script(name: str, text: str) -> str:
+    """Return a text without the letters of other scripts.
+
+    >>> keep_script("Latn", "Apollo (Απόλλων) is a god.")
+    'Apollo () is a god.'
+    """
+    codes = _codes(text)
+    scripts = _table().take(codes)
+    kept = codes[(scripts == 0) | (scripts == _SCRIPTS.index(name))]
+    return bytes(kept).decode("utf-32-le")
+
+
+def _codes(text: str) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32)
 
 
 @cache
