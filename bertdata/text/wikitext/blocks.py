@@ -212,6 +212,7 @@ class _Page:
 
     def nest(self, name: str, closing: bool) -> None:
         """Count the elements nested in a dropped one, up to its end."""
+        # Only elements of the same name can nest: "<ul><li><ul>…</ul></li></ul>" ends at the second "</ul>".
         if name == self.inside:
             self.depth += -1 if closing else 1
             if not self.depth:

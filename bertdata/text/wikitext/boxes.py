@@ -66,6 +66,8 @@ def close_boxes(text: str) -> str:
     ('<ul><li>a\n</ul>\n\ntext', '<div class=thumb>a</div>\n\ntext')
     """
     opened: dict[str, list[re.Match[str]]] = {}
+    # Pair the tags of each name separately, because pages close them in any order. Tags without a partner are
+    # unclosed.
     for tag in _EDGE.finditer(text):
         tags = opened.setdefault(tag[2].lower(), [])
         if not tag[1]:
@@ -75,6 +77,7 @@ def close_boxes(text: str) -> str:
     parts: list[str] = []
     done, end = 0, -1
     for tag in sorted((tag for tags in opened.values() if any(map(_drops, tags)) for tag in tags), key=re.Match.start):
+        # Several unclosed boxes before the same blank line end there together.
         if end < tag.end():
             end = text.find("\n\n", tag.end())
             end = len(text) if end < 0 else end

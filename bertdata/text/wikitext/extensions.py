@@ -92,6 +92,8 @@ class _Scan:
         """Drop a comment and those after it, and the line if they fill it."""
         text = self.text
         end = after = start
+        # "<!-- a --> <!-- b -->" alone on a line removes the line as well. Otherwise a blank line would remain, and would cut
+        # the paragraph in two.
         while text.startswith("<!--", after):
             close = text.find("-->", after + 4)
             end = after = close + 3 if close >= 0 else len(text)
@@ -117,6 +119,7 @@ class _Scan:
             blank = text.find("\n\n", start)
             self.blank_line = blank if blank >= 0 else len(text)
         tag_end = self.tag_end
+        # The ">" is in another paragraph, so it belongs to something else. Remove what looks like the tag, and keep the rest.
         if self.blank_line < tag_end and (begun := _BEGUN.match(text, start)):
             self.replace(start, begun.end(), "")
             return
@@ -127,6 +130,8 @@ class _Scan:
         if attributes.endswith("/"):
             self.replace(start, tag_end + 1, _LEFT[name])
             return
+        # Remember names that are never closed: searching for "</ref>" to the end of the page once for each of a thousand
+        # "<ref>" would take quadratic time.
         close = None if name in self.never_closed else _CLOSE[name].search(text, tag_end + 1)
         if close is None:
             self.never_closed.add(name)

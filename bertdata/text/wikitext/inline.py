@@ -114,6 +114,7 @@ def finish(text: str, templates_on: bool = False) -> str:
         text = drop_addresses(text)
     if "]" in text:
         text = _drop_strays(text)
+    # Tags go before entities: "&lt;b>" shows "<b>", which is text and not a tag.
     if "<" in text:
         if "display" in text:
             text = drop_hidden_spans(text)

@@ -51,6 +51,8 @@ def _words(content: str, names: Namespaces) -> str | None:
     target, bar, label = content.partition("|")
     if ":" in target:
         kind = names.kind(target)
+        # An image leaves a mark: the reader sees it between the words. A category or a link to another language is not
+        # there at all, so its line must vanish too (None).
         if kind == FILE:
             return VANISHED
         if kind == CATEGORY or (kind is not None and not bar):
@@ -101,6 +103,7 @@ class _Links:
         Categories are on separate lines: remove the line break before such a link too, so that no blank line remains.
         """
         parts = self.parts
+        # "Text.\n[[Category:A]]\n[[Category:B]]": cut the line break before the first one, and put a single mark for both.
         before = parts[-1].rstrip()
         if not before and len(parts) > 1 and parts[-2] == AWAY:
             parts[-1] = ""
@@ -111,11 +114,15 @@ class _Links:
     def close(self, count: int) -> None:
         """Match ``count`` closing brackets with open links."""
         parts = self.parts
+        # Closing brackets belong to the link opened last. In "[[File:a.jpg|b [[c]]]]" the first two close [[c]], and the next
+        # two the file with its caption.
         while count >= 2 and self.open:
             if count == 3 and parts[-1].rfind("[") > parts[-1].rfind("]"):
                 parts[-1] += "]"  # [[target|[label]]]
                 count = 2
             index = self.open.pop()
+            # The text after the "[[" is one piece, so nothing was nested: a plain link. More pieces mean that links inside it
+            # are resolved already, and only the target and the label must be separated.
             if len(parts) == index + 2:
                 content = parts.pop()
                 parts[index] = ""
@@ -128,6 +135,7 @@ class _Links:
     def close_nested(self, index: int) -> None:
         """Close a link that contains others: drop a file with its caption; keep the label of anything else."""
         parts = self.parts
+        # The target ends at the first bar, which is before any nested link: only the first piece can hold it.
         target, bar, label = parts[index + 1].partition("|")
         if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
             parts[index:] = [VANISHED]

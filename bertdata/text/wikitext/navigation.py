@@ -41,5 +41,6 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _is_row(line: str) -> bool:
+    # Take out the links and the bold item (the page itself). If only separators are left, nobody wrote a sentence.
     rest, items = _ITEM.subn("", line)
     return items >= _MIN_ITEMS and _BETWEEN.issuperset(_UNSEEN.sub("", rest))

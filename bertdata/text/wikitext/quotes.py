@@ -31,12 +31,15 @@ def drop_quotes(line: str) -> str:
     if not lengths:
         return line
     if max(lengths) > 5 or 4 in lengths:
+        # Runs of four and of six or more: the surplus at the front is text, "l''''c'''" is l' and a bold c.
         for index, length in enumerate(lengths):
             extra = 1 if length == 4 else length - 5
             if extra > 0:
                 parts[2 * index] += "'" * extra
                 lengths[index] -= extra
     both = lengths.count(5)
+    # Bold and italics are both unbalanced: "l'''d''" has one of each. MediaWiki then reads one bold mark as an apostrophe
+    # and italics, which balances both.
     if (lengths.count(2) + both) % 2 and (lengths.count(3) + both) % 2:
         apostrophe = _apostrophe(parts, lengths)
         if apostrophe is not None:

@@ -35,6 +35,8 @@ def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
         elif opened:
             spans.append((opened.pop(), edge.end()))
     end = -1
+    # A table that is never closed would swallow the article. It ends where its rows end, and tables nested in those rows
+    # end with it.
     for start in opened:
         if end < start:
             end = _end_of_rows(text, start)
@@ -49,6 +51,7 @@ def _end_of_rows(text: str, start: int) -> int:
     while end >= 0:
         blank = _BLANK.match(text, end)
         line = blank.end() + 1 if blank else end + 1
+        # A row continues over lines of its last cell, but text after a blank line, or a heading, is the article again.
         row = _ROW.match(text, line)
         if row is None and (blank or not in_cell or text.startswith("=", line)):
             return end
@@ -65,6 +68,7 @@ def drop_tables(text: str) -> str:
     text = "\n" + text
     parts: list[str] = []
     done = 0
+    # Spans are sorted by start, so a nested table is inside a dropped one and is skipped.
     for start, end in _spans(text, edges):
         if end > done:
             parts += (text[done:start], "\n----\n\n")

@@ -100,6 +100,7 @@ class _Converter:
             if not self.patterns_left:
                 return text
             self.patterns_left -= 1
+            # The longest word first: a rule for 计算机程序 must win over one for 计算机 at the same place.
             longest_first = sorted(self.rules, key=len, reverse=True)
             self.pattern = re.compile("|".join(re.escape(word) for word in longest_first))
         return self.pattern.sub(lambda word: self.rules[word[0]], text)
@@ -147,6 +148,7 @@ class _Converter:
         words: dict[str, str] = {}
         one_way: dict[str, str] = {}
         nearest = {code: rank for rank, code in enumerate(self.wanted)}
+        # One-way rules "z=>zh-tw:x" of the nearest variant come first and stay: zh-tw before its fallback zh-hant.
         for source, code, parts in sorted(rules, key=lambda rule: nearest.get(rule[1], len(nearest)) if rule[0] else 0):
             word = ";".join(parts).rstrip("; ").strip()
             if not source:
@@ -200,6 +202,7 @@ def resolve_variants(text: str, language: str, variant: str) -> str:
     parts: list[str] = []
     opened: list[int] = []
     done = 0
+    # Blocks nest. Everything since the last "-{" is its content, in which inner blocks are resolved already.
     for edge in _EDGE.finditer(text):
         before = text[done : edge.start()]
         parts.append(before if opened else converter.text(before))

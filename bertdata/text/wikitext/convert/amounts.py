@@ -57,6 +57,8 @@ def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     whole = (whole or "0").replace(",", "")
     power = int(exponent.replace("−", "-")) if exponent else 0
     value = float(f"{whole}.{part or '0'}e{power}")
+    # The precision of the result follows from how the number is written: 12,300 is exact to hundreds (-2), 5.20 to
+    # hundredths (2), and an exponent shifts the place.
     zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
     shown = _group(str(int(whole)), from_digits) + (f".{part}" if part else "")
     if exponent:
@@ -124,6 +126,7 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     rounded = round_number(value, digits)
     size = abs(rounded)
     sign = "−" if rounded < 0 else ""
+    # Scientific notation keeps the decimal place: digits counts from the point of the whole number, so the power is added.
     if size and not _MAX_SMALL <= size < (1000 if powers else _MIN_LARGE):
         power = math.floor(math.log10(size) + _TINY)
         places = max(0, min(_MOST_DIGITS, power + digits))

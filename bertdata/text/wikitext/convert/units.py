@@ -116,6 +116,8 @@ def find_unit(code: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def _find(code: str) -> Unit | None:
+    # From the specific to the general. "mi/h" is listed; "Mg" is megagram by its prefix; "kg/m3" is a quotient of units
+    # that are found in the same way; "e6acre" is a multiple; "sqmi" is a square.
     unit = _listed(code) or _prefixed(code) or _quotient(code) or _multiplied(code) or _raised(code)
     if unit is not None or not code:
         return unit
@@ -162,6 +164,7 @@ def _shifted(output: str, power: int) -> str:
     """Change the SI prefix of an output if it takes prefixes: aJ becomes fJ for a unit a thousand times larger."""
     if output in _rows() and not _takes_prefixes(output):  # ft is a foot, not a femtotonne
         return output
+    # An output moves by the same power as its unit: kJ converts to kcal because J converts to cal.
     powers: dict[str, int] = {head: size for head, (_, size) in table("prefixes").items()} | {"": 0}
     for head, size in powers.items():
         if output.startswith(head) and _takes_prefixes(output[len(head) :]):

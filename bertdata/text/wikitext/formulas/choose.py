@@ -91,6 +91,8 @@ class Formulas:
         """Count the formulas of a paragraph, and return it without their indexes."""
         if BITS[0] not in paragraph and BITS[1] not in paragraph:
             return paragraph
+        # Only formulas that reached a paragraph are counted here. Those in tables and lists have been dropped with them, and
+        # `finish` finds them by difference.
         for number in _NUMBER.findall(paragraph):
             kind = self._kinds[_value(number)]
             name = kind.partition(" ")[2]

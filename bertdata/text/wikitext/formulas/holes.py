@@ -29,6 +29,8 @@ def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[s
     dropped = start = holes = 0
     for sentence in split(text):
         end = _end(text, start, sentence)
+        # `hole` is an offset in the paragraph, `start` and `end` are offsets in the text with words for holes: each hole
+        # before this one moved it by `moved`.
         if start <= hole + holes * moved < end:
             dropped += 1
         else:

@@ -74,10 +74,12 @@ def write(atoms: list[Atom]) -> str:
     before = ""  # the kind of the last atom
     bars = 0
     for index, (text, kind) in enumerate(atoms):
+        # A minus at the start, after a relation or after an opening bracket is a sign: −x, a = −b. It takes no space.
         if kind == BINARY:
             after = atoms[index + 1].kind if index + 1 < len(atoms) else ""
             if before not in _OPERANDS or after in ("", RELATION, CLOSE, PUNCTUATION):
                 kind = UNARY
+        # |x| has two equal bars. Odd ones open, even ones close.
         elif text == "|" and kind == LETTER:
             bars += 1
             kind = OPEN if bars % 2 else CLOSE

@@ -86,9 +86,11 @@ class _Formula:
         while (token := self.take()) not in ends:
             if not token:
                 raise NoTextError
+            # {a+b \over c+d}: everything read so far in the group is the numerator, the rest of the group the denominator.
             if token == "\\over":
                 atoms = [self.fraction(write(atoms), write(self.row(*ends)))]
                 break
+            # TeX reads scripts after the sign that they belong to: x^2 is the atom x, then its exponent.
             atom = self.atom(token)
             if atom is not None:
                 atoms.append(self.with_scripts(atom))

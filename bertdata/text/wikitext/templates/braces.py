@@ -100,6 +100,9 @@ class _Scan:
         Like MediaWiki, match three braces if both runs have them: "{{{{{1}}}}}" is a parameter within a call.
         """
         spans = self.spans
+        # Closing braces match from the inside out, three at a time if both runs have three. In "{{{{{1}}}}}" the first run has
+        # five: three of them and three closing ones are the parameter {{{1}}}. Two are left on each side, and they are a call
+        # whose name is that parameter.
         while count >= 2 and self.opened:
             start, size, first = self.opened.pop()
             taken = min(size, count, 3)
@@ -107,12 +110,15 @@ class _Scan:
             offset += taken
             count -= taken
             deep = len(self.opened) + size // 3 >= _MAX_DEPTH
+            # All spans found since this run was opened are inside it. Moving them here, once, keeps the whole scan linear.
             children = tuple(spans[first:])
             del spans[first:]
             spans.append(Span(start + left, offset, GONE if deep else taken, () if deep else children))
+            # The rest of a longer run stays open, below the spans that it had before.
             if left >= 2:
                 self.opened.append((start, left, first))
         if count >= 2:
+            # No run is open for these: "}} text". Readers see them in MediaWiki, but they are never words.
             spans.append(Span(offset, offset + count - count % 2, GONE))
 
     def close_all(self, text: str, start: int, end: int) -> None:
@@ -159,6 +165,8 @@ def _cut(text: str, span: Span, nodes: dict[int, Node], brackets: bool) -> list[
     for child in (*span.children, Span(span.end - span.kind, span.end, GONE)):
         if len(arguments) > _MAX_ARGUMENTS + 1:
             break
+        # A bar inside [[link|label]] or -{zh:a|b}- belongs to the link, so it does not end the argument. Only the text
+        # between nested calls is searched: their own bars were handled when they were parsed.
         for token in (_BARS if brackets else _BAR).finditer(text, offset, child.start):
             if token[0] != "|":
                 depth = depth + 1 if token[0] in ("[[", "-{") else max(depth - 1, 0)
@@ -187,6 +195,8 @@ def _keyed(pieces: list[str | Node]) -> Argument:
     if len(pieces) == 1 and (not isinstance(first, str) or "=" not in first):
         return None, first
     if isinstance(first, str) and "=" in first:
+        # The first equals sign of an argument separates its name, but not one in a link, [[a=b]], or in a nested call,
+        # whose text is another piece.
         key, _, value = first.partition("=")
         if "[[" not in key:
             return key, _join([value, *pieces[1:]])
@@ -236,6 +246,7 @@ def _node(text: str, span: Span) -> Node:
     start, end = span.start + span.kind, span.end - span.kind
     if span.children or text.find("[[", start, end) >= 0 or text.find("-{", start, end) >= 0:
         nodes: dict[int, Node] = {}
+        # If brackets do not match, "[[a|b", MediaWiki ignores them and every bar counts: cut once more without them.
         pieces = _cut(text, span, nodes, True) or _cut(text, span, nodes, False) or [[""]]
     else:
         pieces = [[piece] for piece in text[start:end].split("|", _MAX_ARGUMENTS + 1)]

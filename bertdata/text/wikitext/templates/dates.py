@@ -104,6 +104,7 @@ def _local_names() -> dict[str, tuple[list[str], list[str]]]:
     names: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
     for language, form in _NUMBERED.items():
         names[language] = ([form.format(number) for number in range(1, 13)],) * 2
+    # The first line of a language has the names as they stand alone, a second line those after a day: январь, 5 января.
     for line in _LOCAL_NAMES.strip().splitlines():
         language, *months = line.split()
         names[language] = (names[language][0] if language in names else months, months)

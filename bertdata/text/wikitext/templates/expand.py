@@ -72,6 +72,7 @@ class _Expander:
             return self.node(node(text, span), {}) or VANISHED
         name = title(text, span)
         kind = self.kind(name)
+        # Most unknown calls are boxes and citations with many nested calls. Their content is not read at all.
         if kind == UNKNOWN:
             self.lost.append(name)
             return VANISHED
@@ -87,6 +88,8 @@ class _Expander:
         if self.left < 0:  # the page has reached its limit
             return self.drop(name + ":" if name in VARIABLES and name in self.table.functions else name)
         call = text[span.start : span.end]
+        # A page repeats calls such as {{nowrap|…}} or {{lang|la|…}}. The same call has the same words, so take them from the
+        # first call, and charge the page for them again: the limit must not depend on the cache.
         shown, cost, lost = self.done.get(call, _NOT_DONE)
         if cost <= self.left:
             self.left -= cost
@@ -94,6 +97,8 @@ class _Expander:
             return shown
         left, before, formulas = self.left, len(self.lost), self.formulas
         shown = self.node(node(text, span), {})
+        # MediaWiki starts a new line before a template's output that begins with a list mark. In prose it is a word like
+        # "*wódr̥", so shield it instead.
         if shown[:1] in _LIST_MARKS:
             shown = SHIELD + shown
         if self.left >= 0 and self.formulas == formulas:  # formulas are counted each time
@@ -116,6 +121,8 @@ class _Expander:
     def node(self, item: Node, frame: Frame) -> str:
         """Return the text of a parameter, call or function."""
         if isinstance(item, Parameter):
+            # An argument was expanded when its call was read, so it is plain text here. A default is expanded only now, if no
+            # argument was passed: {{{1|{{{name|}}}}}}.
             value = frame.get(item.name)
             if value is None:
                 return "" if item.default is None else self.show(item.default, frame)
@@ -137,6 +144,8 @@ class _Expander:
             return self.drop(name)
         if not body.parts:
             return VANISHED
+        # The arguments are expanded in the caller's frame, then the body in a new one. So a body cannot see the parameters of
+        # the template that calls it, and a word is never expanded twice.
         inner = self.collect(call.arguments, frame) if self.left >= 0 else {}
         if self.left < 0:
             return self.drop(name)
@@ -145,6 +154,8 @@ class _Expander:
             inner["*"] = body.star
         lost = len(self.lost)
         shown = self.show(body.parts, inner)
+        # Each call pays for the size of its body and of its output. Templates that call others twice, ten levels deep, would
+        # write a thousand copies: they use up the page's budget and end as dropped calls, in linear time.
         self.left -= body.cost + len(shown)
         if len(self.lost) > lost and name in self.table.learned:  # this call needs Lua or a missing template
             del self.lost[lost:]
@@ -163,6 +174,7 @@ class _Expander:
             return self.call(Call(name + ":", call.arguments), frame)
         if name in MODULES:
             given = self.collect(call.arguments, frame)
+            # The modules take their arguments by position: count up until a number is missing, as Lua does.
             positional: list[str] = []
             while (value := given.pop(str(len(positional) + 1), None)) is not None:
                 positional.append(value)
@@ -187,6 +199,7 @@ class _Expander:
             if key is not None:
                 collected[key] = self.show(value, frame).strip()
             elif isinstance(value, Parameter) and value.name == "...":
+                # {{{...}}} passes on what the call was given: its positional arguments with new numbers, and all names.
                 number = 1
                 while (given := frame.get(str(number))) is not None:
                     count += 1
@@ -207,6 +220,7 @@ def expand_templates(text: str, page: PageContext) -> str:
     parts: list[str] = []
     done = 0
     lost, examples, known = expander.lost, page.examples, 0
+    # Walk over the outermost braces. Text between them is copied, everything inside is the expander's.
     for span in scan(text):
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end

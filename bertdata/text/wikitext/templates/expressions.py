@@ -115,6 +115,8 @@ class _Evaluation:
 
     def settle(self, rank: int) -> None:
         """Apply the operators that bind at least as tightly as ``rank``."""
+        # Operators wait on a stack until a weaker one follows. In 1+2*3+4 the second plus finds "*" and "+" waiting: both bind
+        # at least as tightly, so 2*3 and then 1+6 are computed before it waits in turn.
         while self.waiting and self.waiting[-1][0] != "(":
             name, unary = self.waiting[-1]
             if (_UNARY if unary else _BINARY)[name][0] < rank:
@@ -175,6 +177,8 @@ def evaluate(expression: str) -> str:
         return ""
     run, position, after_value = _Evaluation(), 0, False
     try:
+        # Tokens alternate between the places for a value and for an operator. This decides what a minus is: at the place of a
+        # value it is a sign, after a value a subtraction.
         while position < len(text):
             token = _TOKEN.match(text, position)
             if token is None or len(text) > _MAX_LENGTH:

@@ -68,6 +68,7 @@ def _ifeq(arguments: Arguments) -> str:
 
 
 def _iferror(arguments: Arguments) -> str:
+    # A failed {{#expr:}} writes a <strong class="error"> without words, which only this function looks for.
     tested = arguments[0]
     if any(map(_ERROR_CLASS.search, _ERROR_TAG.findall(tested))):
         return arguments[1]
@@ -93,6 +94,8 @@ def _switch(arguments: Arguments) -> str:
     falling = falling_default = False
     default: Parts = ""
     last = ""
+    # {{#switch: x | a | b = 1 | c = 2 | 3}}: "a" has no value and takes that of "b". The last case without a name, "3", is
+    # the default, and so is a value after "#default". Cases are compared in order, and only the chosen value is expanded.
     for key, value in arguments.parts[1:]:
         case = arguments.show(value).strip() if key is None else key.strip()
         falling = falling or case == wanted or (number is not None and _same(case, wanted))

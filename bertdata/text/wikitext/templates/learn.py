@@ -68,6 +68,7 @@ def compile_definition(text: str) -> Definition:
     """Compile the text of a template page; a redirect becomes a call of its target with all arguments."""
     if len(text) > _MAX_CHARACTERS:
         return Definition(reason="too large")
+    # A redirect is a template that calls its target with all of its arguments, so nothing else needs to know about it.
     if target := redirect_target(text):
         return Definition(f"{{{{{target}|{{{{{{...}}}}}}}}}}", "", frozenset([target]), frozenset([target]), 2)
     body = _transcluded(text)
@@ -157,6 +158,8 @@ def link(definitions: Mapping[str, Definition], names: Iterable[str]) -> tuple[d
     bodies: dict[str, str] = {}
     total = 0
     for name in names:
+        # Take a template together with those that it calls. Templates without a body are left out: a call that
+        # reaches one of them is dropped as a whole.
         pending, found = [name], {}
         while pending:
             called = pending.pop()
@@ -181,6 +184,8 @@ def _failed(definitions: Mapping[str, Definition]) -> dict[str, str]:
     depths: dict[str, int] = {}
     pending = sorted(definitions.keys() - failed.keys())
     before = 0
+    # Work from the leaves up. A template without calls is finished at once; one whose calls are all finished gets a depth.
+    # If a round finishes nothing, only loops are left.
     while len(pending) != before:
         before = len(pending)
         for name in pending:

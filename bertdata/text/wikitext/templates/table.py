@@ -107,6 +107,7 @@ class Templates:
         def find(name: str) -> Body | None:
             if not name.startswith(starts) and not name.endswith(ends):
                 return None
+            # The patterns are sorted by length, so that "lang-*-short" wins over "lang-*".
             for start, end, text in self.patterns:
                 if name.startswith(start) and name.endswith(end) and len(name) > len(start + end):
                     return _parsed(text)._replace(star=name[len(start) : len(name) - len(end)])
@@ -245,6 +246,7 @@ def _built_in(language: str) -> Templates:
         english = _built_in("en")
         empty = {name: text for name, text in english.bodies.items() if not text}
         table = Templates(footnotes=english.footnotes, bodies=empty)
+    # Later entries win: English wordless templates, then those of all wikis, then those of the language.
     for name in ("common", code):
         path = _TABLES / f"{name}.toml"
         if name.isidentifier() and path.exists():
