@@ -18,14 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .commands.build_corpus import build_corpus
+    from .commands.doctor import doctor
+    from .commands.download import download_hub, download_wikipedia
     from .commands.export import export
+    from .commands.inspect import inspect
     from .commands.make_pairs import make_pairs
     from .commands.progress import Progress
     from .commands.push import push
+    from .commands.templates import templates
     from .commands.train_vocab import train_vocab
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
-    from .config.train import TrainConfig
-    from .dataset.data_set import DataSet
+    from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
+    from .dataset.data_set import DataSet, open
     from .dataset.shards import Shards
     from .errors import BertDataError
     from .reports.page.write import report
@@ -33,8 +37,9 @@ if TYPE_CHECKING:
     from .stages.trace import trace
     from .text.sentences import split_sentences
     from .text.wikitext import extract_paragraphs, load_templates
+    from .training import attention
     from .training.loader import batches
-    from .training.masks import MaskConfig
+    from .training.masks import MaskConfig, Schedule
     from .training.served import steps_of, trace_steps
     from .training.trainer import train
     from .verification import verify
@@ -50,12 +55,20 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "trace": "stages.trace",
     "push": "commands.push",
     "verify": "verification",
+    "inspect": "commands.inspect",
+    "templates": "commands.templates",
+    "download_wikipedia": "commands.download",
+    "download_hub": "commands.download",
+    "doctor": "commands.doctor",
+    "open": "dataset.data_set",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
     "Progress": "commands.progress",
     "Shards": "dataset.shards",
     "batches": "training.loader",
     "MaskConfig": "training.masks",
+    "Schedule": "training.masks",
+    "attention": "training.attention",
     "steps_of": "training.served",
     "trace_steps": "training.served",
     "extract_paragraphs": "text.wikitext",
@@ -69,6 +82,9 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "PairsConfig": "config",
     "PushConfig": "config",
     "TrainConfig": "config.train",
+    "ModelConfig": "config.train",
+    "OptimizerConfig": "config.train",
+    "Phase": "config.train",
     "BertDataError": "errors",
 }
 
@@ -79,24 +95,35 @@ __all__ = [
     "DataSet",
     "FilterConfig",
     "MaskConfig",
+    "ModelConfig",
+    "OptimizerConfig",
     "PairsConfig",
+    "Phase",
     "Progress",
     "PushConfig",
+    "Schedule",
     "Shards",
     "TrainConfig",
     "VocabConfig",
     "__version__",
+    "attention",
     "batches",
     "build_corpus",
+    "doctor",
+    "download_hub",
+    "download_wikipedia",
     "export",
     "extract_paragraphs",
+    "inspect",
     "load_templates",
     "make_pairs",
+    "open",
     "push",
     "read_book",
     "report",
     "split_sentences",
     "steps_of",
+    "templates",
     "trace",
     "trace_steps",
     "train",
@@ -108,7 +135,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load a public name when it is asked for, and what it needs with it; `import bertdata` alone loads nothing heavy."""
     if name in _FROM:
-        return getattr(importlib.import_module(f".{_FROM[name]}", __name__), name)
+        module = importlib.import_module(f".{_FROM[name]}", __name__)
+        return getattr(module, name, module)  # `attention` is a module
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

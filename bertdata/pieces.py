@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
     "ROLES",
     "Special",
     "bare",
+    "is_close",
+    "join",
     "word_rule",
     "continues_word",
     "of_bert",
@@ -38,6 +40,9 @@ _UNSPACED = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
     (0x20000, 0x3FFFF),
 )
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
+_BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
+_BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 _SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
 
@@ -195,3 +200,29 @@ def _code(data: bytes, width: int) -> int:
     for byte in data[1:]:
         code = code << 6 | byte & 0x3F
     return code
+
+
+def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ()) -> str:
+    """Join tokens into text, without spaces between Chinese or Japanese characters. Special tokens are separate words.
+
+    >>> join(["tea", "##s", "茶", "树"])
+    'teas 茶树'
+    >>> join(["[CLS]", "tea", "s", "ĠcafÃ©", "Ċ", "two"], "Ġ")
+    '[CLS]teas café two'
+    >>> join(["<s>", "Ġa", "<mask>", "s", "</s>"], "Ġ", {"<s>", "<mask>", "</s>"})
+    '<s> a <mask> s </s>'
+    """
+    if mark in BEGINS:
+        decoded = (f" {piece} ".encode() if piece in special else piece_bytes(piece, mark) for piece in pieces)
+        return " ".join(b"".join(decoded).decode("utf-8", "replace").split())
+    text = " ".join(pieces).replace(f" {mark or '##'}", "")
+    return _BETWEEN.sub("", text)
+
+
+def is_close(before: str, piece: str) -> bool:
+    """Return True if two words are written without a space: words of Chinese or Japanese characters.
+
+    >>> is_close("茶", "树"), is_close("tea", "茶")
+    (True, False)
+    """
+    return _BEFORE.search(before) is not None and _BEHIND.match(piece) is not None

@@ -22,7 +22,10 @@ from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
 from bertdata.stages.corpus.sources import source
 
-COMMANDS = ("build_corpus", "train_vocab", "make_pairs", "export", "push")
+COMMANDS = (
+    *("build_corpus", "train_vocab", "make_pairs", "export", "push", "inspect", "open"),
+    *("templates", "download_wikipedia", "download_hub"),
+)
 
 
 def test_every_public_name_is_there() -> None:
@@ -42,7 +45,38 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     assert all(parameter.name in told for parameter in parameters)
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
     positional = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    assert positional in ([], ["corpus"], ["directory"], ["directory", "name"])
+    assert positional in ([], ["corpus"], ["directory"], ["directory", "name"], ["dumps"], ["language"], ["name"])
+
+
+def test_a_dataset_shows_itself(sample_corpus: Path, sample_pairs: Path) -> None:
+    corpus, rows = bertdata.open(sample_corpus), bertdata.Shards(sample_pairs)
+    assert repr(corpus) == f"DataSet('{sample_corpus}', documents: {corpus.rows:,} rows in {len(corpus.shards)} shards)"
+    assert f"train: {len(rows):,} rows, nsp" in repr(rows)
+    assert "<td>redirect" not in corpus._repr_html_() and "redirect" in corpus._repr_html_()
+    assert rows.decode(0).startswith("[CLS] ") and rows.decode(0).count("[SEP]") == 2
+    assert "[CLS]" in rows._repr_html_()
+
+
+def test_inspect_returns_examples_and_drops(sample_corpus: Path, sample_pairs: Path) -> None:
+    spread, longest = bertdata.inspect(sample_corpus, n=3), bertdata.inspect(sample_corpus, n=3, order="longest")
+    lengths = [sum(map(len, document["sentences"])) for document in bertdata.inspect(sample_corpus, n=10**6)]
+    assert [document["row"] for document in spread] == [number * len(lengths) // 3 for number in range(3)]
+    assert [sum(map(len, document["sentences"])) for document in longest] == sorted(lengths, reverse=True)[:3]
+    (row,) = bertdata.inspect(sample_pairs, row=3)
+    assert row["row"] == 3 and row["text"] == bertdata.Shards(sample_pairs).decode(3)
+    assert len({row["row"] for row in bertdata.inspect(sample_pairs, n=4, order="random")}) == 4
+    assert all(document["language"] == "zh" for document in bertdata.inspect(sample_corpus, language="zh"))
+    with pytest.raises(UsageError, match="redirect: such records are counted but not listed"):
+        bertdata.inspect(sample_corpus, reason="redirect")
+    with pytest.raises(UsageError, match="no record has it") as error:
+        bertdata.inspect(sample_corpus, reason="noise")
+    assert error.value.field == "reason"
+
+
+def test_doctor_lists_checks_with_advice() -> None:
+    checks = bertdata.doctor()
+    assert {"bertdata", "CPUs", "memory"} <= {check.name for check in checks}
+    assert all(check.value for check in checks)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..commands.download import WIKIMEDIA
 from ..errors import UsageError
 from ..reports.words import count, size
 from ..storage.files import is_local
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from ..sources.download.client import Client
-    from ..sources.download.transfer import Progress, RemoteFile
+    from ..sources.download.transfer import RemoteFile
 
 __all__ = ["command"]
 
@@ -54,7 +55,7 @@ def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Cal
 @command.command("wikipedia", cls=Command)
 @click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia, such as en, zh, zh-yue or simple.")
 @click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: latest complete dump]")
-@click.option("--base-url", default="https://dumps.wikimedia.org", show_default=True, help="Dump server or mirror.")
+@click.option("--base-url", default=WIKIMEDIA, show_default=True, help="Dump server or mirror.")
 @click.option(
     "--contact", default="", help="Your e-mail address or web page for the User-Agent header, as Wikimedia's policy requests."
 )
@@ -128,39 +129,38 @@ def _fetch(
     files: Sequence[RemoteFile], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None
 ) -> None:
     """Download files. Also write their checksum file, if `sums` has its name and text."""
-    from ..sources.download.transfer import fetch_all, missing_bytes
-    from ..storage.files import write_text
+    from ..commands.download import fetch
+    from ..sources.download.transfer import missing_bytes
 
     to_come = missing_bytes(files, output)
     with _progress(files) as progress:
-        fetch_all(files, output, client, connections=connections, progress=progress)
-    if sums is not None:
-        write_text(output / sums[0], sums[1])
+        fetch(files, output, client, connections, sums, progress)
     total = sum(file.size for file in files)
     done = "" if to_come else ": nothing to do"
     echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right{done}")
 
 
 @contextlib.contextmanager
-def _progress(files: Sequence[RemoteFile]) -> Iterator[Progress]:
+def _progress(files: Sequence[RemoteFile]) -> Iterator[Callable[[str, int], None]]:
     """Show a bar for all bytes and one per active file, with rate and time left. Show nothing without a terminal."""
     with of_bytes() as bars:
         if bars is None:
-            yield lambda file, at: None
+            yield lambda name, at: None
             return
-        everything = bars.add_task(f"{len(files)} files", total=sum(file.size for file in files))
+        sizes = {file.name: file.size for file in files}
+        everything = bars.add_task(f"{len(files)} files", total=sum(sizes.values()))
         here: dict[str, int] = {}
         drawn: dict[str, TaskID] = {}
         mutex = threading.Lock()
 
-        def show(file: RemoteFile, at: int) -> None:
+        def show(name: str, at: int) -> None:
             with mutex:
-                here[file.name] = at
+                here[name] = at
                 bars.update(everything, completed=sum(here.values()))
-                if file.name not in drawn:
-                    drawn[file.name] = bars.add_task(clean(f"…{file.name[-24:]}"), total=file.size)
-                bars.update(drawn[file.name], completed=at)
-                if at == file.size:
-                    bars.remove_task(drawn.pop(file.name))
+                if name not in drawn:
+                    drawn[name] = bars.add_task(clean(f"…{name[-24:]}"), total=sizes[name])
+                bars.update(drawn[name], completed=at)
+                if at == sizes[name]:
+                    bars.remove_task(drawn.pop(name))
 
         yield show

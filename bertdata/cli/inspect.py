@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -24,6 +25,7 @@ from .paths import to_path
 from .run import echo
 
 if TYPE_CHECKING:
+    from ..commands.inspect import Order
     from ..reports.masking import MaskRule
 
 __all__ = ["command", "show", "show_row"]
@@ -42,26 +44,58 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option(
     "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
 )
+@click.option("--random", is_flag=True, help="Show random examples.")
+@click.option("--longest", is_flag=True, help="Show the longest documents or rows.")
+@click.option("--reason", default="", help="List dropped and rejected records of this reason.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per example, for scripts.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
 @click.option(
     "--explain",
     metavar="NAME",
     help="Explain why the documents with this id, title or file name were kept, dropped or rejected.",
 )
-def command(directory: Path, count: int, row: int | None, epoch: int, explain: str | None, **wanted: str) -> None:
+def command(
+    directory: Path,
+    count: int,
+    row: int | None,
+    random: bool,
+    longest: bool,
+    reason: str,
+    as_json: bool,
+    epoch: int,
+    explain: str | None,
+    **wanted: str,
+) -> None:
     """Show a summary of the dataset in DIRECTORY, and decoded examples.
 
     Documents are shown as sentences, and ¶ marks the first sentence of a paragraph. Pairs are shown with A, B, label, segment
     ids, lengths and their static or dynamic masks. The command also checks that no file is missing and that all sizes match.
     Use `bertdata verify` to check the contents.
     """
+    order: Order = "longest" if longest else "random" if random else "spread"
+    if as_json or reason:
+        _records(directory, as_json, n=count, row=row, order=order, reason=reason, wanted=wanted)
+        return
     with steady(directory):
         if explain is not None:
             _explain(directory, explain)
         elif any(wanted.values()):
             _select(directory, count, epoch, wanted)
         else:
-            show(directory, count=count, number=row, epoch=epoch)
+            show(directory, count=count, number=row, epoch=epoch, order=order)
+
+
+def _records(directory: Path, as_json: bool, *, wanted: dict[str, str], **options: Any) -> None:
+    """Print examples as JSON, or dropped and rejected records with their reasons."""
+    from ..commands.inspect import inspect
+
+    filters: dict[str, Any] = {"id" if name == "document" else name: text for name, text in wanted.items()}
+    for record in inspect(directory, **filters, **options):
+        if as_json:
+            echo(json.dumps(record, ensure_ascii=False))
+        else:
+            detail = record.get("detail") or record.get("where", "")
+            echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
 
 
 def _explain(directory: Path, id: str) -> None:
@@ -124,8 +158,8 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
     _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask, search)
 
 
-def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0) -> None:
-    """Print a summary of a dataset and examples, or only row `number`."""
+def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0, order: Order = "spread") -> None:
+    """Print a summary of a dataset and examples in this order, or only row `number`."""
     manifest = read(directory)
     if epoch and isinstance(manifest, PairsManifest) and manifest.settings.masking == "static":
         raise UsageError(
@@ -155,7 +189,10 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     if number is not None:
         show_row(directory, number, epoch)
         return
-    for each in examples.pick(manifest.rows, count):
+    from ..commands.inspect import choose
+
+    assert isinstance(manifest, RowManifest)
+    for each in choose(directory, manifest, count, order):
         echo()
         show_row(directory, each, epoch)
 

@@ -33,12 +33,9 @@ def command(dumps: tuple[str, ...], templates: tuple[Path, ...], pages: int, mos
     number of calls and an example line. It also shows which of them build-corpus learns from the template pages of the dump,
     and why it does not learn the others. CONTRIBUTING.md explains how to add templates.
     """
-    from ..commands.build_corpus import tables
-    from ..stages.templates import learn_dumps, survey_dumps
+    from ..commands.templates import templates as survey_templates
 
-    learned_by_language = learn_dumps(list(dumps), tables(templates))
-    for language, survey in sorted(survey_dumps(list(dumps), tables(templates), pages).items()):
-        learned = learned_by_language.get(language)
+    for language, (survey, learned) in survey_templates(dumps, templates=templates, pages=pages).items():
         states = {**learned.unknown, **dict.fromkeys(learned.bodies, "learned")} if learned else {}
         share = 100 * survey.unknown.total() / max(1, survey.calls)
         names = count(len(survey.unknown), "unknown template")

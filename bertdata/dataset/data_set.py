@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from ..storage.files import to_path
 from ..tally import StageCounts
 from . import manifest
 from .manifest_types import Manifest
+from .notebook import html_table
 
-__all__ = ["DataSet"]
+__all__ = ["DataSet", "open"]
 
 
 M = TypeVar("M", bound=Manifest)
@@ -18,7 +20,7 @@ M = TypeVar("M", bound=Manifest)
 
 @dataclass(frozen=True)
 class DataSet(Generic[M]):
-    """The return value of `build_corpus`, `train_vocab` and `make_pairs`.
+    """A finished dataset: the return value of `build_corpus`, `train_vocab`, `make_pairs` and `open`.
 
     Attributes:
         path: Directory of the dataset.
@@ -34,6 +36,22 @@ class DataSet(Generic[M]):
     def read(cls, path: Path, *, new: bool = True) -> DataSet[Manifest]:
         """Read a dataset's manifest. Raise NoInputError if it is missing, VerificationError if it was modified."""
         return DataSet(path, manifest.read(path), new)
+
+    def __repr__(self) -> str:
+        return f"DataSet({str(self.path)!r}, {self.kind}: {self.rows:,} rows in {len(self.shards):,} shards)"
+
+    def _repr_html_(self) -> str:
+        """Show the counts of each stage, for notebooks."""
+        rows = [
+            [
+                each.stage,
+                each.entered,
+                each.left,
+                ", ".join(f"{n:,} {reason}" for reason, n in (each.dropped | each.rejected).items()),
+            ]
+            for each in self.counts
+        ]
+        return html_table(repr(self), ["stage", "in", "out", "dropped and rejected"], rows)
 
     @property
     def kind(self) -> str:
@@ -54,3 +72,26 @@ class DataSet(Generic[M]):
     def shards(self) -> list[Path]:
         """Paths of the shards, in order."""
         return [self.path / shard.name for shard in self.manifest.shards]
+
+
+def open(directory: str | Path) -> DataSet[Manifest]:
+    """Open a dataset of any kind: a corpus, a vocabulary, rows or an export.
+
+    Args:
+        directory: Output of another command, a local directory or an address in a store.
+
+    Returns:
+        The dataset, with its path, manifest, counts and shards.
+
+    Raises:
+        NoInputError: There is no dataset.
+        VerificationError: The manifest was modified.
+
+    Examples:
+        >>> from bertdata.sample import sample
+        >>> from bertdata import build_corpus
+        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> open(corpus.path).kind
+        'documents'
+    """
+    return DataSet.read(to_path(str(directory)), new=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -18,19 +17,16 @@ from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest, RowManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
-from ..pieces import BEGINS, bare, continues_word, piece_bytes, shown
+from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
 from .checks import check_documents, check_rows
 from .masking import MaskRule
 from .words import count
 
-__all__ = ["document_lines", "is_close", "join", "pair_lines", "pick", "row", "texts"]
+__all__ = ["document_lines", "pair_lines", "pick", "row", "texts"]
 
 Ids = npt.NDArray[Any]
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 _OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document", "documents")
-_BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
-_BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 
 
 def pick(rows: int, count: int) -> list[int]:
@@ -175,23 +171,6 @@ def _short(ids: Ids, most: int = 12) -> str:
     return f"{shown} … {ids[-1]}" if len(ids) > most else shown
 
 
-def join(pieces: Sequence[str], mark: str = "##", special: Collection[str] = ()) -> str:
-    """Join tokens into text, without spaces between Chinese or Japanese characters. Special tokens are separate words.
-
-    >>> join(["tea", "##s", "茶", "树"])
-    'teas 茶树'
-    >>> join(["[CLS]", "tea", "s", "ĠcafÃ©", "Ċ", "two"], "Ġ")
-    '[CLS]teas café two'
-    >>> join(["<s>", "Ġa", "<mask>", "s", "</s>"], "Ġ", {"<s>", "<mask>", "</s>"})
-    '<s> a <mask> s </s>'
-    """
-    if mark in BEGINS:
-        decoded = (f" {piece} ".encode() if piece in special else piece_bytes(piece, mark) for piece in pieces)
-        return " ".join(b"".join(decoded).decode("utf-8", "replace").split())
-    text = " ".join(pieces).replace(f" {mark or '##'}", "")
-    return _BETWEEN.sub("", text)
-
-
 def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> list[str]:
     """Return the text of each token, with a leading space if it begins a word. A character of several tokens is at the last one.
 
@@ -209,12 +188,3 @@ def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> li
         joined = continues_word(piece, mark) or is_close(before, piece)
         words.append(bare(piece, mark) if joined else f" {piece}")
     return words
-
-
-def is_close(before: str, piece: str) -> bool:
-    """Return True if two words are written without a space: words of Chinese or Japanese characters.
-
-    >>> is_close("茶", "树"), is_close("tea", "茶")
-    (True, False)
-    """
-    return _BEFORE.search(before) is not None and _BEHIND.match(piece) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ..errors import UsageError
 from ..tokens.read import read_any
 from .trace import rows_with
 
-__all__ = ["select"]
+__all__ = ["longest", "select"]
 
 _DOCUMENTS = ("language", "title")
 _BEFORE = "a"  # a word before the one to find
@@ -53,6 +54,27 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
             yield from (before + row for row in (_rows(batch, asked, probes) if pairs else _documents(batch, asked)))
             before += batch.num_rows
             del batch
+
+
+def longest(directory: Path, manifest: RowManifest, count: int) -> list[int]:
+    """Return the numbers of the longest documents, by characters, or rows, by tokens; the longest first."""
+    return [-number for _, number in heapq.nlargest(count, _lengths(directory, manifest))]
+
+
+def _lengths(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int]]:
+    """Yield the length of each row and its negated number, so that of equal lengths the first row is the largest."""
+    number = 0
+    for shard in manifest.shards:
+        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
+            if isinstance(manifest, PairsManifest):
+                lengths = pc.list_value_length(batch.column("input_ids")).to_numpy()
+            else:
+                sentences = batch.column("sentences")
+                characters = np.cumsum([0, *pc.utf8_length(sentences.flatten()).to_numpy()])
+                ends = sentences.offsets.to_numpy()
+                lengths = np.diff(characters[ends - ends[0]])
+            yield from zip(lengths.tolist(), range(-number, -number - batch.num_rows, -1), strict=True)
+            number += batch.num_rows
 
 
 def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:

@@ -21,7 +21,7 @@ from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError, did_you_mean
 from ..storage.files import open_file
 
-__all__ = ["Change", "Trace", "TracedRow", "TracedStep", "alike", "example", "explain", "named_rows", "rows_with"]
+__all__ = ["Change", "Trace", "TracedRow", "TracedStep", "alike", "example", "explain", "named_rows", "records", "rows_with"]
 
 _SOURCES = ("text:", "books:")  # their ids contain the file name
 _PAGES = "wikipedia"  # the source whose ids end in a page number, which does not name a document
@@ -94,7 +94,7 @@ def explain(directory: Path, manifest: CorpusManifest, name: str) -> Iterator[st
             yield line
     for verb, files in (("dropped", manifest.drops), ("rejected", manifest.rejects)):
         for file in files:
-            for record in _records(directory / file.name):
+            for record in records(directory / file.name):
                 listed[record["reason"]] += 1
                 if _is_named(record["id"], name, sources):
                     total += 1
@@ -188,7 +188,8 @@ def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:
     return rows
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a list of drops or rejects. Raise VerificationError for a damaged line."""
     with open_file(path) as file:
         for number, line in enumerate(file, 1):
             try:

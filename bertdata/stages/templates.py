@@ -11,7 +11,7 @@ from ..storage import files
 from ..text.wikitext.templates.survey import Survey, load_templates, survey
 from .learning import Learned, is_article, learn
 
-__all__ = ["learn_dumps", "survey_dumps"]
+__all__ = ["Survey", "learn_dumps", "survey_dumps"]
 
 
 def learn_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = ()) -> dict[str, Learned]:

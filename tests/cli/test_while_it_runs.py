@@ -415,9 +415,9 @@ def test_a_slip_of_the_pen_is_answered_with_what_was_meant(run: Run, tmp_path: P
 def test_doctor_checks_the_machine(monkeypatch: Any) -> None:
     monkeypatch.setattr(cgroup, "limits", lambda: cgroup.Limits(cores=1.5, memory=1_500_000_000))
     monkeypatch.setattr(process, "usable_cpus", lambda: 64)
-    monkeypatch.setattr("bertdata.cli.doctor.usable_cpus", lambda: 64)
-    monkeypatch.setattr("bertdata.cli.doctor.missing", lambda modules: ["jieba"] if "jieba" in modules else [])
-    monkeypatch.setattr("bertdata.cli.doctor._version", lambda package: "" if package in ("nanotoken", "rich") else "1.2")
+    monkeypatch.setattr("bertdata.commands.doctor.usable_cpus", lambda: 64)
+    monkeypatch.setattr("bertdata.commands.doctor.missing", lambda modules: ["jieba"] if "jieba" in modules else [])
+    monkeypatch.setattr("bertdata.commands.doctor._version", lambda package: "" if package in ("nanotoken", "rich") else "1.2")
     done = CliRunner().invoke(doctor, [])
     assert done.exit_code == 0 and not done.stderr
     assert re.search(r"^  apache-beam +1\.2$", done.output, re.MULTILINE)

@@ -1,7 +1,8 @@
 """Write and read shards: Arrow schemas (`schema`), files of record batches (`write`), and rows gathered from them (`mapped`)."""
 
-from .mapped import Shards, padded
+from .mapped import Shards
 from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, pair_batch, pair_schema
+from .views import padded
 from .write import joined, name, read_batches, write
 
 __all__ = [

@@ -23,30 +23,21 @@ import numpy.typing as npt
 
 from ...errors import UsageError, VerificationError
 from ...labels import IGNORED
-from ...pieces import Special
+from ...pieces import Special, join
 from ...storage.files import is_local, to_path
 from .. import manifest
 from ..manifest_records import ShardEntry
 from ..manifest_types import PairsManifest
+from ..notebook import html_table
 from ..staging import steady
 from .views import DIFFER, REMAKE, VERIFY
 from .vocabulary import read_vocabulary
 from .windows import MappedShards, ShardFile, Window
 
-__all__ = ["Shards", "padded"]
+__all__ = ["Shards"]
 
 Array = npt.NDArray[Any]
-
-
-def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Array:
-    """Gather ragged rows [B] into [B, width], padded with `fill`. Row i is ``values[ends[i]:ends[i + 1]]``.
-
-    >>> padded(np.array([5, 6, 7]), np.array([0, 1, 3]), np.array([1, 0]), 3, 0).tolist()
-    [[6, 7, 0], [5, 0, 0]]
-    """
-    indices = ends[rows][:, None] + np.arange(width)
-    inside = indices < ends[rows + 1][:, None]
-    return np.asarray(np.where(inside, values[np.minimum(indices, len(values) - 1)], fill), values.dtype)
+_ROWS_SHOWN = 5  # in a notebook
 
 
 class _Data(NamedTuple):
@@ -126,6 +117,21 @@ class Shards:
 
     def __len__(self) -> int:
         return int(self._mapped.firsts[-1])
+
+    def __repr__(self) -> str:
+        paths = ", ".join(map(str, self.paths))
+        kind = f"{self.objective}{', packed' if self.packed else ''}, max_seq_length {self.max_seq_length}"
+        return f"Shards({paths!r}, {self.split}: {len(self):,} rows, {kind})"
+
+    def _repr_html_(self) -> str:
+        """Show the first rows as text, for notebooks."""
+        rows = [[row, len(self[row]["input_ids"]), self.decode(row)] for row in range(min(_ROWS_SHOWN, len(self)))]
+        return html_table(repr(self), ["row", "tokens", "text"], rows)
+
+    def decode(self, row: int) -> str:
+        """Return the text of a row, with its special tokens."""
+        special = [self.pieces[i] for i in self.special.never]
+        return join([self.pieces[i] for i in self[row]["input_ids"]], self.special.mark, special)
 
     @overload
     def __getitem__(self, number: int) -> dict[str, Any]: ...

@@ -15,7 +15,7 @@ from ..manifest_records import ShardEntry
 from .schema import pair_schema
 from .write import check_end, raise_for
 
-__all__ = ["CHANGED", "DIFFER", "REMAKE", "VERIFY", "ColumnView", "View", "columns_of", "map_rows"]
+__all__ = ["CHANGED", "DIFFER", "REMAKE", "VERIFY", "ColumnView", "View", "columns_of", "map_rows", "padded"]
 
 READ = (
     *("input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word"),
@@ -114,3 +114,14 @@ def _column(column: pa.Array) -> ColumnView:
     if pa.types.is_boolean(column.type.value_type):
         return ColumnView(np.frombuffer(column.values.buffers()[1] or b"", np.uint8), ends)
     return ColumnView(column.values.to_numpy(), ends)
+
+
+def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Array:
+    """Gather ragged rows [B] into [B, width], padded with `fill`. Row i is ``values[ends[i]:ends[i + 1]]``.
+
+    >>> padded(np.array([5, 6, 7]), np.array([0, 1, 3]), np.array([1, 0]), 3, 0).tolist()
+    [[6, 7, 0], [5, 0, 0]]
+    """
+    indices = ends[rows][:, None] + np.arange(width)
+    inside = indices < ends[rows + 1][:, None]
+    return np.asarray(np.where(inside, values[np.minimum(indices, len(values) - 1)], fill), values.dtype)

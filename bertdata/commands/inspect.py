@@ -1,0 +1,119 @@
+"""Read examples of a dataset."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from ..dataset import manifest
+from ..dataset.manifest_types import CorpusManifest, Manifest, RowManifest
+from ..dataset.staging import steady
+from ..errors import UsageError
+from ..pieces import join
+from ..reports import examples
+from ..reports.select import longest, select
+from ..reports.trace import records
+from ..storage.files import to_path
+from ..storage.storage import storage_errors
+from ..tokens.read import read_any
+
+__all__ = ["Order", "choose", "inspect"]
+
+Order = Literal["spread", "random", "longest"]
+
+
+@storage_errors()
+def inspect(
+    directory: str | Path,
+    *,
+    n: int = 5,
+    row: int | None = None,
+    order: Order = "spread",
+    language: str = "",
+    title: str = "",
+    id: str = "",
+    search: str = "",
+    reason: str = "",
+) -> list[dict[str, Any]]:
+    """Return examples of a corpus or of rows, or records that a corpus dropped or rejected.
+
+    Args:
+        directory: Output of `build_corpus` or `make_pairs`.
+        n: Maximum number of examples.
+        row: Return only the document or row of this number.
+        order: Which examples, if you do not search: ``spread`` evenly over the dataset, ``random``, or the ``longest``.
+        language: Only documents in this language.
+        title: Only documents with these words in the title.
+        id: Only the document with this id, or rows of it.
+        search: Only documents or rows that contain this text.
+        reason: Return dropped and rejected records of this reason instead, with ``id`` and ``reason``.
+
+    Returns:
+        A dict per example: its number as ``row``, and the stored columns. Rows also have their decoded ``text``.
+
+    Raises:
+        UsageError: `directory` has no rows, or not the row, column or reason that you ask for. Some drops, such as redirects,
+            are counted but not listed.
+        NoInputError, VerificationError: The dataset is missing or damaged.
+
+    Examples:
+        >>> from bertdata.sample import sample
+        >>> from bertdata import build_corpus
+        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> [example["language"] for example in inspect(corpus.path, n=2)]
+        ['en', 'en']
+    """
+    path = to_path(str(directory))
+    with steady(path):
+        contents = manifest.read(path)
+        manifest.check_files(path, manifest.listed(contents))
+        if not isinstance(contents, RowManifest):
+            raise UsageError(f"{path} contains {contents.kind}. Pass a corpus or rows")
+        if reason:
+            return list(islice(_listed(path, contents, reason), n))
+        wanted = {"language": language, "title": title, "document": id, "search": search}
+        if row is not None:
+            numbers: Iterable[int] = [row]
+        else:
+            numbers = islice(select(path, contents, wanted), n) if any(wanted.values()) else choose(path, contents, n, order)
+        return [{"row": number, **_example(path, contents, number)} for number in numbers]
+
+
+def choose(directory: Path, contents: RowManifest, count: int, order: Order) -> list[int]:
+    """Return the numbers of the examples to show, in ascending order; for the longest, in descending order of length."""
+    if order == "longest":
+        return longest(directory, contents, count)
+    if order == "random":
+        return sorted(random.sample(range(contents.rows), min(count, contents.rows)))
+    return examples.pick(contents.rows, count)
+
+
+def _example(directory: Path, contents: RowManifest, number: int) -> dict[str, Any]:
+    values = examples.row(directory, contents, number)
+    if isinstance(contents, CorpusManifest):
+        return values
+    vocabulary = read_any(directory)
+    pieces, special = vocabulary.pieces, vocabulary.special
+    text = join([pieces[i] for i in values["input_ids"]], special.mark, {pieces[i] for i in special.never})
+    return {**values, "text": text}
+
+
+def _listed(directory: Path, contents: Manifest, reason: str) -> Iterator[dict[str, Any]]:
+    """Yield the dropped and rejected records of a reason. Raise UsageError, with the corpus' reasons, for another one."""
+    if not isinstance(contents, CorpusManifest):
+        raise UsageError(f"`reason`: {directory} contains {contents.kind}. Pass a corpus, which lists drops", field="reason")
+    reasons = sorted({name for stage in contents.counts for name in (*stage.dropped, *stage.rejected)})
+    if reason not in reasons:
+        known = ", ".join(reasons) or "none"
+        raise UsageError(f"`reason` {reason}: no record has it. Reasons in {directory}: {known}", field="reason", value=reason)
+    found = False
+    for file in (*contents.drops, *contents.rejects):
+        for record in records(directory / file.name):
+            if record["reason"] == reason:
+                found = True
+                yield record
+    if not found:
+        raise UsageError(f"`reason` {reason}: such records are counted but not listed", field="reason", value=reason)
