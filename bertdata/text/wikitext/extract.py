@@ -28,6 +28,7 @@ _WORD = re.compile(r"\w")
 _ADDRESSES = ("http://", "https://")
 # A colon at the end of a paragraph, in any script, with the dash of Indian languages. Bengali and Hindi also use the visarga.
 _COLON = re.compile(r"[:：﹕︓፦፥᠄ঃः][\s\-–—]*\Z")
+_DASHES = (" –", " —")  # Russian and Ukrainian definitions: "Поет —", then a list of meanings
 _ARMENIAN_COLON = re.compile(r"՝\s*\Z")  # in Armenian, ":" ends a sentence
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
@@ -54,8 +55,9 @@ def extract_paragraphs(
     ``language`` is the wiki's code ("en", "zh"). It determines how numbers are written and whether ``-{…}-`` is
     markup.  ``namespaces`` maps lowercase names in the dump's <siteinfo> to numbers.
     ``definition_lists`` is "drop" or "keep", for ``:`` and ``;`` lines.  ``list_introductions`` is "keep" or "drop", for a
-    sentence that ends in a colon before a dropped list, table or heading or at the end of the page, and for a bold line that is
-    a heading. ``dropped_lines`` counts both.  ``variant`` ("zh-tw") selects the words of ``-{…}-``; empty uses the wiki's order.
+    sentence that ends in a colon or dash before a dropped list, table or heading or at the end of the page, and for a bold
+    line that is a heading. ``dropped_lines`` counts both.
+    ``variant`` ("zh-tw") selects the words of ``-{…}-``; empty uses the wiki's order.
 
     ``templates`` is the table of templates with words, from ``load_templates``. Without a table, all templates are
     dropped, and only the parser functions for numbers and the page's name are resolved.  ``dropped`` counts, by name
@@ -88,13 +90,13 @@ def _check_choices(**choices: str) -> None:
 
 
 def _without_introduction(paragraph: str, language: str, split: Callable[[str, str], list[str]], dropped: Counter[str]) -> str:
-    """Return a paragraph before a dropped list without its last sentence if that ends in a colon; count the sentence.
+    """Return a paragraph before a dropped list without its last sentence if that ends in a colon or dash; count the sentence.
 
     >>> _without_introduction("Tea is hot. It needs:", "en", split_sentences, Counter())
     'Tea is hot.'
     """
     colon = _ARMENIAN_COLON if language in ("hy", "hyw") else _COLON
-    if not colon.search(paragraph):
+    if not colon.search(paragraph) and not paragraph.endswith(_DASHES):
         return paragraph
     dropped["list introduction"] += 1
     last = split(paragraph, language)[-1:]

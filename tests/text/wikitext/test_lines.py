@@ -125,7 +125,7 @@ def test_only_the_last_sentence_introduces_the_list() -> None:
             ("bn", "প্রকারগুলি হলোঃ"),
             ("am", "ዓይነቶቹ፦"),
         ),
-        *(("hy", "Տեսակներն են՝"), ("ar", "الأنواع هي:"), ("mn", "ᠲᠥᠷᠥᠯ᠄"), ("fr", "Les sortes sont\u00a0:")),
+        *(("hy", "Տեսակներն են՝"), ("ar", "الأنواع هي:"), ("mn", "ᠲᠥᠷᠥᠯ᠄"), ("fr", "Les sortes sont\u00a0:"), ("uk", "Поет —")),
     ],
 )
 def test_colons_of_all_scripts_introduce(language: str, text: str) -> None:
