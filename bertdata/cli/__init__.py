@@ -24,6 +24,7 @@ _COMMANDS = {
     "export": "Convert a corpus or rows to the format of another trainer.",
     "push": "Upload a dataset to the Hugging Face Hub.",
     "train": "Train BERT on the rows of make-pairs.",
+    "run": "Run the commands of one TOML file, from the input to a trained model.",
     "inspect": "Show a summary and examples of a dataset.",
     "report": "Write an HTML report about datasets or training runs, and compare them.",
     "trace": "Trace one document from wikitext to training rows.",
@@ -32,6 +33,8 @@ _COMMANDS = {
     "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",
     "demo": "Run the full pipeline on the included sample.",
 }
+
+_FILES = {"run": "run_file"}  # modules that are not named as the command
 
 
 class _Lazy(Suggesting):
@@ -43,7 +46,7 @@ class _Lazy(Suggesting):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        module = importlib.import_module(f"{__name__}.{_FILES.get(name, name.replace('-', '_'))}")
         command: click.Command = module.command
         return command
 

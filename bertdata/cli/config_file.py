@@ -12,9 +12,9 @@ from ..config import read_toml
 from ..config.tables import TOML_NAMES
 from ..errors import UsageError, did_you_mean
 
-__all__ = ["config_option", "from_file"]
+__all__ = ["COMMANDS", "config_option", "from_file"]
 
-_COMMANDS = ("build-corpus", "train-vocab", "make-pairs")  # commands that a configuration file can have tables for
+COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "verify", "train")  # tables of a file, in order of `run`
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,9 +37,9 @@ def _read(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Non
         return
     tables, command = read_toml(path), ctx.info_name or ""
     for name, table in tables.items():
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             problem = "is not a command" if isinstance(table, dict) else "must be inside a [command] table"
-            more = did_you_mean(name, _COMMANDS) or ": use [build-corpus], [train-vocab] or [make-pairs]"
+            more = did_you_mean(name, COMMANDS) or f": use {', '.join(f'[{each}]' for each in COMMANDS)}"
             raise UsageError(f"{path}: {name!r} {problem}{more}")
         if not isinstance(table, dict):
             raise UsageError(f"{path}: {name} is {table!r}: write [{name}], then one line per option below it")
@@ -59,7 +59,7 @@ def _nearest(key: str, command: click.Command) -> str:
     for param in command.params:
         if key in [opt.lstrip("-") for opt in param.secondary_opts]:
             return f": write {param.opts[0].lstrip('-')} = false"
-    known = [opt.lstrip("-") for param in command.params for opt in param.opts if isinstance(param, click.Option)]
+    known = [opt.lstrip("-") for param in command.params for opt in param.opts if param.name != "beam_args"]
     return did_you_mean(key.replace("_", "-"), known) or f": see bertdata {command.name} --help"
 
 

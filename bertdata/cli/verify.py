@@ -13,6 +13,7 @@ from ..errors import NoInputError, VerificationError
 from ..reports.words import count, size
 from ..storage.terminal import clean
 from .bars import of_bytes
+from .config_file import config_option
 from .options import Command, in_options
 from .paths import to_path
 from .run import echo
@@ -29,6 +30,7 @@ _MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
     type=click.IntRange(min=1),
     help="Number of local worker processes.  [default: one per CPU, fewer for little input]",
 )
+@config_option()
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Check each DIRECTORY for corruption and inconsistent contents: a corpus, a vocabulary, rows or an export.
 

@@ -252,8 +252,12 @@ def milestones(text: str) -> dict[str, int]:
 
 
 def read_training(path: str | Path) -> TrainConfig:
-    """Read a TOML file. Raise UsageError, with the key's name, for an unknown key or a value of the wrong type."""
-    return cast(TrainConfig, from_table(TrainConfig, read_toml(Path(path)), str(path)))
+    """Read a TOML file, or its table [train] if the file is for `bertdata run`.
+
+    Raise UsageError, with the key's name, for an unknown key or a value of the wrong type.
+    """
+    table = read_toml(Path(path))
+    return cast(TrainConfig, from_table(TrainConfig, table.get("train", table), str(path)))
 
 
 def parse_training(name: str, text: str) -> TrainConfig:

@@ -154,7 +154,7 @@ def _first(kind: type) -> str:
 
 def tables() -> str:
     """The commands that a configuration file may have a table for."""
-    names = importlib.import_module("bertdata.cli.config_file")._COMMANDS
+    names = importlib.import_module("bertdata.cli.config_file").COMMANDS
     return "Tables: " + ", ".join(f"`[{name}]`" for name in names) + ".\n"
 
 

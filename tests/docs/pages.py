@@ -45,7 +45,7 @@ def commands(text: str) -> Iterator[str]:
 
 def problem(line: str) -> str:
     """Say what the command line would refuse: a command or an option that is not there, a value that is none of the choices."""
-    words = shlex.split(line, comments=True)[1:]
+    words = shlex.split(line.partition(" > ")[0], comments=True)[1:]
     command: click.Command | None = cli
     while isinstance(command, click.Group):
         if not words:
