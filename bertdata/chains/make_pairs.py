@@ -14,7 +14,7 @@ from ..stages.documents import Corpus
 from ..stages.rows import buckets
 from ..stages.rows.bucket import BuildBucket, Output
 from ..stages.rows.commit import PairsCommit
-from ..stages.rows.partners import Partners
+from ..stages.rows.partners import Partners, origins_of
 from ..stages.shuffle import FileShuffle, Receive, Shuffle
 from ..storage.files import to_path
 from ..tokens.vocab import AnyVocabulary
@@ -33,12 +33,12 @@ class MakePairs(Chain):
         self._config = outputs[0].config
         layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
         partners = Partners.of(self._config).spread(source, self._config, layout.train, layout.validation)
-        self._layout = layout._replace(partners=partners)
+        self._layout, self._origins = layout._replace(partners=partners), tuple(origins_of(source.manifest))
 
     def expand(self, begin: Steps) -> Steps:
         shuffle = shuffle_of(begin, self._root, "tokens", len(self._tasks), self._layout.total)
         work = shuffle.root if isinstance(shuffle, FileShuffle) else self._root
-        build = Receive(shuffle, BuildBucket(self._vocabulary, self._outputs, self._layout))
+        build = Receive(shuffle, BuildBucket(self._vocabulary, self._outputs, self._layout, self._origins))
         documents, packages = self._source.manifest.rows, self._config.packages
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, documents, str(work))
         return (

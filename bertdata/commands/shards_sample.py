@@ -87,7 +87,7 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
     from ..stages.rows.bucket import BuildBucket, Output
     from ..stages.rows.buckets import Layout, Tokenize
     from ..stages.rows.encoding import encoder_of_run
-    from ..stages.rows.partners import Partners
+    from ..stages.rows.partners import Partners, origins_of
     from ..stages.shuffle import Pieces
 
     def sample(root: Path) -> Measured:
@@ -103,7 +103,7 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
             outputs = [Output(str(path), config) for path, config in zip(roots, configs, strict=True)]
             start = clock()
             with contextlib.suppress(EmptyResultError):
-                BuildBucket(given, outputs, layout)(0, Pieces(lambda: iter(pieces)))
+                BuildBucket(given, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
             buckets, seconds, written = configs[0].shards, clock() - start, sum(map(_bytes, roots))
         (root / "vocabulary").mkdir()
         vocab.write(root / "vocabulary", vocabulary)

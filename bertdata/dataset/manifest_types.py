@@ -102,6 +102,7 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     statistics: Statistics
     tokens: dict[str, dict[str, Count]] | None = None
     unknown_tokens: dict[str, dict[str, Count]] | None = None
+    origins: Sequence[tuple[str, str]] | None = None
     pairings: dict[str, dict[str, Pairing]] | None = None
     splits: dict[str, Statistics]
     inputs: Sequence[ShardInput]

@@ -27,7 +27,7 @@ __all__ = ["MDS", "ndarray"]
 
 _SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
 _MAX_SHARD_BYTES = 1 << 32  # maximum 32-bit offset
-_SIZES = {"int": 8, "int8": 1}  # fixed-size encodings; all others are variable
+_SIZES = {"int": 8, "int8": 1, "uint16": 2}  # fixed-size encodings; all others are variable
 _INDEX = "data/index.json"
 
 

@@ -40,7 +40,7 @@ def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: Pairs
     config, size = manifest.settings, manifest.vocab_size
     checked = _Checked(directory, table, numbers)
     provenance = _PROVENANCE if config.objective in LABEL_1 else ("documents",)
-    names = {*columns_of(config), *(provenance if config.provenance else ())}
+    names = {*columns_of(config), *(provenance if config.provenance else ()), *(("origin",) if manifest.origins else ())}
     checked.columns(pair_schema(size, names))
     ids, ends = checked.flat("input_ids")
     lengths = np.diff(ends)

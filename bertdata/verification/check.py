@@ -63,6 +63,7 @@ class _Job:
     config: CorpusConfig | PairsConfig | None
     special: rows.SpecialPieces | None
     groups: int
+    origins: int = 0
 
     def __call__(self, task: _Task) -> _Checked:
         try:
@@ -78,7 +79,7 @@ class _Job:
         if isinstance(entry, CorpusShard) and isinstance(self.config, CorpusConfig):
             return documents.check(path, entry, self.config)
         if isinstance(entry, ShardEntry) and isinstance(self.config, PairsConfig) and self.special is not None:
-            return pairs.check(path, entry, self.config, self.special, self.groups)
+            return pairs.check(path, entry, self.config, self.special, self.groups, self.origins)
         return Counter()  # for an export, a broken vocabulary or an unknown option, only the digest can be checked
 
 
@@ -121,7 +122,8 @@ class _Whole:
         if known and isinstance(contents, VocabManifest | PairsManifest):
             special = self._vocabulary(contents, whole)
         config = contents.settings if known and isinstance(contents, RowManifest) else None
-        job = _Job(str(self.directory), config, special, leaks.groups(contents) if isinstance(contents, PairsManifest) else 1)
+        rows = contents if isinstance(contents, PairsManifest) else None
+        job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in getattr(contents, group, ())]
         tasks = [task for task in tasks if task.entry.name not in self.problems]
         total, done = sum(task.entry.bytes for task in tasks), 0

@@ -36,22 +36,27 @@ _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
-def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, groups: int) -> Counter[str]:
+def check(
+    path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, groups: int, origins: int = 0
+) -> Counter[str]:
     """Check a shard of rows. Return its number of rows, tokens, labels 1, maskable and masked tokens.
 
-    `groups` is the maximum number of document groups that may exchange text.
+    `groups` is the maximum number of document groups that may exchange text. `origins` is the number of origins in the manifest,
+    or 0 for rows of earlier versions, which have no origin.
     """
     columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
     columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
     columns += ["continues_word"] if config.chinese_words != "none" else []
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
     columns += (_NAMES if config.objective in LABEL_1 else ("documents",)) if config.provenance else ()
-    schema = pair_schema(len(vocabulary.never), columns)
+    schema = pair_schema(len(vocabulary.never), [*columns, *(["origin"] if origins else [])])
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
     documents: set[str] = set()  # at most a few more than two per group
     for batch in batches.read(path, config.format, schema, entry):
         for part in _parts(batch):
+            if origins and not (known := part.column("origin").to_numpy() < origins).all():
+                raise CheckFailed(f"row {counts['rows'] + int(known.argmin())} has an origin that is not in the manifest")
             counts.update(_part(part, counts["rows"], config, vocabulary))
             if config.provenance and config.objective in LABEL_1 and len(documents) <= 2 * groups:
                 documents.update(_names(part.column("a_document"))[: 2 * groups + 1])

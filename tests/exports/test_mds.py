@@ -19,8 +19,8 @@ from bertdata.cli import cli
 def value(data: bytes, encoding: str) -> Any:
     if encoding == "str":
         return data.decode()
-    if encoding in ("int", "int8"):
-        return int.from_bytes(data, "little", signed=True)
+    if encoding in ("int", "int8", "uint16"):
+        return int.from_bytes(data, "little", signed=encoding != "uint16")
     first, kind = data[0], np.dtype(encoding.removeprefix("ndarray:"))
     assert first >> 2 == 1, "of one dimension"
     width = (1, 2, 4)[first & 3]

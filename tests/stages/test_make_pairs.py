@@ -39,7 +39,7 @@ def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.Captur
     pairs = made[objective]
     manifest, rows = read_manifest(pairs), read_rows(pairs)
     labelled = bool(OBJECTIVES[objective].labels)
-    assert list(rows[0]) == COLUMNS + (["next_sentence_label"] if labelled else [])
+    assert list(rows[0]) == COLUMNS + (["next_sentence_label"] if labelled else []) + ["origin"]
     assert len(rows) == manifest["rows"] == manifest["statistics"]["rows"] > 100
     assert all(3 <= len(row["input_ids"]) <= 64 or objective == "causal" for row in rows)
     if labelled:

@@ -259,7 +259,12 @@ PAIRS: dict[str, tuple[str, Callable[[list[Row]], Any], str]] = {
     "packed, labels": ("packed nsp", lambda rows: setting(0, next_sentence_label=[2] * 3)(rows), "row 0 "),
     "packed causal": ("packed causal", putting((1, SEP)), "row 3 has a special token inside its text (token 1)"),
     "causal, [CLS]": ("causal", putting((0, CLS)), "row 3 has a special token inside its text (token 0)"),
-    "causal, short": ("causal", lambda rows: [{k: v[:9] for k, v in row.items()} for row in rows], "rows that are not full"),
+    "causal, short": (
+        "causal",
+        lambda rows: [{k: v if k == "origin" else v[:9] for k, v in row.items()} for row in rows],
+        "rows that are not full",
+    ),
+    "unknown origin": ("causal", setting(3, origin=99), "row 3 has an origin that is not in the manifest"),
     "mask out of order": (
         "static",
         setting(3, masked_lm_positions=lambda old: [old[1], old[0], *old[2:]]),

@@ -1,6 +1,7 @@
 """Write and read shards: Arrow schemas (`schema`), files of record batches (`write`), and rows gathered from them (`mapped`)."""
 
 from .mapped import Shards
+from .origins import Origin
 from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, pair_batch, pair_schema
 from .views import padded
 from .write import joined, name, read_batches, write
@@ -9,6 +10,7 @@ __all__ = [
     "BATCH_BYTES",
     "DOCUMENT",
     "DocumentBatch",
+    "Origin",
     "Shards",
     "joined",
     "name",

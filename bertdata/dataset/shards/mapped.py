@@ -16,38 +16,26 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import UsageError, VerificationError
 from ...labels import IGNORED
-from ...pieces import Special, join
-from ...storage.files import is_local, to_path
-from .. import manifest
-from ..manifest_records import ShardEntry
-from ..manifest_types import PairsManifest
+from ...pieces import join
+from ...storage.files import to_path
 from ..notebook import html_table
 from ..staging import steady
-from .views import DIFFER, REMAKE, VERIFY
-from .vocabulary import read_vocabulary
-from .windows import MappedShards, ShardFile, Window
+from .directories import Directory, agree, read_directory, shard_files
+from .origins import Origin, Origins
+from .views import VERIFY
+from .windows import MappedShards, Window
 
 __all__ = ["Shards"]
 
 Array = npt.NDArray[Any]
 _ROWS_SHOWN = 5  # in a notebook
-
-
-class _Data(NamedTuple):
-    """A directory of rows: its manifest, the shards of one split, and its vocabulary."""
-
-    path: Path
-    manifest: PairsManifest
-    shards: list[ShardEntry]
-    pieces: list[str]
-    special: Special
 
 
 class Shards:
@@ -90,27 +78,28 @@ class Shards:
         if not all(0 < weight <= 1000 for weight in self.weights):
             raise UsageError(f"the weights are {self.weights}: each must be over 0, and 1000 at most")
         with steady(*self.paths):
-            data = [_read(path, split) for path in self.paths]
+            data = [read_directory(path, split) for path in self.paths]
             self._take_common(data)
-            files = [file for index, one in enumerate(data) for file in _files(index, one, split)]
+            files = [file for index, one in enumerate(data) for file in shard_files(index, one, split)]
             self._mapped = MappedShards(files, self.max_seq_length, cache_bytes, _directory)
         self.window, self.windows = self._mapped.window, self._mapped.windows
         self.columns = self._mapped.columns
         if verify:
             self._mapped.verify()
 
-    def _take_common(self, data: list[_Data]) -> None:
+    def _take_common(self, data: list[Directory]) -> None:
         """Take the settings common to all rows from the manifests. Raise VerificationError if they differ."""
-        _agree(data, "vocabulary", [one.pieces for one in data])
-        _agree(data, "special tokens", [one.special for one in data])
+        agree(data, "vocabulary", [one.pieces for one in data])
+        agree(data, "special tokens", [one.special for one in data])
         self.special, self._files = data[0].special, tuple(file.name for file in data[0].manifest.files)
-        _agree(data, "objective", objectives := [one.manifest.settings.objective for one in data])
-        _agree(data, "packing", packs := [one.manifest.settings.pack for one in data])
-        _agree(data, "masking", maskings := [one.manifest.settings.masking for one in data])
+        agree(data, "objective", objectives := [one.manifest.settings.objective for one in data])
+        agree(data, "packing", packs := [one.manifest.settings.pack for one in data])
+        agree(data, "masking", maskings := [one.manifest.settings.masking for one in data])
         self.pieces, self.objective, self.masking, self.packed = data[0].pieces, objectives[0], maskings[0], packs[0]
         self.max_seq_length = max(one.manifest.settings.max_seq_length for one in data)
         self.max_predictions = max(one.manifest.statistics.max_predictions or 0 for one in data)
         self.rows = [sum(shard.rows for shard in one.shards) for one in data]
+        self._origins = Origins([one.manifest for one in data])
 
     def __reduce__(self) -> tuple[Callable[..., Shards], tuple[Any, ...]]:
         return _reopen, (self.paths, self.split, self.weights, self.cache_bytes, self._mapped.directory)
@@ -164,6 +153,11 @@ class Shards:
         return len(self.pieces)
 
     @property
+    def origins(self) -> list[Origin]:
+        """The sources and languages of the rows, sorted."""
+        return self._origins.names
+
+    @property
     def vocabulary_files(self) -> tuple[str, ...]:
         """The names of the vocabulary's files, which each directory contains."""
         return self._files
@@ -197,6 +191,15 @@ class Shards:
         """Return how many rows of each directory a window has."""
         of_window = [self._mapped.files[number] for number in self.windows[window]]
         return [sum(file.entry.rows for file in of_window if file.directory == index) for index in range(len(self.paths))]
+
+    def origins_of(self, rows: Array) -> Array:
+        """Return the origins of rows [B] by number, as indices of `origins`."""
+        window = self._mapped.window_with(rows := np.asarray(rows, np.int64))
+        stored, directories = window.origins_of(*window.batches_of(rows)), np.searchsorted(np.cumsum(self.rows), rows, "right")
+        try:
+            return self._origins.of(stored, directories)
+        except IndexError:
+            raise VerificationError(f"{self.paths[0]}: a row has an origin that is not in the manifest: {VERIFY}") from None
 
     def gather(self, rows: Array, width: int) -> dict[str, Array]:
         """Return rows [B] by number, as arrays of their stored types.
@@ -266,33 +269,3 @@ class Shards:
 
 def _reopen(paths: list[Path], split: str, weights: list[float], cache_bytes: int | None, directory: str) -> Shards:
     return Shards(paths, split=split, weights=weights, cache_bytes=cache_bytes, _directory=directory)
-
-
-def _files(index: int, data: _Data, split: str) -> list[ShardFile]:
-    """Return the shards of the directory number `index`."""
-    config, statistics = data.manifest.settings, data.manifest.splits[split]
-    here = is_local(data.path) and config.format != "parquet"
-    if not any(shard.batches for shard in data.shards):
-        raise VerificationError(f"{data.path} has no record batch of split {split}: {REMAKE}")
-    count, paths = len(data.shards), [data.path / shard.name for shard in data.shards]
-    size = len(data.pieces)
-    entries = enumerate(zip(paths, data.shards, strict=True))
-    return [ShardFile(index, (n + 0.5) / count, path, here, shard, config, statistics, size) for n, (path, shard) in entries]
-
-
-def _read(path: Path, split: str) -> _Data:
-    """Read a directory's manifest and vocabulary, and check the sizes of its files."""
-    contents = manifest.read(path, PairsManifest)
-    if split not in contents.splits:
-        splits = ", ".join(contents.splits)
-        raise UsageError(f"{path} has no split {split!r}, but {splits}: make-pairs `validation_fraction` makes one")
-    of_split = [shard for shard in contents.shards if shard.name.startswith(f"data/{split}-")]
-    manifest.check_files(path, [*contents.files, *of_split])
-    return _Data(path, contents, of_split, *read_vocabulary(path, contents))
-
-
-def _agree(data: list[_Data], what: str, values: list[Any]) -> None:
-    """Raise VerificationError unless all directories have the same value."""
-    for one, value in zip(data, values, strict=True):
-        if value != values[0]:
-            raise VerificationError(f"{one.path} and {data[0].path} {DIFFER.format(what)}")

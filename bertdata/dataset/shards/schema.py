@@ -51,9 +51,10 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
     """Return the schema of rows with these columns. Ids take two bytes for vocabularies of up to 65,536 tokens.
 
     ``continues_word`` is True for a token that continues the word before it. ``masked_lm_positions`` and ``masked_lm_labels`` are
-    the masked positions of a row and their original ids; ``input_ids`` are then masked. ``a_document`` and ``b_document`` are the
-    document ids of A and B; ``documents`` are those of a row that is not a pair, in order. Packed rows have ``document_starts``,
-    the start positions of their segments, and labels and document ids for each segment.
+    the masked positions of a row and their original ids; ``input_ids`` are then masked. ``origin`` numbers the source and
+    language of a row's first document in the manifest. ``a_document`` and ``b_document`` are the document ids of A and B;
+    ``documents`` are those of a row that is not a pair, in order. Packed rows have ``document_starts``, the start positions of
+    their segments, and labels and document ids for each segment.
     """
     ids = pa.list_(pa.uint16() if vocab_size <= 1 << 16 else pa.uint32())
 
@@ -66,6 +67,7 @@ def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
         "document_starts": pa.list_(pa.uint16()),
         "next_sentence_label": of_part(pa.int8()),
         "continues_word": pa.list_(pa.bool_()),
+        "origin": pa.uint16(),
         "masked_lm_positions": pa.list_(pa.uint16()),
         "masked_lm_labels": ids,
         "a_document": of_part(pa.string()),

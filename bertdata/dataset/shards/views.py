@@ -41,6 +41,13 @@ class View(NamedTuple):
     batch: pa.RecordBatch
     columns: dict[str, ColumnView]
 
+    @property
+    def origin(self) -> Array:
+        """The origin numbers of its rows [N], or 0 for rows of earlier versions, which have none."""
+        if "origin" in self.batch.schema.names:
+            return np.asarray(self.batch.column("origin").to_numpy())
+        return np.zeros(self.batch.num_rows, np.uint16)
+
     def row(self, number: int) -> dict[str, Any]:
         """Return a row, with lists of numbers as arrays and other values as Python objects."""
         values = {name: self.batch.column(name)[number] for name in self.batch.schema.names}
@@ -99,7 +106,7 @@ def _needed(config: PairsConfig) -> set[str]:
 def _check_columns(path: Path, schema: pa.Schema, config: PairsConfig, vocab_size: int) -> None:
     """Raise VerificationError if a column that models read is missing or has the wrong type."""
     needed, packed = _needed(config), config.pack
-    for field in pair_schema(vocab_size, [name for name in READ if packed or name != "document_starts"]):
+    for field in pair_schema(vocab_size, ["origin", *(name for name in READ if packed or name != "document_starts")]):
         types = [column.type for column in schema if column.name == field.name]
         if (types or field.name in needed) and types != [field.type]:
             problem = f"has no one column {field.name}" if len(types) != 1 else f"has a column {field.name} of {types[0]}"

@@ -162,6 +162,14 @@ class Window:
         """Return the number of tokens of rows, which are places in record batches."""
         return np.asarray(self.lengths[self._firsts[batches] + inside])
 
+    def origins_of(self, batches: Array, inside: Array) -> Array:
+        """Return the stored origin number of rows, which are places in record batches."""
+        return np.asarray(self._origins[self._firsts[batches] + inside])
+
+    @cached_property
+    def _origins(self) -> Array:
+        return np.concatenate([view.origin for view in self.views])
+
 
 class MappedShards:
     """All shards; a shard is fetched and mapped when its rows are needed.

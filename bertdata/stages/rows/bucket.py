@@ -42,11 +42,12 @@ class Output(NamedTuple):
 
 @dataclass
 class BuildBucket:
-    """Build a bucket's rows, once for each output."""
+    """Build a bucket's rows, once for each output. `origins` are the sources and languages of the corpus, in order of numbers."""
 
     vocabulary: StoredValue
     outputs: list[Output]
     layout: Layout
+    origins: tuple[tuple[str, str], ...]
 
     def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
@@ -61,14 +62,18 @@ class BuildBucket:
             content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
             content.update(document.tokens + document.ends + document.continues)
         bucket = self._bucket(documents)
-        origins = _origins(documents, bucket.tokens.itemsize)
-        origins.update(_unknown(documents, bucket.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
+        tokens = _origins(documents, bucket.tokens.itemsize)
+        tokens.update(_unknown(documents, bucket.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
+        numbers = {f"{source} {language}": number for number, (source, language) in enumerate(self.origins)}
+        found = [numbers[document.origin.rpartition(" ")[0]] for document in documents] if numbers else []
+        origin = np.array(found, np.uint16) if numbers else None
         facts = _facts(documents) if self.layout.partners.scripts else {}
         del documents
         done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            work = _Build(output, vocab.of_run(self.vocabulary).for_rows(), bucket, origins, facts, *self.layout.split_of(number))
+            rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
+            work = _Build(output, rows_of, bucket, origin, tokens, facts, *split)
             done.append(perform(to_path(output.root), "pairs", number, task, work, context=context))
         return reports.reference(number, ("pairs",), done)
 
@@ -107,7 +112,8 @@ class _Build:
     output: Output
     vocabulary: vocab.AnyVocabulary
     bucket: rows.Bucket
-    origins: Counter[str]  # see `_origins`
+    origin: npt.NDArray[np.uint16] | None  # the origin number of each document
+    tokens: Counter[str]  # see `_origins`
     facts: Facts
     split: str
     number: int
@@ -155,6 +161,8 @@ class _Build:
             columns["next_sentence_label"] = built.labels
         if built.continues is not None:
             columns["continues_word"] = built.continues
+        if self.origin is not None:
+            columns["origin"] = self.origin[built.a_documents[_first_documents(built)]]
         if self.output.config.provenance:
             columns |= self._documents(built)
         return columns
@@ -176,7 +184,7 @@ class _Build:
             "repeated_ids": len(documents) - len(set(documents)),
             "text_tokens": len(self.bucket.tokens),
             "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
-            **self.origins,
+            **self.tokens,
             **self._partners(built),
         }
 
@@ -191,6 +199,13 @@ class _Build:
                 numbers = np.bincount(a[which], minlength=len(names)).tolist()
                 counts.update({f"{what} of {fact} {name}": n for name, n in zip(names, numbers, strict=True)})
         return counts
+
+
+def _first_documents(built: rows.Pairs) -> npt.NDArray[np.int64]:
+    """Return where the first document of each row is in `a_documents` [N]: that of A in a pair."""
+    if built.document_ends is not None:
+        return built.document_ends[:-1]
+    return np.arange(len(built.ends) - 1) if built.parts is None else np.searchsorted(built.parts[:-1], built.ends[:-1])
 
 
 Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # by fact: its values, and the value index of each document

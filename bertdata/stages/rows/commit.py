@@ -25,6 +25,7 @@ from ...tokens import vocab
 from ..documents import DocumentReader
 from .bucket import PARTNERS, TOKENS_OF, UNKNOWN_OF, Output
 from .buckets import different_ids
+from .partners import origins_of
 
 __all__ = ["PairsCommit", "describe"]
 
@@ -79,6 +80,7 @@ class PairsCommit:
             statistics=describe(in_all, config),
             tokens=_by_source(in_all, TOKENS_OF),
             unknown_tokens=_by_source(in_all, UNKNOWN_OF),
+            origins=origins_of(self.source.manifest()) or None,
             pairings=_pairings(in_all) if config.objective == "nsp" else None,
             splits={
                 of_split["split"]: describe(counts[of_split["split"]], config, shards=of_split["buckets"]) for of_split in total

@@ -28,7 +28,7 @@ from ...storage.files import to_path
 from ...text.language import writing
 from ..documents import Corpus
 
-__all__ = ["FEWEST", "Partners", "describe", "fill", "origins"]
+__all__ = ["FEWEST", "Partners", "describe", "fill", "origins", "origins_of"]
 
 FEWEST = 16  # documents of a group per bucket, on average, so that they find partners
 _SAMPLED = 16  # record batches of 2 MB sampled to count scripts
@@ -113,6 +113,15 @@ def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scr
         text = "" if not scripts or writing.has_one_script(language) else "".join(documents[row].as_py())
         found.append(describe(source, language, writing.script(language, text) if scripts else ""))
     return found
+
+
+def origins_of(manifest: CorpusManifest) -> list[tuple[str, str]]:
+    """Return the sources and languages of a corpus, sorted, or nothing if a source does not count its languages.
+
+    The origin number of a row is an index of this list.
+    """
+    counted = all(entry.languages is not None for entry in manifest.sources.values() if entry.documents)
+    return sorted(origin for origin, _ in _languages(manifest)) if counted else []
 
 
 def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
