@@ -39,6 +39,8 @@ class ExportSource(NamedTuple):
 
     def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield a shard's record batches; raise VerificationError if the shard does not match the manifest."""
+        # An export may run hours after the dataset was checked. Compare the digest of every shard
+        # while reading, so that an export is never a mixture of two versions.
         contents = self.manifest()
         digests = {shard.name: shard.sha256 for shard in contents.shards}
         for part in task.parts:
@@ -144,6 +146,7 @@ class ListColumn(NamedTuple):
 def column(batch: pa.RecordBatch, name: str) -> ListColumn:
     """Return a column of lists of a record batch as NumPy arrays."""
     lists = batch.column(name)
+    # A slice of an Arrow array keeps the offsets of the original. Subtract the first one.
     offsets = lists.offsets.to_numpy()
     return ListColumn(lists.flatten().to_numpy(zero_copy_only=False), (offsets - offsets[0]).astype(np.int64))
 

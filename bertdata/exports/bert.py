@@ -45,6 +45,8 @@ def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
             def filled(name: str, width: int, fill: int = 0, rows: Any = rows, columns: Any = columns) -> npt.NDArray[Any]:
                 return padded(columns[name].values, columns[name].ends, rows, width, fill)
 
+            # A mask of 1 for tokens and 0 for padding: compare each column number with the length
+            # of the row.
             widths = {name: np.diff(columns[name].ends)[rows][:, None] for name in ("input_ids", "masked_lm_positions")}
             shard.tally.entered += len(rows)
             shard.tally.left += len(rows)

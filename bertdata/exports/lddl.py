@@ -52,6 +52,8 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             batch = whole.slice(start, _ROW_GROUP_ROWS)
             ids = list(column(batch, "input_ids").rows())
             segments = column(batch, "token_type_ids").rows()
+            # [CLS] a a [SEP] b b [SEP] has segment ids 0 0 0 0 1 1 1: the first 1 is where B
+            # starts, and the [SEP] of A is just before it.
             middles = [int(np.argmax(segment_ids)) for segment_ids in segments]  # start of B
             values: dict[str, Any] = {
                 "A": [" ".join(pieces[row[1 : middle - 1]]) for row, middle in zip(ids, middles, strict=True)],

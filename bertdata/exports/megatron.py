@@ -36,6 +36,13 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
             sentences = batch.column("sentences")
             ids, ends = encoder.encode_documents(sentences, batch.column("paragraph_starts"))
             file.write(ids.astype(kind).tobytes())
+            # Drop empty sentences, and count what is left per document, with a running sum of kept
+            # sentences:
+            #
+            #   tokens of sentences    3  0  5 | 0 | 4        three documents
+            #   running sum         0  1  1  2   2   3
+            #   starts              0        3   4   5        first sentence of each document, and the end
+            #   at the starts       0        2   2   3        -> kept sentences 2, 0, 1
             counts = np.diff(ends, prepend=0)
             starts = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
             kept = np.diff(np.concatenate([[0], np.cumsum(counts > 0)])[starts])  # sentences per document

@@ -26,6 +26,7 @@ _FLOATS = "masked_lm_weights"
 
 
 def _table() -> npt.NDArray[np.uint32]:
+    # The usual table of a CRC: the remainder of each byte, computed bit by bit.
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = (table >> 1) ^ np.where(table & 1, np.uint32(_POLYNOMIAL), np.uint32(0))
@@ -37,6 +38,8 @@ _TABLE = _table()
 
 def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
     """Return the CRC-32C of each string, computed byte by byte for all strings in parallel."""
+    # A CRC in pure Python takes a step per byte. Thousands of records are processed side by side,
+    # one byte position at a time, so that NumPy does the work. Shorter strings keep their sum.
     sizes = np.array([len(text) for text in texts])
     width = int(sizes.max(initial=0))
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
@@ -59,6 +62,8 @@ def _varint(value: int) -> bytes:
     >>> _varint(300).hex()
     'ac02'
     """
+    # 300 = 0b10_0101100: the low seven bits 0101100 with the continuation bit are 0xac, then 0b10 =
+    # 0x02.
     groups = bytearray()
     while value > 127:
         groups.append(value & 127 | 128)
@@ -76,6 +81,10 @@ _VARINTS = [_varint(value) for value in range(1 << 14)]
 
 def _list(name: str, values: list[int]) -> bytes:
     """Encode an entry of the feature map: its name, and a list of int64 (field 3) or float (field 2)."""
+    # In Protocol Buffers' wire format, nested from the inside:
+    #
+    #   Feature.int64_list (3) { value (1): packed varints }     or float_list (2) { value (1): floats }
+    #   map entry (1)          { key (1): name, value (2): the feature }
     if name == _FLOATS:
         feature = _field(2, _field(1, np.array(values, "<f4").tobytes()))
     else:
@@ -90,6 +99,7 @@ def _records(shard: Shard) -> Iterator[bytes]:
         lists = [columns[name].astype(np.int64).reshape(len(columns[name]), -1).tolist() for name in names]
         encoded = [_field(1, b"".join(map(_list, names, values))) for values in zip(*lists, strict=True)]
         sizes = [len(example).to_bytes(8, "little") for example in encoded]
+        # A record: size, CRC of the size, example, CRC of the example.
         for parts in zip(sizes, _masked(sizes), encoded, _masked(encoded), strict=True):
             yield b"".join(parts)
 

@@ -81,6 +81,7 @@ class ExportCommit:
         tally = Tally(self._stage)
         for part in sums:
             tally.merge(Tally.from_json(part))
+        # A shard without rows has no file.
         written = [entry for entry in entries if entry["files"]]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))

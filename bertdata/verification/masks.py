@@ -38,6 +38,7 @@ def restore(
     where = np.repeat(rows.starts, counts) + within
     _each(rows, np.diff(where, prepend=-1) > 0, ends, "has masked positions that are not in order")
     _each(rows, original < len(vocabulary.never), ends, "has a label outside its vocabulary")
+    # Put the labels back where they were taken from: this is the row before masking.
     ids = rows.ids.copy()
     ids[where] = original
     return ids, (where, ends)
@@ -54,6 +55,7 @@ def check(
     counts = np.diff(ends)
     now, was = shown[where], rows.ids[where]
     _each(rows, ~vocabulary.never[was], ends, "has a mask on a special token")
+    # A masked position shows [MASK], the original, or a random token that is not special.
     fits = (now == was) | (now == vocabulary.mask_id) | ~vocabulary.never[now]
     _each(rows, fits, ends, "has a special token in the place of a word")
     if config.mask_shares == "100/0/0":
@@ -65,6 +67,7 @@ def check(
         selected = np.zeros(len(shown), bool)
         selected[where] = True
         continues_word = vocabulary.continues[rows.ids] if joined is None else joined
+        # Two tokens of the same word must both be masked, or neither.
         inside = continues_word[1:] & maskable[1:] & maskable[:-1]
         rows.require_tokens(np.append(True, ~inside | (selected[1:] == selected[:-1])), "has a word that is masked in part")
     else:

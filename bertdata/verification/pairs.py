@@ -50,6 +50,8 @@ def check(
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
     columns += (_NAMES if config.objective in LABEL_1 else ("documents",)) if config.provenance else ()
     schema = pair_schema(len(vocabulary.never), [*columns, *(["origin"] if origins else [])])
+    # The check reads the files and knows the rules for rows. It does not call the code that built
+    # the rows, so a mistake there is not repeated here.
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
     documents: set[str] = set()  # at most a few more than two per group
@@ -62,6 +64,7 @@ def check(
                 documents.update(_names(part.column("a_document"))[: 2 * groups + 1])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
+    # If the two shortest rows don't fit in one, no two rows do.
     if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
         raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
     if config.objective in LABEL_1:
@@ -87,6 +90,7 @@ def is_half(counts: Counter[str], documents: int, config: PairsConfig, groups: i
     Chunks of two documents exchange text in pairs, so one more than half may exchange if each of some `groups` has no third
     document. With few chunks per copy, the count may differ by one.
     """
+    # Labels 1 minus labels 0.
     surplus = 2 * counts["ones"] - counts["labels"]
     if config.objective == "nsp" and counts["labels"] <= _FEW_CHUNKS * config.dupe_factor:
         return abs(surplus) <= 2
@@ -113,6 +117,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
     if config.pack:
         rows = _parts_of(rows, batch)
         counts["parts"] = len(rows.lengths)
+    # [CLS] a [SEP] b [SEP] has 5 tokens, [CLS] a [SEP] has 3.
     least = {"nsp": 5, "sop": 5, "documents": 3, "full-sentences": 3, "causal": 1}[config.objective]
     rows.require(rows.lengths >= least, f"has less than {least} tokens")
     _in_range(rows, vocabulary)
@@ -120,6 +125,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
     if config.chinese_words != "none":
         joined, other = flat(batch.column("continues_word"))
         whole.require(np.diff(other) == whole.lengths, "has not one continues_word for each token")
+    # Undo the masks first, so that all further rules see the original text.
     if config.masking == "static":
         positions, labels = (flat(batch.column(f"masked_lm_{name}")) for name in ("positions", "labels"))
         rows.ids, masked = masks.restore(whole, positions, labels, config, vocabulary)
@@ -202,6 +208,8 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
     else:
         rows.require(ids[starts] == vocabulary.cls_id, "does not begin with [CLS]")
         rows.require(ids[ends[1:] - 1] == vocabulary.sep_id, "does not end with [SEP]")
+        # `allowed` marks the places where a special token must or may be. Anywhere else it is an
+        # error.
         allowed = ids == vocabulary.sep_id if config.objective == "full-sentences" else np.zeros(len(ids), bool)
         if config.objective in LABEL_1:
             allowed[_first_of_b(rows) - 1] = True
@@ -228,6 +236,11 @@ def _first_of_b(rows: Rows) -> Array:
     """Return the start of B in each row [N]: segment ids are 0 before it, and 1 from there on."""
     segments = rows.segments
     rows.require_tokens(segments <= 1, "has a segment id other than 0 and 1")
+    # If the ids are valid (0…0 1…1), their sum is the length of B and [SEP], so B starts that far
+    # from the end of the row. Then check that the ids really look like that: they change once
+    # inside each row and once between rows, 2 N - 1 times in all.
+    #
+    #   segment ids    0 0 0 0 1 1 1 | 0 0 0 1 1      sums 3 and 2
     b = rows.ends[1:] - np.add.reduceat(segments, rows.starts, dtype=np.int64)
     rows.require((b - rows.starts >= 3) & (rows.ends[1:] - b >= 2), "has an empty A or B by its segment ids")
     steps = np.count_nonzero(segments[1:] != segments[:-1])

@@ -39,6 +39,9 @@ def _variant(character: str) -> int:
     """Return 1 for a character that is in Big5 but not in GB 2312, and -1 for the reverse."""
     if character < "\u4e00" or character > "\u9fff":
         return 0
+    # GB 2312 has the simplified characters, Big5 the traditional ones. A character in only one of
+    # them shows the script, and most characters are in both. This rule is independent of the tables
+    # that built the rows.
     known = []
     for codec in ("gb2312", "big5"):
         try:

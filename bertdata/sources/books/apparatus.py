@@ -62,6 +62,8 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
             yield block
             continue
         end = at
+        # A long caption has blank lines in it, so it continues in the next blocks. Collect blocks
+        # until its bracket closes. If it does not within 12 blocks, the bracket is a typing error.
         if opens_picture(text) and text.count("[") > text.count("]"):
             while end < min(len(blocks), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):
                 text += "\n" + "\n".join(blocks[end].lines)
@@ -120,6 +122,16 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     first = blocks[start].lines[1:] or (blocks[start + 1].lines if start + 1 < len(blocks) else [])
     if not first:
         return start + 1
+    # A table of contents ends where its first entry occurs again, as the heading of the first
+    # chapter:
+    #
+    #   CONTENTS              <- start
+    #   I. The Ferry ... 3    <- entry "itheferry"
+    #   II. The Mill ... 17
+    #   ILLUSTRATIONS
+    #   I. THE FERRY          <- the same letters and digits: the contents end here
+    #
+    # If no heading matches, they end at the first block that is running text.
     entry = _entry(first[0])
     for at in range(start + 2, min(len(blocks), start + _LONGEST_CONTENTS)):
         if entry and _entry(blocks[at].lines[0]) == entry:
@@ -129,6 +141,7 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     at = start + 1
     while at < len(blocks) and not _is_text(blocks[at], blocks[at - 1]):
         at += 1
+    # A first paragraph of one short line looks like an entry. Give it back to the text.
     while at > start + 1 and _is_sentence(blocks[at - 1]):
         at -= 1
     return at

@@ -71,6 +71,7 @@ def _entries(block: Block) -> tuple[int, int]:
 
 
 def _ends_with_page(text: str) -> bool:
+    # Most lines do not end with a number. This cheap test spares them the expensive pattern.
     if not _PAGE_AT_END.search(text, max(0, len(text) - _PAGE_TAIL)):
         return False
     tail = _WIDE_GAP.sub("  ", text[-_TAIL_CHARACTERS:])  # avoids quadratic time on wide gaps
@@ -123,6 +124,8 @@ def drop_index(blocks: list[Block]) -> list[Block]:
     kept: list[Block] = []
     at = 0
     while at < len(blocks):
+        # Under a heading, two entries are enough. Without one, only a long run of entries is an
+        # index, because a few lines that end with a number also occur in letters and accounts.
         headed = _is_index_heading(blocks[at])
         if headed or _is_entry(blocks[at]):
             end, entries = _end_of_run(blocks, at + headed)
@@ -145,6 +148,8 @@ def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
         paged, count = _entries(block)
         if _is_entry(block):
             entries, lines, end, others = entries + paged, lines + count, at + 1, 0
+        # A single letter ("B") is a subheading of an index. Up to three other blocks in a row may
+        # be entries without a page.
         elif not (len(block.lines) == 1 and _LETTER.fullmatch(block.lines[0])):
             others += 1
             if others > 3:
@@ -156,6 +161,8 @@ def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
 def drop_advertisements(blocks: list[Block]) -> list[Block]:
     """Remove the publisher's catalogue after the end of the book."""
     sizes = [sum(map(len, block.lines)) for block in blocks]
+    # Only what follows "THE END" can be a catalogue. It must be short, compared with the book,
+    # without chapters or an appendix, and with the words of a catalogue.
     end = max(
         (at for at, block in enumerate(blocks) if len(block.lines) == 1 and _END.fullmatch(fold_case(block.lines[0]))), default=-1
     )

@@ -58,6 +58,7 @@ def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
 
 def margin(blocks: Iterable[Block]) -> int:
     """Return the indent of most long lines, which is the book's left margin."""
+    # The most frequent indent of long lines. Verse and signatures are indented, but short.
     indents = Counter(_indent(line) for block in blocks for line in block.lines if len(line) > _SHORTEST_PROSE)
     return min(indents, key=lambda indent: (-indents[indent], indent), default=0)
 
@@ -72,6 +73,11 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
     >>> [block.lines for block in split_unparted([indented])][:2]
     [['   The tea is', 'ready.'], ['   She came', 'home.']]
     """
+    # Three kinds of files:
+    #
+    #   wrapped, blank lines between paragraphs      a block is a paragraph
+    #   wrapped, first lines indented                a block is a chapter: split it at the indents
+    #   one line per paragraph                       each line is a paragraph
     left = margin(blocks)
     lengths = [len(line) for block in blocks for line in block.lines]
     unwrapped = sum(length for length in lengths if length > _WIDEST) >= _UNWRAPPED * max(1, sum(lengths))
@@ -111,6 +117,9 @@ def is_verse(block: Block, left: int) -> bool:
         return False
     capitals = sum(text.lstrip(_OPENING)[:1].isupper() for text in texts)
     width = max(map(len, texts))
+    # Why lines end: a line of prose ends because the next word does not fit. In verse the next word
+    # would have fit, so somebody ended the line on purpose. Count these lines. Width is that of the
+    # longest line of the block, because the margin of the print is unknown.
     broken = sum(_broken(text, after, width) for text, after in zip(texts, texts[1:], strict=False))
     if len(lines) == 2:
         return capitals == 2 and width <= _LONGEST_VERSE

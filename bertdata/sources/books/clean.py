@@ -74,6 +74,9 @@ def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
 
 def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str]:
     """Return the paragraphs of a book without its license; `characters` is the size of the book, without whitespace."""
+    # From lines to paragraphs. First whole lines (license, page numbers), then blocks of lines,
+    # because most apparatus has blank lines around it, and last the wrapped lines, which can only
+    # be joined when no caption or page number is left between them.
     account = Account(reading.counts, characters)
     body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
     body = account.lines("marks", resolve_signs(body))
@@ -83,6 +86,8 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
     blocks = account.blocks("credits", blocks)
     for name, step in _STEPS.items():
         if name != "footnotes" or reading.footnotes == "drop":
+            # No rule is trusted completely: `put_back` returns prose that a rule should not have
+            # removed.
             rest, characters = put_back(name, blocks, list(step(blocks)), account.characters)
             blocks = account.blocks(name, rest)
             account.put_back(name, characters)
@@ -95,6 +100,8 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
 
 def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Account) -> list[str]:
     """Turn blocks into paragraphs, without the hyphens and marks of the printed page."""
+    # "to-" at the end of a line and "day" on the next: "today" or "to-day"? The book answers it, if
+    # the word occurs elsewhere in the middle of a line.
     words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
     for is_poem, texts in groupby(kept, key=lambda text: text.verse):
@@ -110,6 +117,8 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str, account: Acco
 
 def _running_text(blocks: list[Block], names: set[str], account: Account, title_page: bool) -> Iterator[_Text]:
     """Yield blocks of prose or verse; `names` are the speakers of a play."""
+    # `previous` is the last line before a block. "" means that a heading came before, which makes
+    # another heading likely (a subtitle) and a paragraph in title case unlikely.
     left, previous, section, verse = margin(blocks), "" if title_page else ".", 0, False
     signed = signers(blocks)
     front: list[_Text] | None = [] if title_page else None  # the title page, if a heading or a new page follows
@@ -134,6 +143,8 @@ def _running_text(blocks: list[Block], names: set[str], account: Account, title_
             previous = block.lines[-1]
             verse = is_verse(block, left) or (verse and _is_source(block, left))
             text = _Text(block, verse, section)
+            # A title page: short lines, then a heading or a wide gap. Hold them until it is clear
+            # which.
             if front is not None and is_short(block):
                 front.append(text)
                 continue
@@ -156,6 +167,8 @@ def _choose(texts: list[_Text], verse: str) -> Iterable[_Text]:
         return texts
     if verse == "drop":
         return (text for text in texts if not text.verse)
+    # A poem in a novel is a quotation and breaks the prose. A book of poems is nothing but verse.
+    # Decide by section, so that a novel with one chapter of ballads keeps that chapter.
     balance: Counter[int] = Counter()  # verse characters minus prose characters, by section
     for text in texts:
         size = sum(map(len, text.block.lines))

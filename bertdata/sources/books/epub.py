@@ -83,10 +83,13 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
+    # The order of files in the zip means nothing. META-INF/container.xml names the package file,
+    # and the "spine" of the package lists the pages in reading order.
     package = _package(archive, max_bytes)
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
     kept: list[Passage] = []
+    # Two budgets for the whole book. A small zip can unpack to gigabytes of tags.
     left, tags, left_out = max_bytes, _MAX_TAGS, Counter[str]()
     for page in package.pages:
         data = _member(archive, page, left)
@@ -140,6 +143,9 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
                 texts.setdefault(inside, " ".join(part.split()))
             continue
         inside = "" if part.end or part.empty else part.name
+        #   <item id="c1" href="ch1.xhtml" media-type=.../>      a file of the book
+        #   <itemref idref="c1"/>                                its place in the reading order
+        #   <reference type="toc" href="toc.xhtml"/>             what a page is for (EPUB 2)
         known = {} if part.end else attributes(part.attributes)
         if part.name == "item" and "id" in known:
             items.setdefault(known["id"], known)

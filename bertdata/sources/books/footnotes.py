@@ -41,6 +41,8 @@ def drop_footnotes(blocks: list[Block]) -> list[Block]:
     """
     if not any("[" in line or _HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
         return blocks
+    # Two passes, because only removed notes may lose their marks: "[2]" in "It is [2] late" can be
+    # a mark, or part of the text. It is a mark if a note with this mark was found and removed.
     removed: set[str] = set()
     kept = list(_without_sections(_without_notes(blocks, _references(blocks), removed)))
     return [_without_marks(block, removed) for block in kept] if removed else kept
@@ -69,6 +71,7 @@ def _without_notes(blocks: list[Block], references: set[str], removed: set[str])
         at += 1
         first = block.lines[0]
         indent = len(first) - len(first.lstrip())
+        # A note of several paragraphs: those that follow are indented as far as its first one.
         if inset and indent >= inset and not is_chapter(first):
             continue
         inset = 0
@@ -87,6 +90,7 @@ def _without_notes(blocks: list[Block], references: set[str], removed: set[str])
 
 def _end_of_note(blocks: list[Block], start: int) -> int:
     """Return the index of the first block after a bracketed note."""
+    # Notes may contain brackets. Count them up and down until the first one is closed.
     depth = 0
     for at in range(start, min(len(blocks), start + _MAX_NOTE_BLOCKS)):
         depth += sum(line.count("[") - line.count("]") for line in blocks[at].lines)

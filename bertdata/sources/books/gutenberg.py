@@ -68,6 +68,7 @@ def strip_licence(lines: list[str]) -> Parts:
     >>> strip_licence(["Title: T", "*** START OF THIS PROJECT GUTENBERG EBOOK T ***", "Tea.", "End of Project Gutenberg's T"])
     Parts(header=['Title: T', '*** START OF THIS PROJECT GUTENBERG EBOOK T ***'], body=['Tea.'])
     """
+    # The last start marker counts, because old files have two: the "small print" and the title.
     start = 0
     for number, line in enumerate(lines[:_HEAD_LINES]):
         if _START.match(line.strip()):

@@ -91,6 +91,8 @@ def is_chapter(line: str) -> bool:
     [True, True, True, False]
     """
     line = line.strip(_MARKS)
+    # The pattern has hundreds of alternatives. Almost no line begins with the first letters of one,
+    # so look at three letters first.
     start = fold_case(line[:7]).removeprefix("the ")[:3]
     return (start in _STARTS or start[:1] in _STARTS) and _CHAPTER.match(line) is not None
 
@@ -123,6 +125,9 @@ def is_heading(block: Block, previous: str) -> bool:
     >>> is_heading(Block(["CHAPTER IV", "THE STORM"], 4, 2), "He left."), is_heading(Block(["He left."], 1, 1), "")
     (True, False)
     """
+    # From sure to unsure: a number or a known word alone ("IV", "PREFACE"), a numbered part
+    # ("CHAPTER IV"), then only the layout: short, apart from the text, without a full stop, or in
+    # capitals.
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     if len(block.lines) > 4 or len(text) > _MAX_HEADING_CHARACTERS:
         return False
@@ -155,6 +160,8 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     >>> sorted(speakers([scene, witch, king, witch, king, rose]))
     ['king', 'rose', 'witch']
     """
+    # In a play, the names of speakers look exactly like headings. They differ in one way: a name is
+    # repeated, and a heading is not.
     play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
     short = [(block, text) for block, text in lines if len(text) <= _LONGEST_TITLE]
@@ -169,6 +176,8 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
                 gaps.setdefault(plain_name(block), []).append((block.before, block.after))
     if not play or sum(times > 1 for times in names.values()) < 2:
         return set()
+    # A minor role speaks once. It counts as a name if at least 80 % of the repeated names have the
+    # same blank lines above and below, and this one, too.
     known = Counter(gap for name, gaps_of_name in gaps.items() if names[name] > 1 for gap in gaps_of_name)
     usual = [[gap] for gap, times in known.items() if times >= _USUAL * known.total()]
     return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}

@@ -64,6 +64,13 @@ def put_back(rule: str, before: list[Block], after: list[Block], characters: int
 
 def _lawful(run: list[Block], names: Callable[[Block], bool], characters: int) -> int:
     """Return how many blocks at the beginning of a run may be removed."""
+    # Walk through the removed run. A heading or an entry of the section resets the count of prose,
+    # as the section evidently goes on. More than 200 words of prose after the last of them were not
+    # meant: put back everything from the first of these paragraphs on.
+    #
+    #   removed     heading  note  note  prose 90  note  prose 120  prose 150  prose 80
+    #   prose             0     0     0        90     0        120        270  -> put back from here
+    #                                                    ^ first
     prose = first = 0
     is_named = False
     for at, block in enumerate(run):

@@ -41,9 +41,12 @@ def tags_and_text(markup: str) -> Iterator[Tag | str]:
 def _tags_and_text(markup: str) -> Iterator[Tag | str]:
     if first := markup[: markup.find("<")] if "<" in markup else markup:
         yield html.unescape(first)
+    # An unclosed comment must not hide the rest of the book. Searching for its end each time would
+    # take quadratic time in a file of unclosed comments, so find the last of each end mark once.
     last = {mark: max(markup.rfind(mark), markup.rfind(mark.upper())) for mark in _ENDS}
     until = ""  # end mark of the current comment or script; unclosed ones are ignored
     for at, part in _parts(markup):
+        # Inside of a comment or CDATA section. Its content may contain "<", where `_parts` cuts.
         if until in ("-->", "]]>"):
             inside, ended, text = part.partition(until)
             if until == "]]>":

@@ -62,6 +62,8 @@ def drop_music(blocks: list[Block]) -> Iterator[Block]:
 def _sign(match: re.Match[str]) -> str:
     if match[1]:
         return _SIGNS[match[1]]
+    # [=o] is o with a macron: append the combining accent, then compose both to one character
+    # (NFC). Without such a character the brackets stay.
     mark, letter = next(pair for pair in ((match[2], match[3]), (match[4], match[5]), (match[6], match[7])) if pair[0])
     shown = unicodedata.normalize("NFC", letter + _ACCENTS[mark])
     return shown if len(shown) == 1 else match[0]

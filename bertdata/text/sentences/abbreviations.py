@@ -83,6 +83,8 @@ def is_open(text: str, end: int, language: str) -> bool:
     """Return True if the full stop before `end` belongs to an initial or to an abbreviation that cannot end a sentence."""
     if text[end - 1] != ".":
         return False
+    # "J. Smith": an initial, so the name goes on. In English, sentencex knows initials. A number
+    # behind the initial ("vitamin B. 12") also continues the sentence.
     if is_initial(text, end):
         initial = (text[end - 2].isupper() and language != "en") or language in _ONE_LETTER
         if initial or text[end : end + 3].lstrip()[:1].isdigit():
@@ -90,6 +92,8 @@ def is_open(text: str, end: int, language: str) -> bool:
     words = _OPEN.get(language)
     if words is None and language not in _NO_CAPITALS:
         return False
+    # Only a few characters in front of the full stop are needed. Searching the whole text for each
+    # of its full stops would take quadratic time.
     word = text[max(0, end - _MAX_ABBREVIATION_CHARS) : end - 1].rpartition(" ")[2].lstrip("(-").lower()
     if language in _NO_CAPITALS and (_DOTTED.search(word) or _is_among_initials(text, end)):
         return True

@@ -29,6 +29,8 @@ def ends(text: str, language: str) -> Iterator[int]:
         end = match.end()
         while brackets and brackets[-1][1] <= end:
             brackets.pop()
+        # Inside of a bracket, and the sentence has text before the bracket: the bracket is a remark
+        # within the sentence. If the bracket opens the sentence, its contents are sentences.
         inside = brackets and brackets[-1][0] < end < brackets[-1][1] and text[start : brackets[-1][0]].strip()
         if not inside and not goes_on.match(text, end - 1):
             yield end

@@ -79,6 +79,13 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
         end: Where sentencex ends it, behind the whitespace.
         language: ISO 639 code.
     """
+    # `last` is the end of the words, and `after` the start of the next ones. Between them, `gap`
+    # has the whitespace and the marks that were blanked in `masked`:
+    #
+    #   text     He said: "Stop!" Then he left.
+    #   masked   He said:  Stop!  Then he left.
+    #                           ^last
+    #                             ^after             gap = '" '
     last = after = end
     while last > start and masked[last - 1].isspace():
         last -= 1
@@ -93,6 +100,7 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
         return 0
     if following in _DASHES and after > last and _DATE.fullmatch(masked, start, last):
         return 0
+    # "as they say. 4 Even so": the 4 is a footnote's mark and belongs to the sentence before it.
     if following.isdigit() and (note := _FOOTNOTE.match(masked, after)):
         return note.end() if note.end() < len(masked) else 0
     item = _ITEM.search(masked, max(start, last - 12), last) if language in NUMBER_STARTS else None
@@ -102,6 +110,7 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
         return 0
     if not quoted:
         return end
+    # '"Stop!" Anna cried': the mark ends the quotation and not the sentence.
     if masked[last - 1] in "!?" and _SAID.match(masked, after):
         return 0
     if (spaced := gap.find(' " ')) >= 0 and last + spaced + 1 in opening_quotes(text):

@@ -33,6 +33,8 @@ _ALWAYS = {"en": _NO, "km": _KHMER, "bn": _CURRENCY, "as": _CURRENCY, "ko": _KOR
 
 def missed(text: str, masked: str, language: str, offsets: list[int]) -> list[int]:
     """Return the ends of sentences that are not among the offsets, in no order."""
+    # Each rule first looks for a cheap sign, such as ")" or "…", because most paragraphs need none
+    # of them, and this runs for every paragraph of a corpus.
     ends: list[int] = []
     if (")" in text and _SMILE.search(text)) or (language != "en" and ":D" in text):
         ends += [match.end() for match in _SMILEY.finditer(text) if match[1].isupper()]

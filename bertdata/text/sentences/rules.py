@@ -42,6 +42,15 @@ def split_sentences(paragraph: str, language: str = "en") -> list[str]:
     `language` is an ISO 639 code, with or without a region; an unknown one is split by the rules that most share.
     """
     code = language if language in _PLAIN else language.lower().replace("_", "-").partition("-")[0]
+    # The way of a paragraph:
+    #
+    # 1. Chinese, Japanese and Thai: their own rules, and nothing of what follows.
+    # 2. `mask`: blank quotation marks, brackets and reference marks with characters of equal
+    # length,
+    #    because sentencex keeps a quotation in one piece. Offsets stay valid in the real text.
+    # 3. `_offsets`: ask sentencex for the ends in the masked text.
+    # 4. `missed`: add ends that sentencex doesn't find.
+    # 5. `cut`: move each end behind the closing quotation marks, or reject it.
     script = _OWN_MARKS.get(code)
     ends: Iterable[int] = script.ends(paragraph, code) if script and script.WRITTEN.search(paragraph) else _ends(paragraph, code)
     sentences, start = [], 0
@@ -67,6 +76,8 @@ def _ends(text: str, language: str) -> list[int]:
     brackets = find_brackets(text)
     ends: list[int] = []
     start = 0
+    # Most ends are "letter, full stop, space, capital", far from the start of the sentence. No rule
+    # changes such an end, so skip the rules.
     quick = language == "en" or language not in LANGUAGES
     for offset in offsets:
         sure = quick and offset - start > 9 and text[offset - 2 : offset] in _SURE and text[offset : offset + 1].isupper()
@@ -74,10 +85,15 @@ def _ends(text: str, language: str) -> list[int]:
             cut = offset
         else:
             cut = cut_at(text, masked, start, offset, language)
+            # A piece without a word is no sentence. Join it to the sentence before, unless it opens
+            # a quotation, which belongs to the next one.
             if start < cut < start + _SHORT and _has_no_word(text[start:cut]):  # "…" or "?!"
                 if ends and text[start:cut].lstrip()[:1] not in _OPENING:
                     ends[-1] = start = cut
                 continue
+        # `brackets` is sorted with the next one last, so those that are passed are popped. An end
+        # inside a bracket counts only if the bracket itself contains complete sentences
+        # (`is_inside`).
         while brackets and brackets[-1][1] <= offset:
             brackets.pop()
         if cut > start and not (brackets and is_inside(text, start, cut, brackets[-1])):
@@ -102,6 +118,8 @@ def _offsets(masked: str, language: str) -> list[int]:
         return _segment_ends(language, masked)
     offsets: list[int] = []
     at = 0
+    # The last end in a window is only where the window ends. Drop it, and begin the next window at
+    # the end before it, so that the sentence there is seen with what follows it.
     while len(masked) - at > _WINDOW:
         ends = _segment_ends(language, masked[at : at + _WINDOW])[:-1]
         offsets.extend(at + end for end in ends)

@@ -125,6 +125,12 @@ def left_out(masked: str, language: str, known: Container[int]) -> list[int]:
     for stop in _STOP.finditer(masked):
         if stop.end() in known:
             continue
+        # The next word decides together with the one before:
+        #
+        #   "1990 г. Он"         "Он" starts sentences and no names: an end
+        #   "etc. Paris"         "etc." finishes a list, and a capital follows: an end
+        #   "Dr. Paris"          an abbreviation before a name: no end
+        #   "pommes rouges. le"  "rouges" is too long for an abbreviation: an end, also before a small letter
         word, at = stop[1], stop.start()
         if word[0].isupper():
             if (

@@ -33,6 +33,9 @@ def ends(text: str, language: str = "th") -> Iterator[int]:
     for space in _SPACE.finditer(text):
         at = space.start()
         marked = _MARKED.search(text, max(start, at - 4), at)
+        # A space is a cut if the text before it is long enough for a clause, ends with a Thai
+        # letter and not with a word that needs a continuation, and a clause follows. When in doubt,
+        # don't cut: a long sentence does less harm than half a one.
         if marked or (
             at - start >= _SHORTEST
             and _CLOSED.search(text, max(start, at - 4), at)
