@@ -33,11 +33,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bertdata import Shards
-from bertdata.codec import decode
 from bertdata.config import PairsConfig
 from bertdata.config.train import ModelConfig, OptimizerConfig
 from bertdata.dataset import manifest, shards
-from bertdata.dataset.manifest_records import ShardEntry
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.labels import IGNORED
 from bertdata.reports import card
@@ -221,7 +219,7 @@ def _data(root: Path, length: int, packed: bool) -> Path:
     config = PairsConfig(objective="documents" if packed else "nsp", pack=packed, max_seq_length=length, shards=1)
     schema = shards.pair_schema(len(pieces), columns)
     batch = shards.pair_batch(schema, columns)
-    entry = decode(shards.write(root, shards.name("train", 0, 1, config.format), schema, [batch], config.format), ShardEntry)
+    entry = shards.write(root, shards.name("train", 0, 1, config.format), schema, [batch], config.format)
     names = vocab.write(root, vocab.Vocabulary(pieces, True, True))
     tally = Tally("rows", entered=ROWS, left=ROWS)
     parts = len(columns["part_ends"]) if packed else 0

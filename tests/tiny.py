@@ -11,7 +11,7 @@ import numpy as np
 from bertdata.codec import decode, encode
 from bertdata.config import LABEL_1, CorpusConfig, PairsConfig
 from bertdata.dataset import manifest, shards
-from bertdata.dataset.manifest_records import CorpusShard, ShardEntry
+from bertdata.dataset.manifest_records import CorpusShard
 from bertdata.storage.files import file_entry
 from bertdata.tally import Tally
 from bertdata.tokens import vocab
@@ -65,8 +65,8 @@ def write_pairs(
     }
     rows = told["statistics"]["rows"]
     tallies = [Tally("chunks", entered=rows, left=rows)]
-    head = manifest.head("pairs", made, decode(entries, list[ShardEntry]), tallies)
-    manifest.store(root, {**encode(head), **told, "inputs": [], "shards": entries}, "# Pairs\n")
+    head = manifest.head("pairs", made, entries, tallies)
+    manifest.store(root, {**encode(head), **told, "inputs": [], "shards": encode(entries)}, "# Pairs\n")
     return root
 
 

@@ -47,7 +47,7 @@ class BuildCorpus(Chain):
     def expand(self, begin: Steps) -> Steps:
         root, config, plan = str(self._root), self._config, self._plan
         extract = Extract(root, config, plan.shards, bool(self._rules))
-        perform = Perform(self._root, "extract", extract, packages(config))
+        perform = Perform(self._root, "extract", extract, dict, packages(config))
         reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..config import ExportConfig
-from ..exports.base import ExportSource
+from ..exports.base import ExportReport, ExportSource
 from ..exports.work import ExportCommit, ExportShard
 from ..records import Task
 from ..tokens.vocab import AnyVocabulary
@@ -29,6 +29,6 @@ class Export(Chain):
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Write" >> FlatMap(Perform(self._root, "export", self._work, self._work.packages))
+            | "Write" >> FlatMap(Perform(self._root, "export", self._work, ExportReport, self._work.packages))
             | "Commit" >> Gather(self._commit, len(self._tasks), packages=self._work.packages)
         )

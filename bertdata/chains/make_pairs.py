@@ -8,8 +8,8 @@ last, with the rows.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from ..dataset.reports import FilesReport
 from ..stages.documents import Corpus
 from ..stages.rows import buckets
 from ..stages.rows.bucket import BuildBucket, Output
@@ -55,10 +55,10 @@ class MakePairs(Chain):
         packages, reader = self._config.packages, self._source.reader
         tokenize = buckets.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
         if isinstance(shuffle, FileShuffle):
-            return Perform(work, "tokenize", buckets.WriteTokens(tokenize, shuffle), packages, _written)
+            return Perform(work, "tokenize", buckets.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
         return Writing(buckets.PutTokens(tokenize, shuffle), work, packages=packages)
 
 
-def _written(number: int, report: dict[str, Any]) -> list[tuple[int, int]]:
+def _written(number: int, report: FilesReport) -> list[tuple[int, int]]:
     """Return the output of `FileShuffle.put` for a task that an earlier run may have finished."""
     return [(0, number)]

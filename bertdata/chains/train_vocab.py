@@ -7,7 +7,7 @@ from pathlib import Path
 from ..config import VocabConfig
 from ..stages.documents import Corpus
 from ..stages.sampling import Sample
-from ..stages.vocab import STAGE, CountWords, Train
+from ..stages.vocab import STAGE, CountWords, Train, WordsReport
 from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, Perform, Tasks
 
@@ -28,6 +28,6 @@ class TrainVocab(Chain):
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Count words" >> FlatMap(Perform(self._root, "count", work, config.packages))
+            | "Count words" >> FlatMap(Perform(self._root, "count", work, WordsReport, config.packages))
             | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks), STAGE, config.packages)
         )

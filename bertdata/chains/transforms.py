@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from ..codec import decode
 from ..config.base import Config
 from ..dataset import reports
 from ..dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
@@ -27,9 +28,9 @@ from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
 __all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regroup", "Tasks", "Writing", "shuffle_of"]
 
-Work = Callable[[Task], dict[str, Any]]
+Work = Callable[[Task], Any]  # returns a report
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
-Emit = Callable[[int, dict[str, Any]], Iterable[Any]]
+Emit = Callable[[int, Any], Iterable[Any]]
 REPORTS_PER_SUM = 1000  # reports that one worker adds up; each has 1 kB, or 25 kB if tasks name many templates
 
 
@@ -151,11 +152,13 @@ class Writing(InContext):
 
 
 class Perform(InContext):
-    """Run each task, or reuse its report from an earlier run. `emit` makes elements of it; the default is a reference to the
-    report."""
+    """Run each task, or reuse its report, of this `kind`, from an earlier run. `emit` makes elements of it; the default is a
+    reference to the report."""
 
-    def __init__(self, root: Path, step: str, work: Work, packages: Sequence[str] = (), emit: Emit | None = None) -> None:
-        self._root, self._step, self._work, self._emit = str(root), step, work, emit
+    def __init__(
+        self, root: Path, step: str, work: Work, kind: type[Any], packages: Sequence[str] = (), emit: Emit | None = None
+    ) -> None:
+        self._root, self._step, self._work, self._kind, self._emit = str(root), step, work, kind, emit
         self.function = emit or _references
         self._runs = Runs(root, packages=packages)
 
@@ -164,11 +167,11 @@ class Perform(InContext):
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             root, paths = to_path(self._root), task.paths()
-            report = perform(root, self._step, task.number, identity, lambda: self._work(task), paths, context)
+            report = perform(root, self._step, task.number, identity, lambda: self._work(task), self._kind, paths, context)
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 
-def _references(number: int, step: str, report: dict[str, Any]) -> list[Report]:
+def _references(number: int, step: str, report: object) -> list[Report]:
     return [reports.reference(number, (step,), [report])]
 
 
@@ -191,13 +194,15 @@ class CommitStep(Protocol):
     """The last step of a pipeline. `roots` are the directories that it commits by writing their manifests.
 
     `add_up` gets the reports of consecutive tasks, one per root for each task. It returns their sum, whose size does not grow
-    with their number, and the part of each report to keep. The call gets all sums and, in order of tasks, all kept parts. Both
-    are read from files, a few at a time, on each iteration.
+    with their number, and the part of each report to keep. `kinds` are the types of a report, of a sum and of a kept part. The
+    call gets all sums and, in order of tasks, all kept parts. Both are read from files, a few at a time, on each iteration.
     """
+
+    kinds: ClassVar[tuple[Any, Any, Any]]
 
     def roots(self) -> list[Path]: ...
 
-    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[Any, list[Any]]: ...
+    def add_up(self, reports: Iterable[list[Any]]) -> tuple[Any, list[Any]]: ...
 
     def __call__(self, sums: Iterable[Any], entries: Iterable[Any], /) -> None: ...
 
@@ -245,21 +250,21 @@ class AddUp:
         number, received = group
         wanted, roots = range(number * REPORTS_PER_SUM, min((number + 1) * REPORTS_PER_SUM, self._count)), self._commit.roots()
         references = (Report(*reference) for reference in _in_order(received, wanted))
-        total, entries = self._commit.add_up(reports.read(roots, references))
+        total, entries = self._commit.add_up(reports.read(roots, references, self._commit.kinds[0]))
         added = StoredValue.written(roots[0], f"sum-{number:05d}", [total])
         kept = StoredValue.written(roots[0], f"kept-{number:05d}", entries)
         return number, added.length, added.digest, kept.length, kept.digest
 
 
 class Values:
-    """Values in files, in order. Each iteration reads them again, one at a time."""
+    """Values of a kind in files, in order. Each iteration reads them again, one at a time."""
 
-    def __init__(self, files: list[StoredValue]) -> None:
-        self._files = files
+    def __init__(self, kind: type[Any], files: list[StoredValue]) -> None:
+        self._kind, self._files = kind, files
 
     def __iter__(self) -> Iterator[Any]:
         for file in self._files:
-            yield from file.read()
+            yield from (decode(value, self._kind) for value in file.read())
 
 
 class CommitOnce(InContext):
@@ -271,8 +276,8 @@ class CommitOnce(InContext):
     @storage_errors()
     def __call__(self, added: list[Sum], context: TaskContext = NO_CONTEXT) -> None:
         roots, files = self._commit.roots(), _in_order(added, range(-(-self._count // REPORTS_PER_SUM)))
-        sums = Values([StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
-        entries = Values([StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
+        sums = Values(self._commit.kinds[1], [StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
+        entries = Values(self._commit.kinds[2], [StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
         with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
             to_do = [stack.enter_context(committing(root)) for root in roots]
             if any(to_do):

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..codec import decode
+from ..codec import decode, encode
 from ..config import PushConfig
 from ..credentials import cause, mask_secret
 from ..dataset import manifest, shards
-from ..dataset.manifest_records import File, FileEntry
+from ..dataset.manifest_records import File, ShardEntry
 from ..dataset.manifest_types import Manifest, RowManifest
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..extras import missing_package
@@ -163,7 +163,7 @@ class _Push:
         entries = list(manifest.listed(self.contents))
         self.there = self._list()
         self._refuse({self._name_there(entry.name) for entry in entries})
-        done, total, converted = 0, sum(entry.bytes for entry in entries), list[dict[str, Any]]()
+        done, total, converted = 0, sum(entry.bytes for entry in entries), list[ShardEntry]()
         for group in _groups(entries):
             with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
                 stage = Path(folder)
@@ -201,7 +201,7 @@ class _Push:
     def _name_there(self, name: str) -> str:
         return f"{name.removesuffix('.arrow')}.parquet" if self.convert and name.startswith("data/") else name
 
-    def _add(self, entry: File, stage: Path) -> dict[str, Any] | None:
+    def _add(self, entry: File, stage: Path) -> ShardEntry | None:
         """Check a file and put it into `stage` unless the Hub has it; return the entry of a converted shard, otherwise None."""
         source, path = self.source / entry.name, stage / entry.name
         path.parent.mkdir(exist_ok=True)
@@ -218,7 +218,7 @@ class _Push:
         batches, schema = shards.read_batches(path, format), next(shards.read_batches(path, format)).schema
         converted = shards.write(stage, self._name_there(entry.name), schema, batches, "parquet")
         path.unlink()
-        self._expect(decode(converted, FileEntry), stage)
+        self._expect(converted, stage)
         return converted
 
     def _expect(self, entry: File, stage: Path) -> None:
@@ -244,14 +244,14 @@ class _Push:
             raise TransferError(f"cannot push to {self.name}: {said}: {_AGAIN}") from cause(error)
         self.commit = created.oid
 
-    def _finish(self, converted: list[dict[str, Any]]) -> None:
+    def _finish(self, converted: list[ShardEntry]) -> None:
         """Commit the card and the manifest, and remove files of another dataset."""
         names = [manifest.NAME, *([manifest.CARD] if self.contents.card else [])]
         with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
             stage = Path(folder)
             if converted:
                 contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in ("card", "sha256")}
-                contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": converted}
+                contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": encode(converted)}
                 manifest.store(stage, contents, self._card(contents))
             for name in names:
                 if not converted:

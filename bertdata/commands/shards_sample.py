@@ -41,7 +41,7 @@ class _Done(NamedTuple):
     @property
     def written(self) -> int:
         """Bytes of the files that the tasks report."""
-        return sum(file["bytes"] for report in self.reports for file in report["files"])
+        return sum(file.bytes for report in self.reports for file in report.files)
 
 
 def _run(work: Callable[[Task], Any], tasks: Sequence[Task], clock: Clock) -> _Done:

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypedDict, TypeVar, overload
 
-from ..codec import WrongValue, decode, encode
+from ..codec import WrongValue, encode
 from ..config.base import Config
 from ..errors import NoInputError, UsageError, VerificationError
 from ..storage.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
 from ..storage.lock import holder
 from ..storage.storage import storage_errors
 from ..tally import StageCounts, Tally
-from .manifest_records import File, FileEntry, RowFile, ShardInput
+from .manifest_records import File, FileEntry, ListEntry, RowFile, ShardInput
 from .manifest_rules import CARD, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
 from .staging import DATA, STATE, builds, recover
@@ -58,13 +58,13 @@ _RESTORE = "restore it from a copy, or build the dataset again with `overwrite`"
 
 def entry(root: Path, name: str) -> FileEntry:
     """Return the entry of a file below `root`."""
-    return decode(file_entry(root, name), FileEntry)
+    return FileEntry(**file_entry(root, name))
 
 
-def write_list(root: Path, name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def write_list(root: Path, name: str, entries: Sequence[object]) -> ListEntry:
     """Write rejects or drops as JSON Lines. Return the file's entry."""
     write_text(root / name, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries))
-    return {"rows": len(entries), **file_entry(root, name)}
+    return ListEntry(rows=len(entries), **file_entry(root, name))
 
 
 class Head(TypedDict):

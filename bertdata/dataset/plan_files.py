@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..codec import decode
+from ..codec import decode, encode
 from ..records import Task
 from ..storage.files import PRIVATE, replacing, to_path
 from ..storage.ranges import range_digest, read_range
@@ -85,7 +85,7 @@ def _path(root: Path, name: str) -> Path:
 
 
 class StoredValue(NamedTuple):
-    """A JSON value in a plan file of the run that builds in `root`. `name` is part of the file name."""
+    """A JSON value, or records, in a plan file of the run that builds in `root`. `name` is part of the file name."""
 
     root: str
     name: str
@@ -117,4 +117,4 @@ class StoredValue(NamedTuple):
 
 
 def _value(value: Any) -> bytes:
-    return f"{json.dumps(value)}\n".encode()
+    return f"{json.dumps(encode(value))}\n".encode()

@@ -8,24 +8,55 @@ is added up.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import VerificationError
 from ..records import Report
 from ..storage.files import is_local, read_json
 from ..storage.ranges import range_digest
 from ..storage.storage import storage_errors
+from .manifest_records import File, FileEntry
 from .staging import STATE
 
-__all__ = ["read", "record_path", "reference"]
+__all__ = ["FilesReport", "InputRange", "TaskReport", "read", "record_path", "reference"]
 
+R = TypeVar("R")
 _THREADS, _AT_ONCE = 16, 128  # requests to a store at a time, and reports in memory
+
+
+class InputRange(Record, frozen=True, kw_only=True):
+    """A file range that a task has read, and the digest of its bytes."""
+
+    name: str
+    path: str
+    start: Count
+    end: Count
+    sha256: str
+
+
+class TaskReport(Record, frozen=True, kw_only=True):
+    """What a task reports. Each kind of task adds its files and counts."""
+
+    inputs: Sequence[InputRange] = ()
+
+    @property
+    def files(self) -> Sequence[File]:
+        """All files that the task has written, which a resumed run checks."""
+        return ()
+
+
+class FilesReport(TaskReport, frozen=True, kw_only=True):
+    """The report of a task that only writes files."""
+
+    files: Sequence[FileEntry]
 
 
 def record_path(root: Path, step: str, number: int) -> Path:
@@ -33,38 +64,40 @@ def record_path(root: Path, step: str, number: int) -> Path:
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
-def reference(number: int, steps: tuple[str, ...], reports: list[dict[str, Any]]) -> Report:
+def reference(number: int, steps: tuple[str, ...], reports: Sequence[object]) -> Report:
     """Return a reference to a task's reports, one for each root of its run, in the records of `steps`."""
     return Report(number, steps, _digest(reports))
 
 
-def read(roots: list[Path], references: Iterable[Report]) -> Iterator[list[dict[str, Any]]]:
-    """Read reports, one per root, in order. In a store, several are read at the same time.
+def read(roots: list[Path], references: Iterable[Report], kind: type[R]) -> Iterator[list[R]]:
+    """Read reports of a kind, one per root, in order. In a store, several are read at the same time.
 
     Raise VerificationError if a record differs from the task's report.
     """
     if all(map(is_local, roots)):
-        yield from (_read(roots, reference) for reference in references)
+        yield from (_read(roots, kind, reference) for reference in references)
     else:
         left = iter(references)
         with ThreadPoolExecutor(_THREADS) as pool:
             while some := [*islice(left, _AT_ONCE)]:
-                yield from pool.map(partial(_read, roots), some)
+                yield from pool.map(partial(_read, roots, kind), some)
 
 
 @storage_errors()
-def _read(roots: list[Path], reference: Report) -> list[dict[str, Any]]:
-    reports: list[dict[str, Any]] = []
+def _read(roots: list[Path], kind: type[R], reference: Report) -> list[R]:
+    reports: list[Any] = []
     for root in roots:
         records = [read_json(record_path(root, step, reference.number)) for step in reference.steps]
         reports.append({key: value for record in records for key, value in (record or {}).get("report", {}).items()})
-    if _digest(reports) != reference.digest:
-        raise VerificationError(
-            f"{record_path(roots[0], reference.steps[-1], reference.number)} is not what its task has written: run the "
-            "same command again"
-        )
-    return reports
+    with contextlib.suppress(WrongValue):
+        found = [decode(report, kind) for report in reports]
+        if _digest(found) == reference.digest:
+            return found
+    raise VerificationError(
+        f"{record_path(roots[0], reference.steps[-1], reference.number)} is not what its task has written: run the same command "
+        "again"
+    )
 
 
-def _digest(reports: list[dict[str, Any]]) -> int:
-    return range_digest(json.dumps(reports).encode())
+def _digest(reports: Sequence[object]) -> int:
+    return range_digest(json.dumps(encode(reports)).encode())

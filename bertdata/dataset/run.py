@@ -16,10 +16,11 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ..codec import decode, encode
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
 from ..storage.fence import TOKEN, fenced, is_fenced
 from ..storage.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
@@ -29,7 +30,8 @@ from ..storage.process import release_memory
 from ..storage.progress import NO_CONTEXT, TaskContext
 from ..storage.storage import storage_errors
 from .differences import NO_BYTES, differences, first_few, in_terms_of
-from .reports import record_path
+from .manifest_records import File
+from .reports import FilesReport, InputRange, TaskReport, record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, recover, size
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "unfinished",
 ]
 
+R = TypeVar("R")
 _OURS = {*DATA, MANIFEST, STATE}
 
 _REPLACING = "replacing"  # state of a run with `overwrite`: inputs that have changed since are read again
@@ -253,14 +256,14 @@ def perform(
     step: str,
     index: int,
     task: Any,
-    work: Callable[[], dict[str, Any]],
+    work: Callable[[], R],
+    kind: type[R],
     paths: Mapping[str, str] | None = None,
     context: TaskContext = NO_CONTEXT,
-) -> dict[str, Any]:
-    """Run a task, or return the report of an earlier run if its files are unchanged.
+) -> R:
+    """Run a task, or return its report of this `kind` from an earlier run if its files are unchanged.
 
-    `work` returns a report whose ``files`` are names below `root` with their SHA-256, and whose optional ``inputs`` are
-    ``{"name", "start", "end", "sha256"}``. `paths` maps these names to their current paths.
+    `paths` maps the names of the report's inputs to their current paths.
     Raise ResumeError if an input has changed since the run began, unless `overwrite` is set. Raise StorageError if `root` is not
     the driver's directory of this name.
     """
@@ -270,15 +273,17 @@ def perform(
     # between leaves files without a record, and the task runs again and writes the same bytes.
     path = record_path(root, step, index)
     record = read_json(path)
-    if record is not None and record["task"] == task and _files_stand(root, record["report"]["files"]):
-        report: dict[str, Any] = record["report"]
-        # The output is intact. Is the input still the one it was made from? Compare the bytes,
-        # because a copied or downloaded file gets another time.
-        changed = _changed(report.get("inputs", []), paths or {})
-        if not changed:
-            return report
-        if not (root / STATE / _REPLACING).exists():
-            raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
+    if record is not None and record["task"] == task:
+        report = decode(record["report"], kind)
+        checked = report if isinstance(report, TaskReport) else decode(report, FilesReport)
+        if _files_stand(root, checked.files):
+            # The output is intact. Is the input still the one it was made from? Compare the bytes,
+            # because a copied or downloaded file gets another time.
+            changed = _changed(checked.inputs, paths or {})
+            if not changed:
+                return report
+            if not (root / STATE / _REPLACING).exists():
+                raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
     if not is_fenced(root):  # whose token was read
         check_begun(root)
     with context.working(step, index):
@@ -286,16 +291,16 @@ def perform(
         # flushed.
         report = work()
         release_memory()
-        write_json(path, {"task": task, "report": report}, PRIVATE)
+        write_json(path, {"task": task, "report": encode(report)}, PRIVATE)
     return report
 
 
-def _changed(inputs: list[dict[str, Any]], paths: Mapping[str, str]) -> str:
+def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
     """Return the name of the first input that has changed since it was read, or an empty string."""
     for entry in inputs:
-        path = str(paths.get(entry.get("name", ""), entry["path"]))
+        path = paths.get(entry.name, entry.path)
         with storage_errors(f"cannot read {path} again"):
-            if digest(path, entry["start"], entry["end"]) != entry["sha256"]:
+            if digest(path, entry.start, entry.end) != entry.sha256:
                 return path
     return ""
 
@@ -309,5 +314,5 @@ def check_begun(root: Path) -> None:
         )
 
 
-def _files_stand(root: Path, files: list[dict[str, Any]]) -> bool:
-    return all((root / file["name"]).is_file() and digest(root / file["name"]) == file["sha256"] for file in files)
+def _files_stand(root: Path, files: Sequence[File]) -> bool:
+    return all((root / file.name).is_file() and digest(root / file.name) == file.sha256 for file in files)

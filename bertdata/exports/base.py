@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -13,16 +13,29 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..dataset import manifest, shards
+from ..dataset.manifest_records import File, FileEntry
 from ..dataset.manifest_types import PairsManifest, RowManifest
+from ..dataset.reports import TaskReport
 from ..errors import UsageError, VerificationError
 from ..pieces import Special
 from ..records import FileRange, Task
 from ..storage.files import digest, file_entry, replacing, size, to_path
 from ..storage.progress import current
-from ..tally import Tally
+from ..tally import StageCounts, Tally
 from ..tokens.vocab import AnyVocabulary
 
-__all__ = ["ListColumn", "Format", "Shard", "ExportSource", "column", "nothing_more", "read", "write_file"]
+__all__ = [
+    "ExportFile",
+    "ExportReport",
+    "ExportSource",
+    "Format",
+    "ListColumn",
+    "Shard",
+    "column",
+    "nothing_more",
+    "read",
+    "write_file",
+]
 
 Array = npt.NDArray[Any]
 
@@ -109,7 +122,25 @@ class Shard:
         return self.vocabulary.special
 
 
-def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:
+class ExportFile(FileEntry, frozen=True, kw_only=True):
+    """A file of a shard, and its entry in the index of all files, for formats that have one."""
+
+    index: Any = None
+
+    @classmethod
+    def of(cls, file: File) -> ExportFile:
+        """Return the entry of a file whose rows are counted elsewhere."""
+        return cls(name=file.name, bytes=file.bytes, sha256=file.sha256)
+
+
+class ExportReport(TaskReport, frozen=True, kw_only=True):
+    """The files of a shard, the one with the rows first, and its counts. A shard without rows has no files."""
+
+    files: Sequence[ExportFile]
+    tally: StageCounts
+
+
+def nothing_more(root: Path, reports: Sequence[ExportReport]) -> list[str]:
     """Return no files, for a format without an index."""
     return []
 
@@ -117,15 +148,15 @@ def nothing_more(root: Path, reports: list[dict[str, Any]]) -> list[str]:
 class Format(NamedTuple):
     """A format: its input, and the functions that write it.
 
-    of: ``documents`` or ``pairs``.  write: writes a shard and returns its file entries, the file with the rows first, or []
-    for a shard without rows; extra keys such as ``index`` are for `finish`.  finish: writes the index of all files after all
-    shards, and returns the index names.  refusal: returns why rows with this manifest cannot be written, or "".
-    needs_vocabulary: the text is tokenized.  packages: the packages whose versions affect the output's bytes.
+    of: ``documents`` or ``pairs``.  write: writes a shard and returns its files, the one with the rows first, or [] for a shard
+    without rows.  finish: writes the index of all files after all shards, and returns the index names.  refusal: returns why
+    rows with this manifest cannot be written, or "".  needs_vocabulary: the text is tokenized.  packages: the packages whose
+    versions affect the output's bytes.
     """
 
     of: str
-    write: Callable[[Shard], list[dict[str, Any]]]
-    finish: Callable[[Path, list[dict[str, Any]]], list[str]] = nothing_more
+    write: Callable[[Shard], list[ExportFile]]
+    finish: Callable[[Path, Sequence[ExportReport]], list[str]] = nothing_more
     refusal: Callable[[PairsManifest], str] = lambda contents: ""
     needs_vocabulary: bool = False
     packages: tuple[str, ...] = ()
@@ -151,8 +182,8 @@ def column(batch: pa.RecordBatch, name: str) -> ListColumn:
     return ListColumn(lists.flatten().to_numpy(zero_copy_only=False), (offsets - offsets[0]).astype(np.int64))
 
 
-def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> dict[str, Any]:
-    """Write a file atomically with a function that receives the open file; return its manifest entry."""
+def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> ExportFile:
+    """Write a file atomically with a function that receives the open file; return its entry."""
     with replacing(root / name) as file:
         write(file)
-    return file_entry(root, name)
+    return ExportFile(**file_entry(root, name))

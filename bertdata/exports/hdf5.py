@@ -6,9 +6,9 @@ next_sentence_labels int8 [N]
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO
 
-from .base import Format, Shard, write_file
+from .base import ExportFile, Format, Shard, write_file
 from .bert import examples, not_static
 
 __all__ = ["HDF5"]
@@ -23,7 +23,7 @@ _TYPES = {
 }
 
 
-def _write(shard: Shard) -> list[dict[str, Any]]:
+def _write(shard: Shard) -> list[ExportFile]:
     import h5py
 
     rows = next(entry.rows for entry in shard.manifest.shards if entry.name.startswith(f"{shard.stem}."))

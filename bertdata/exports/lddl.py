@@ -11,7 +11,7 @@ Source: NVIDIA/LDDL, lddl/dask/bert/pretrain.py.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 from ..dataset import shards
 from ..dataset.manifest_types import PairsManifest
 from ..storage.files import json_text, write_text
-from .base import Format, Shard, column
+from .base import ExportFile, ExportReport, Format, Shard, column
 from .bert import only_nsp
 
 __all__ = ["LDDL"]
@@ -70,13 +70,15 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays([pa.array(values[field.name], field.type) for field in schema], schema=schema)
 
 
-def _write(shard: Shard) -> list[dict[str, Any]]:
+def _write(shard: Shard) -> list[ExportFile]:
     schema = pa.schema(_COLUMNS + (_MASKS if shard.rows_manifest.settings.masking == "static" else []))
-    return [shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet")]
+    return [
+        ExportFile.of(shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet"))
+    ]
 
 
-def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
-    rows = {Path(report["files"][0]["name"]).name: report["rows"] for report in reports}
+def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
+    rows = {Path(report.files[0].name).name: report.tally.left for report in reports}
     write_text(root / _SIZES, json_text(rows))
     return [_SIZES]
 

@@ -12,7 +12,7 @@ Source: mosaicml-streaming 0.11, streaming/base/format/mds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ..errors import UsageError
 from ..storage.files import json_text, write_text
-from .base import Format, Shard, column, write_file
+from .base import ExportFile, ExportReport, Format, Shard, column, write_file
 
 __all__ = ["MDS", "ndarray"]
 
@@ -83,7 +83,7 @@ def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> 
         yield b"".join((np.array(sizes, "<u4").tobytes(), *values))
 
 
-def _write(shard: Shard) -> list[dict[str, Any]]:
+def _write(shard: Shard) -> list[ExportFile]:
     samples: list[bytes] = []
     encodings: dict[str, str] = {}
     for batch in shard.batches:
@@ -115,13 +115,13 @@ def _write(shard: Shard) -> list[dict[str, Any]]:
         file.writelines(samples)
 
     entry = write_file(shard.root, f"{shard.stem}.mds", write)
-    raw = {"basename": Path(entry["name"]).name, "bytes": entry["bytes"], "hashes": {}}
+    raw = {"basename": Path(entry.name).name, "bytes": entry.bytes, "hashes": {}}
     index = {**header, "raw_data": raw, "samples": len(samples), "zip_data": None}
-    return [{**entry, "index": index}]
+    return [ExportFile(name=entry.name, bytes=entry.bytes, sha256=entry.sha256, index=index)]
 
 
-def _finish(root: Path, reports: list[dict[str, Any]]) -> list[str]:
-    write_text(root / _INDEX, json_text({"shards": [report["files"][0]["index"] for report in reports], "version": 2}))
+def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
+    write_text(root / _INDEX, json_text({"shards": [report.files[0].index for report in reports], "version": 2}))
     return [_INDEX]
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import struct
 from array import array
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
-from .base import Format, Shard, write_file
+from .base import ExportFile, Format, Shard, write_file
 
 __all__ = ["MEGATRON"]
 
@@ -24,7 +24,7 @@ _TWO_BYTES = 65500  # maximum vocabulary size for two-byte ids in Megatron
 _CODES = {2: 8, 4: 4}  # bytes per id -> Megatron's code of uint16 and int32
 
 
-def _write(shard: Shard) -> list[dict[str, Any]]:
+def _write(shard: Shard) -> list[ExportFile]:
     assert shard.vocabulary is not None
     size = len(shard.pieces)
     kind = np.dtype("<u2" if size < _TWO_BYTES else "<i4")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from ..config.inputs import ONE_OF
 from ..dataset import shards
 from ..dataset.manifest_records import Input
 from ..records import PARAGRAPH, UNSPACED, Document
-from .base import Format, Shard, write_file
+from .base import ExportFile, Format, Shard, write_file
 
 __all__ = ["JSON_LINES", "PARQUET", "licences_of", "text_of"]
 
@@ -79,7 +79,7 @@ def _row(document: Document, licences: dict[str, str]) -> dict[str, str]:
     return {**fields, "licence": licences.get(document.source, ""), "text": text_of(document)}
 
 
-def _json_lines(shard: Shard) -> list[dict[str, Any]]:
+def _json_lines(shard: Shard) -> list[ExportFile]:
     def write(file: IO[bytes]) -> None:
         for rows in _rows(shard):
             file.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8"))
@@ -87,9 +87,9 @@ def _json_lines(shard: Shard) -> list[dict[str, Any]]:
     return [write_file(shard.root, f"{shard.stem}.jsonl", write)]
 
 
-def _parquet(shard: Shard) -> list[dict[str, Any]]:
+def _parquet(shard: Shard) -> list[ExportFile]:
     batches = (pa.RecordBatch.from_pylist(rows, schema=_SCHEMA) for rows in _rows(shard))
-    return [shards.write(shard.root, f"{shard.stem}.parquet", _SCHEMA, batches, "parquet")]
+    return [ExportFile.of(shards.write(shard.root, f"{shard.stem}.parquet", _SCHEMA, batches, "parquet"))]
 
 
 JSON_LINES = Format("documents", _json_lines)

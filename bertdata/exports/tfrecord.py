@@ -11,12 +11,12 @@ CRC-32C: RFC 3720, appendix B.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
-from .base import Format, Shard, write_file
+from .base import ExportFile, Format, Shard, write_file
 from .bert import examples, not_static
 
 __all__ = ["TFRECORD", "crc32c"]
@@ -104,7 +104,7 @@ def _records(shard: Shard) -> Iterator[bytes]:
             yield b"".join(parts)
 
 
-def _write(shard: Shard) -> list[dict[str, Any]]:
+def _write(shard: Shard) -> list[ExportFile]:
     def write(file: IO[bytes]) -> None:
         file.writelines(_records(shard))
 

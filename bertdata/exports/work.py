@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from ..codec import decode
 from ..config import ExportConfig
 from ..dataset import manifest
-from ..dataset.manifest_records import ExportedShard, FileEntry
+from ..dataset.manifest_records import ExportedShard
 from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..records import Task
 from ..storage.files import to_path
-from ..tally import Tally
+from ..tally import StageCounts, Tally
 from ..tokens import vocab
-from .base import ExportSource, Shard
+from .base import ExportReport, ExportSource, Shard
 from .formats import FORMATS
 
 __all__ = ["ExportCommit", "ExportShard"]
@@ -42,13 +41,13 @@ class ExportShard:
         """The packages whose versions affect the output's bytes."""
         return FORMATS[self.config.to].packages
 
-    def __call__(self, task: Task) -> dict[str, Any]:
+    def __call__(self, task: Task) -> ExportReport:
         format, contents = FORMATS[self.config.to], self.source.manifest()
         tally = Tally("documents" if format.of == "documents" else "rows")
         stem = task.parts[0].name.rpartition(".")[0]
         batches = self.source.batches(task)
         files = format.write(Shard(to_path(self.root), task.number, stem, contents, _given(self.vocabulary), batches, tally))
-        return {"files": files, "rows": tally.left, "tally": tally.to_json()}
+        return ExportReport(files=files, tally=tally.counts())
 
 
 @dataclass(frozen=True)
@@ -60,36 +59,38 @@ class ExportCommit:
     config: ExportConfig
     vocabulary: StoredValue | None
 
+    kinds: ClassVar = ExportReport, StageCounts, ExportReport
+
     def roots(self) -> list[Path]:
         """Return the export's directory."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the total counts, and the files of each report."""
-        tally, kept = Tally(self._stage), list[dict[str, Any]]()
-        for (report,) in reports:
-            tally.merge(Tally.from_json(report["tally"]))
-            kept.append({key: report[key] for key in ("files", "rows")})
-        return tally.to_json(), kept
+    def add_up(self, reports: Iterable[list[ExportReport]]) -> tuple[StageCounts, list[ExportReport]]:
+        """Return the total counts, and each report."""
+        kept = [report for (report,) in reports]  # about 1 kB each
+        return self._total(report.tally for report in kept).counts(), kept
+
+    def _total(self, parts: Iterable[StageCounts]) -> Tally:
+        tally = Tally(self._stage)
+        for part in parts:
+            tally.merge(Tally.of(part))
+        return tally
 
     @property
     def _stage(self) -> str:
         return "documents" if FORMATS[self.config.to].of == "documents" else "rows"
 
-    def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[dict[str, Any]]) -> None:
+    def __call__(self, sums: Iterable[StageCounts], reports: Iterable[ExportReport]) -> None:
         root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
-        tally = Tally(self._stage)
-        for part in sums:
-            tally.merge(Tally.from_json(part))
-        # A shard without rows has no file.
-        written = [entry for entry in entries if entry["files"]]
+        tally, written = self._total(sums), [report for report in reports if report.files]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
         vocabulary = _given(self.vocabulary)
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
-        shards = [decode({**entry["files"][0], "rows": entry["rows"]}, ExportedShard) for entry in written]
-        others = decode([file for entry in written for file in entry["files"][1:]], list[FileEntry])
+        firsts = ((report.files[0], report.tally.left) for report in written)
+        shards = [ExportedShard(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
+        others = [file for report in written for file in report.files[1:]]
         contents = ExportManifest(
             **manifest.head("export", self.config, shards, [tally], format.packages),
             of=source.kind,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
+from ..dataset.manifest_records import ListEntry
 from ..storage.files import file_entry, open_file, replacing
 
 __all__ = ["Listing"]
@@ -31,7 +32,7 @@ class Listing:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def append(self, entry: dict[str, Any]) -> None:
+    def append(self, entry: Mapping[str, object]) -> None:
         """Write one line."""
         self._open_list().write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
         self.rows += 1
@@ -43,10 +44,10 @@ class Listing:
                 self._open_list().write(block)
                 self.rows += block.count(b"\n")
 
-    def entries(self) -> Iterator[dict[str, Any]]:
+    def entries(self) -> Iterator[ListEntry]:
         """Yield the manifest entry of the file if it exists."""
         if self.rows:
-            yield {"name": self._name, "rows": self.rows, **file_entry(self._root, self._name)}
+            yield ListEntry(rows=self.rows, **file_entry(self._root, self._name))
 
     def _open_list(self) -> IO[bytes]:
         if self._file is None:

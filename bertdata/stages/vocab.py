@@ -7,34 +7,36 @@ the same as counting a text without accents.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from tokenizers import Tokenizer
 
+from ..codec import Count
 from ..config import VocabConfig
 from ..dataset import manifest, manifest_records, shards
-from ..dataset.manifest_records import Sample
+from ..dataset.manifest_records import File, Sample, ShardEntry
 from ..dataset.manifest_types import CorpusManifest, VocabManifest
+from ..dataset.reports import TaskReport
 from ..dataset.run import STATE
 from ..records import Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
 from ..storage.files import to_path
-from ..tally import Tally
+from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
 from ..tokens.words import count_parts, parts_to_words
 from .documents import DocumentReader
 
-__all__ = ["STAGE", "CountWords", "Train"]
+__all__ = ["STAGE", "CountWords", "Train", "WordsReport"]
 
 STAGE = "train vocabulary"  # name of the `Train` stage in progress and timing reports
 _LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
@@ -43,6 +45,19 @@ _ENGLISH_SHARE = (
 )
 _NAMED = 5  # other languages listed in the reason
 _WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
+
+
+class WordsReport(TaskReport, frozen=True, kw_only=True):
+    """A task's file of counted words, its sampled documents and their bytes. In a sum of reports, `words` is None."""
+
+    words: ShardEntry | None = None
+    tally: StageCounts
+    sampled_bytes: Count
+
+    @property
+    def files(self) -> Sequence[File]:
+        """The file of words."""
+        return [self.words] if self.words else []
 
 
 @dataclass(frozen=True)
@@ -58,7 +73,7 @@ class CountWords:
     whole: bool
     reader: DocumentReader
 
-    def __call__(self, task: Task) -> dict[str, Any]:
+    def __call__(self, task: Task) -> WordsReport:
         parts: dict[str, Counter[str]] = defaultdict(Counter)
         tally = Tally("documents")
         sampled = 0
@@ -75,7 +90,7 @@ class CountWords:
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
         file = shards.write(to_path(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
-        return {"files": [file], "tally": tally.to_json(), "sampled_bytes": sampled}
+        return WordsReport(words=file, tally=tally.counts(), sampled_bytes=sampled)
 
     def _count(self, sentences: list[str]) -> Counter[str]:
         """Count the units of training: WordPiece pre-tokens, whose accents may be stripped later, or words of the other
@@ -86,7 +101,7 @@ class CountWords:
     def _blank(self) -> Tokenizer:
         return train.blank(self.config)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_blank"}
 
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
@@ -107,19 +122,21 @@ class Train:
     share: float
     source: DocumentReader
 
+    kinds: ClassVar = WordsReport, WordsReport, str
+
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[dict[str, Any], list[str]]:
+    def add_up(self, reports: Iterable[list[WordsReport]]) -> tuple[WordsReport, list[str]]:
         """Return the total counts of all reports, and the word file of each."""
         held = [report for (report,) in reports]  # about 1 kB each
-        return _add_up(held), [report["files"][0]["name"] for report in held]
+        return _add_up(held), [report.words.name for report in held if report.words]
 
-    def __call__(self, sums: Iterable[dict[str, Any]], entries: Iterable[str]) -> None:
+    def __call__(self, sums: Iterable[WordsReport], entries: Iterable[str]) -> None:
         root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
         files = [root / name for name in entries]
-        corpus, tally = self.source.manifest(), Tally.from_json(total["tally"])
+        corpus, tally = self.source.manifest(), Tally.of(total.tally)
         unread = corpus.rows - tally.entered
         tally.entered += unread
         tally.dropped["not in the sample"] += unread
@@ -130,7 +147,6 @@ class Train:
         wordpiece = config.model == "wordpiece"
         vocabulary = vocab.train(words, config) if wordpiece else train.train(words, config)
         names = vocab.write(root, vocabulary)
-        sampled = total["sampled_bytes"]
         contents = VocabManifest(
             **manifest.head("vocabulary", config, [], [tally], config.packages),
             accents=accents,
@@ -138,7 +154,7 @@ class Train:
             shards=[],
             files=[manifest.entry(root, name) for name in names],
             size=len(vocabulary.pieces),
-            sample=Sample(share=self.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),
+            sample=Sample(share=self.share, bytes=total.sampled_bytes, words=sum(words.values()), distinct_words=len(words)),
             coverage=_coverage(files, config, vocabulary),
         )
         write_beside(root, contents)
@@ -153,13 +169,13 @@ def _characters(corpus: CorpusManifest) -> Counter[str]:
     return characters
 
 
-def _add_up(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _add_up(parts: Iterable[WordsReport]) -> WordsReport:
     """Add up task reports, or sums of them."""
     tally, sampled = Tally("documents"), 0
     for part in parts:
-        tally.merge(Tally.from_json(part["tally"]))
-        sampled += part["sampled_bytes"]
-    return {"tally": tally.to_json(), "sampled_bytes": sampled}
+        tally.merge(Tally.of(part.tally))
+        sampled += part.sampled_bytes
+    return WordsReport(tally=tally.counts(), sampled_bytes=sampled)
 
 
 def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:

@@ -23,7 +23,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypedDict, cast
 from urllib.parse import unquote
 
 from ..errors import UsageError
@@ -37,6 +37,7 @@ __all__ = [
     "OBJECT_STORES",
     "PRIVATE",
     "TEMPORARY",
+    "FileFields",
     "digest",
     "file_entry",
     "is_local",
@@ -256,7 +257,15 @@ def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: 
     return hashed.hexdigest()
 
 
-def file_entry(root: Path, name: str) -> dict[str, Any]:
+class FileFields(TypedDict):
+    """The fields of every file entry of a manifest."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+def file_entry(root: Path, name: str) -> FileFields:
     """Describe a file below `root` for a manifest: its name, bytes and SHA-256."""
     return {"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)}
 

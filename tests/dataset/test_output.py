@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from bertdata.dataset import manifest
 from bertdata.dataset import run as output
 from bertdata.dataset.differences import differences
 from bertdata.dataset.manifest import NAME
+from bertdata.dataset.reports import FilesReport, InputRange
 from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
 from bertdata.storage.files import TEMPORARY, digest, read_json, write_json, write_text
@@ -317,6 +319,12 @@ def test_a_locked_overwrite_keeps_out_a_second(directory: Path) -> None:
     assert _content(directory) == WHOLE
 
 
+class Done(FilesReport, frozen=True, kw_only=True):
+    """A report that counts."""
+
+    n: int
+
+
 class Work:
     """A task that writes one file, and counts how often it was done."""
 
@@ -327,11 +335,11 @@ class Work:
         if not self.input.exists():
             self.input.write_text("the input")
 
-    def __call__(self) -> dict[str, Any]:
+    def __call__(self) -> Done:
         self.done += 1
         write_text(self.root / "data" / "a", self.text)
-        source = {"path": str(self.input), "start": 4, "end": 9, "sha256": digest(self.input, 4, 9)}
-        return {"files": [{"name": "data/a", "sha256": digest(self.root / "data" / "a")}], "inputs": [source], "n": self.done}
+        source = InputRange(name="", path=str(self.input), start=4, end=9, sha256=digest(self.input, 4, 9))
+        return Done(files=[manifest.entry(self.root, "data/a")], inputs=[source], n=self.done)
 
 
 TASK = ["books", ["input.txt", 4, 9]]
@@ -339,18 +347,18 @@ TASK = ["books", ["input.txt", 4, 9]]
 
 def test_a_task_is_done_once_and_its_report_remembered(directory: Path) -> None:
     work = Work(directory)
-    first = perform(directory, "extract", 3, TASK, work)
-    assert perform(directory, "extract", 3, TASK, work) == first and work.done == 1
+    first = perform(directory, "extract", 3, TASK, work, Done)
+    assert perform(directory, "extract", 3, TASK, work, Done) == first and work.done == 1
     assert output.count_done(directory, "extract") == 1
-    perform(directory, "extract", 4, TASK, work)
-    perform(directory, "other", 3, TASK, work)
+    perform(directory, "extract", 4, TASK, work, Done)
+    perform(directory, "other", 3, TASK, work, Done)
     assert work.done == 3
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut", "record cut", "other task"])
 def test_a_task_is_done_again_when_its_file_or_record_is_not_as_it_left_it(directory: Path, damage: str) -> None:
     work, task = Work(directory), TASK
-    perform(directory, "extract", 0, TASK, work)
+    perform(directory, "extract", 0, TASK, work, Done)
     record = directory / STATE / "tasks" / "extract" / "00000.json"
     if damage == "missing":
         (directory / "data" / "a").unlink()
@@ -362,46 +370,46 @@ def test_a_task_is_done_again_when_its_file_or_record_is_not_as_it_left_it(direc
         record.write_bytes(record.read_bytes()[:-9])
     else:
         task = ["books", ["input.txt", 4, 8]]
-    assert perform(directory, "extract", 0, task, work)["n"] == 2
+    assert perform(directory, "extract", 0, task, work, Done).n == 2
     assert (directory / "data" / "a").read_text() == "text"
-    assert perform(directory, "extract", 0, task, work)["n"] == 2 and work.done == 2
+    assert perform(directory, "extract", 0, task, work, Done).n == 2 and work.done == 2
 
 
 def test_a_changed_input_is_refused(directory: Path) -> None:
     work = Work(directory)
-    perform(directory, "extract", 0, TASK, work)
+    perform(directory, "extract", 0, TASK, work, Done)
     work.input.write_text("THE input, longer")  # outside of the bytes read
-    perform(directory, "extract", 0, TASK, work)
+    perform(directory, "extract", 0, TASK, work, Done)
     work.input.write_text("the Input")
     with pytest.raises(ResumeError, match=r"input\.txt has changed.*`overwrite`"):
-        perform(directory, "extract", 0, TASK, work)
+        perform(directory, "extract", 0, TASK, work, Done)
     assert work.done == 1
     write_text(directory / STATE / "replacing", "")  # as --overwrite does
-    assert perform(directory, "extract", 0, TASK, work)["n"] == 2
-    assert perform(directory, "extract", 0, TASK, work)["n"] == 2
+    assert perform(directory, "extract", 0, TASK, work, Done).n == 2
+    assert perform(directory, "extract", 0, TASK, work, Done).n == 2
 
 
 def test_a_removed_input_is_an_error_of_ours(directory: Path) -> None:
     work = Work(directory)
-    perform(directory, "extract", 0, TASK, work)
+    perform(directory, "extract", 0, TASK, work, Done)
     work.input.unlink()
     with pytest.raises((ResumeError, StorageError), match=r"input\.txt"):
-        perform(directory, "extract", 0, TASK, work)
+        perform(directory, "extract", 0, TASK, work, Done)
 
 
 def test_a_failed_task_leaves_no_record(directory: Path) -> None:
-    def fail() -> dict[str, Any]:
+    def fail() -> Done:
         raise RuntimeError("broken")
 
     work = Work(directory)
     with pytest.raises(RuntimeError):
-        perform(directory, "extract", 0, TASK, fail)
+        perform(directory, "extract", 0, TASK, fail, Done)
     assert output.count_done(directory, "extract") == 0
-    assert perform(directory, "extract", 0, TASK, work)["n"] == 1
+    assert perform(directory, "extract", 0, TASK, work, Done).n == 1
 
 
 def test_a_worker_that_does_not_see_the_directory_says_so_and_writes_nothing(directory: Path) -> None:
     work = Work(directory)
     with pytest.raises(StorageError, match=r"elsewhere: not found. All workers must see the input and `output`"):
-        perform(directory.with_name("elsewhere"), "extract", 0, TASK, work)
+        perform(directory.with_name("elsewhere"), "extract", 0, TASK, work, Done)
     assert work.done == 0 and not directory.with_name("elsewhere").exists()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from bertdata.config import FORMATS
 from bertdata.dataset import shards
+from bertdata.dataset.manifest_records import ShardEntry
 from bertdata.errors import VerificationError
 from bertdata.records import Document
 from bertdata.storage.files import digest
@@ -84,13 +85,8 @@ def _write_documents(root: Path, format: str, *batches: list[Document]) -> Path:
     name = shards.name("train", 0, 1, format)
     told = shards.write(root, name, shards.DOCUMENT, map(_batch, batches), format)
     path = root / name
-    assert told == {
-        "name": name,
-        "rows": sum(map(len, batches)),
-        "batches": len(batches),
-        "bytes": path.stat().st_size,
-        "sha256": digest(path),
-    }
+    rows, size = sum(map(len, batches)), path.stat().st_size
+    assert told == ShardEntry(name=name, rows=rows, batches=len(batches), bytes=size, sha256=digest(path))
     assert [p.name for p in path.parent.iterdir()] == [path.name]
     return path
 

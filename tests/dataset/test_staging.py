@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from conftest import REPOSITORY, Build, Run, build_of, command_line, digests, leftovers
@@ -25,6 +25,7 @@ from bertdata.chains import transforms
 from bertdata.chains.transforms import Gather, Perform
 from bertdata.dataset import manifest, staging
 from bertdata.dataset.manifest import NAME
+from bertdata.dataset.reports import TaskReport
 from bertdata.dataset.run import STATE, building, is_complete
 from bertdata.dataset.shards import windows
 from bertdata.dataset.staging import commit, recover, steady
@@ -139,16 +140,19 @@ def test_a_command_that_reads_finishes_a_commit(run: Run, build: Build, tmp_path
 def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None:
     """An engine may work on at tasks of a command that was killed, when the next one has begun with other settings."""
 
-    def work(_task: Task) -> dict[str, Any]:
+    def work(_task: Task) -> TaskReport:
         with building(directory, OTHER, overwrite=True) as later:
             write_text(later / "data" / "a", "later")
             write_text(root / "data" / "a", "late")
             write_json(later / NAME, {})
-        return {"files": []}
+        return TaskReport()
 
     root = _begin(directory)
     with pytest.raises(StorageError, match="not found. All workers must see"):
-        list(Perform(root, "extract", work)(Task(1, "text", ()))), list(Perform(root, "extract", work)(TASK))
+        (
+            list(Perform(root, "extract", work, TaskReport)(Task(1, "text", ()))),
+            list(Perform(root, "extract", work, TaskReport)(TASK)),
+        )
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
     with building(directory, OTHER) as done:
         assert done == directory
@@ -156,6 +160,8 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
 
 class Late:
     """What commits a run whose directory is `root`."""
+
+    kinds: ClassVar = (dict, dict, dict)
 
     def __init__(self, root: Path, text: str = "first") -> None:
         self.root, self.text, self.calls = root, text, 0
@@ -349,7 +355,7 @@ def test_a_data_directory_that_is_a_link_is_refused_and_not_followed(directory: 
 
 def test_a_build_that_is_swapped_while_its_run_goes_is_neither_written_nor_put_in_place(directory: Path, tmp_path: Path) -> None:
     root = _begin(directory)
-    perform, late = Perform(root, "extract", lambda _task: {"files": []}), Late(root)
+    perform, late = Perform(root, "extract", lambda _task: TaskReport(), TaskReport), Late(root)
     os.rename(root, tmp_path / "stolen")
     root.symlink_to(tmp_path / "stolen")
     for call in (lambda: list(perform(TASK)), lambda: _commit(late)):

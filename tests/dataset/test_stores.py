@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from conftest import SAMPLE, Build, digests, read_manifest
 
+from bertdata.dataset import manifest
 from bertdata.dataset.manifest import NAME
+from bertdata.dataset.reports import FilesReport
 from bertdata.dataset.run import STATE, building, count_done, is_complete, perform
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.errors import NoInputError, OutputExistsError, ResumeError, StorageError, UsageError
@@ -154,7 +156,7 @@ def test_shards_are_written_and_read_as_on_a_disk(store: Any, tmp_path: Path, fo
 
     root = files.to_path("memory://bucket")
     here, there = (write(path, "data/a.arrow", DOCUMENT, batches(), format) for path in (tmp_path, root))
-    assert here == there and there["rows"] == 15
+    assert here == there and there.rows == 15
     assert (root / "data" / "a.arrow").read_bytes() == (tmp_path / "data" / "a.arrow").read_bytes()
     for start, end in ((0, None), (1, 3), (4, 5)):
         mine, theirs = ([b.to_pylist() for b in read_batches(p / "data/a.arrow", format, start, end)] for p in (tmp_path, root))
@@ -198,19 +200,19 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
 def test_tasks_are_done_once_in_a_store(store: Any) -> None:
     directory, done = files.to_path("memory://bucket/corpus"), list[int]()
 
-    def work() -> dict[str, Any]:
+    def work() -> FilesReport:
         done.append(1)
         files.write_text(directory / "data" / "a", "text")
-        return {"files": [files.file_entry(directory, "data/a")]}
+        return FilesReport(files=[manifest.entry(directory, "data/a")])
 
     with building(directory, IDENTITY):
-        first = perform(directory, "extract", 0, ["task"], work)
-        assert perform(directory, "extract", 0, ["task"], work) == first and len(done) == 1
+        first = perform(directory, "extract", 0, ["task"], work, FilesReport)
+        assert perform(directory, "extract", 0, ["task"], work, FilesReport) == first and len(done) == 1
         assert count_done(directory, "extract") == 1 and count_done(directory, "other") == 0
         store.pipe_file("/bucket/corpus/data/a", b"tex")
-        assert perform(directory, "extract", 0, ["task"], work) == first and len(done) == 2
+        assert perform(directory, "extract", 0, ["task"], work, FilesReport) == first and len(done) == 2
     with pytest.raises(StorageError, match=r"memory://elsewhere: not found. All workers must see .* or a store"):
-        perform(files.to_path("memory://elsewhere"), "extract", 0, ["task"], work)
+        perform(files.to_path("memory://elsewhere"), "extract", 0, ["task"], work, FilesReport)
 
 
 @pytest.fixture

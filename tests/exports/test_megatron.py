@@ -57,7 +57,7 @@ def test_what_has_no_piece_is_dropped_and_counted_and_large_ids_take_four_bytes(
     vocabulary = Vocabulary([*SPECIAL, *(f"w{number}" for number in range(65600)), "tea", "cup", "."], True, True)
     tally = Tally("documents")
     shard = Shard(tmp_path, 0, "data/train-00000-of-00001", {}, vocabulary, iter([batch.take()]), tally)
-    assert [entry["name"][-3:] for entry in FORMATS["megatron"].write(shard)] == ["bin", "idx"]
+    assert [entry.name[-3:] for entry in FORMATS["megatron"].write(shard)] == ["bin", "idx"]
     assert read_megatron(tmp_path / "data") == [[[65605, 65607], [65606, 65607]], [[65606, 65607]]]
     assert tally.to_json() == {"stage": "documents", "in": 3, "out": 2, "dropped": {"no pieces": 1}, "rejected": {}}
 

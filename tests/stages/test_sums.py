@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from conftest import Build
@@ -77,6 +77,8 @@ def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> 
 class Kept:
     """A commit that adds up numbers."""
 
+    kinds: ClassVar = (dict, int, int)
+
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -109,7 +111,7 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
     add = AddUp(Kept(tmp_path), 10)
     added = [add((number, groups[number])) for number in sorted(groups)]
     total, kept = (
-        Values([StoredValue(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
+        Values(int, [StoredValue(str(tmp_path), f"{name}-{number:05d}", *told[at : at + 2]) for number, *told in added])
         for name, at in (("sum", 0), ("kept", 2))
     )
     assert list(total) == [60, 220, 170]
@@ -126,13 +128,13 @@ def test_the_report_of_a_later_step_is_laid_over_that_of_an_earlier_one(tmp_path
     write_json(record_path(tmp_path, "choose", 3), {"task": [], "report": {"files": [2], "trimmed": [0, 1]}})
     both = reports.reference(3, ("extract", "choose"), [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
     first = reports.reference(3, ("extract",), [{"kind": "text", "files": [1]}])
-    assert [report for (report,) in reports.read([tmp_path], [both, first])] == [
+    assert [report for (report,) in reports.read([tmp_path], [both, first], dict)] == [
         {"kind": "text", "files": [2], "trimmed": [0, 1]},
         {"kind": "text", "files": [1]},
     ]
     (tmp_path / ".bertdata/tasks/choose/00003.json").unlink()
     with pytest.raises(VerificationError, match="choose"):
-        list(reports.read([tmp_path], [both]))
+        list(reports.read([tmp_path], [both], dict))
 
 
 def test_any_division_of_reports_gives_the_same_corpus(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import Context
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from bertdata.chains import transforms
 from bertdata.chains.transforms import Perform, Writing
 from bertdata.dataset import run as output
+from bertdata.dataset.reports import TaskReport
 from bertdata.dataset.run import STATE, building
 from bertdata.errors import OutputLockedError
 from bertdata.records import Task
@@ -36,7 +37,7 @@ def begin(directory: Path, seed: int, **how: bool) -> Path:
 def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
     begun: list[int] = []
 
-    def work(_task: Task) -> dict[str, Any]:
+    def work(_task: Task) -> TaskReport:
         begun.append(1)
         files.write_text(root / "data" / "a", "of the earlier run")
         assert Context().run(begin, directory, 2, overwrite=True) == root  # as another process would
@@ -44,7 +45,7 @@ def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
         raise AssertionError("it went on")
 
     root = begin(directory, 1)
-    perform = Perform(root, "extract", work)
+    perform = Perform(root, "extract", work, TaskReport)
     for _ in range(2):
         with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
             list(perform(TASK))
@@ -64,6 +65,8 @@ def test_a_late_step_between_the_tasks_writes_nothing(directory: Path) -> None:
 
 def test_a_late_commit_is_refused(directory: Path) -> None:
     class Commit:
+        kinds: ClassVar = (dict, dict, dict)
+
         def roots(self) -> list[Path]:
             return [root]
 
@@ -83,11 +86,11 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
 def test_a_command_that_continues_a_run_stops_the_earlier_command(directory: Path) -> None:
     """An engine that was lost may still work on the earlier command, which has the same settings."""
     root = begin(directory, 1)
-    earlier = Perform(root, "extract", lambda _: {"files": []})
+    earlier = Perform(root, "extract", lambda _: TaskReport(), TaskReport)
     assert begin(directory, 1) == root
     with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
         list(earlier(TASK))
-    later = Perform(root, "extract", lambda _: {"files": []})
+    later = Perform(root, "extract", lambda _: TaskReport(), TaskReport)
     assert [report.number for report in later(TASK)] == [0]
 
 

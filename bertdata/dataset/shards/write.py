@@ -18,6 +18,7 @@ import pyarrow as pa
 from ...errors import VerificationError
 from ...storage.files import digest, is_local, open_file, replacing
 from ...storage.storage import storage_errors
+from ..manifest_records import ShardEntry
 
 __all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
 
@@ -31,8 +32,8 @@ def name(split: str, index: int, count: int, format: str) -> str:
     return f"data/{split}-{index:05d}-of-{count:05d}.{'parquet' if format == 'parquet' else 'arrow'}"
 
 
-def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], format: str) -> dict[str, Any]:
-    """Write a shard completely or not at all. Return its name, rows, batches, bytes and SHA-256 for the manifest."""
+def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], format: str) -> ShardEntry:
+    """Write a shard completely or not at all. Return its manifest entry."""
     rows = count = 0
     with replacing(root / name) as file:
         if format == "parquet":
@@ -51,7 +52,7 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
         file.flush()
         path = Path(file.name)
         sha256, size = digest(path), path.stat().st_size
-    return {"name": name, "rows": rows, "batches": count, "bytes": size, "sha256": sha256}
+    return ShardEntry(name=name, rows=rows, batches=count, bytes=size, sha256=sha256)
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from ...codec import decode
+from ...codec import decode, encode
 from ...config import CorpusConfig
 from ...dataset import manifest, manifest_records
 from ...dataset.manifest import write_list
@@ -55,6 +55,8 @@ class CorpusCommit:
     config: CorpusConfig
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
+
+    kinds: ClassVar = dict, list, dict
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
@@ -112,7 +114,7 @@ class CorpusCommit:
         if not rejects:
             (root / name).unlink(missing_ok=True)  # left by a commit that was interrupted before it moved an index away
             return []
-        return [write_list(root, name, rejects)]
+        return [encode(write_list(root, name, rejects))]
 
     def _check_share(self, tallies: list[Tally], lost: int, inputs: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...codec import encode
 from ...config import CorpusConfig
 from ...dataset import shards
 from ...records import Document, Drop, FileRange, Reject, Task
@@ -65,7 +66,7 @@ class Extract:
         root, read = to_path(self.root), partial(documents.read, task.kind, parts, self.config)
         report = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
         if facts is not None:
-            report["files"].append(facts.write(root, task.number))
+            report["files"].append(encode(facts.write(root, task.number)))
         return {**report, "inputs": [] if most else _inputs(parts)}  # a trial never reads a file to its end
 
 
@@ -98,7 +99,7 @@ def write_shard(
         shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
     return {
         "kind": kind,
-        "files": [{**shard, "text_bytes": ledger.text_bytes}, *rejects.entries(), *drops.entries()],
+        "files": [{**encode(shard), "text_bytes": ledger.text_bytes}, *encode([*rejects.entries(), *drops.entries()])],
         "inputs": [],
         "tally": ledger.tally.to_json(),
         "amounts": ledger.amounts.to_json(),

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import keys, rows
+from ...codec import encode
 from ...config import PairsConfig
 from ...dataset import reports, shards
 from ...dataset.plan_files import StoredValue
@@ -74,7 +75,7 @@ class BuildBucket:
             task = [number, content.hexdigest()]
             rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
             work = _Build(output, rows_of, bucket, origin, tokens, facts, *split)
-            done.append(perform(to_path(output.root), "pairs", number, task, work, context=context))
+            done.append(perform(to_path(output.root), "pairs", number, task, work, dict, context=context))
         return reports.reference(number, ("pairs",), done)
 
     def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
@@ -131,7 +132,7 @@ class _Build:
         file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
         current().add(documents=len(self.bucket.ids))
-        return {"split": self.split, "files": [file], "tallies": tallies, "statistics": counts}
+        return {"split": self.split, "files": [encode(file)], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
         special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)

@@ -13,15 +13,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import keys
 from ...config import PairsConfig
+from ...dataset import manifest
 from ...dataset.manifest_records import DifferentIds
 from ...dataset.plan_files import StoredValue
+from ...dataset.reports import FilesReport
 from ...dataset.run import STATE
 from ...records import Task
-from ...storage.files import file_entry, read_json, to_path, write_json
+from ...storage.files import read_json, to_path, write_json
 from ...tokens.encoder import DifferentIdsError
 from ..documents import DocumentReader
 from ..shuffle import FileShuffle, Moved, Shuffle
@@ -182,12 +184,12 @@ class WriteTokens:
     tokenize: Tokenize
     shuffle: FileShuffle
 
-    def __call__(self, task: Task) -> dict[str, Any]:
+    def __call__(self, task: Task) -> FilesReport:
         root, names = self.shuffle.root, [self.shuffle.file(task.number)]
         self.shuffle.write(task.number, self.tokenize(task))
         if (root / (different := different_ids_name(task.number))).exists():
             names.append(different)
-        return {"files": [file_entry(root, name) for name in names]}
+        return FilesReport(files=[manifest.entry(root, name) for name in names])
 
 
 @dataclass(frozen=True)

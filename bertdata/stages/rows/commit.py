@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ...codec import decode
 from ...config import LABEL_1, PairsConfig
@@ -39,6 +39,8 @@ class PairsCommit:
     source: DocumentReader
     documents: int
     spill: str
+
+    kinds: ClassVar = dict, list, list
 
     def roots(self) -> list[Path]:
         """Return the directories of the rows."""

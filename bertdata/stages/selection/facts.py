@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...dataset import shards
+from ...dataset.manifest_records import ShardEntry
 from ...dataset.run import STATE
 from ...records import Document
 from ..amounts import count_words
@@ -72,7 +73,7 @@ class Facts:
         if len(self._rows) == ROWS:
             self._take()
 
-    def write(self, root: Path, task: int) -> dict[str, Any]:
+    def write(self, root: Path, task: int) -> ShardEntry:
         """Write the task's file, with at least one record batch, and return its entry."""
         if self._rows or not self._batches:
             self._take()

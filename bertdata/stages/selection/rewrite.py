@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...codec import encode
 from ...dataset import reports, shards
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
@@ -76,7 +77,7 @@ class Rewrite(InContext):
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
             identity = [report["files"][0]["sha256"], *losses.digests()]
             work = partial(self._rewrite, root, task, report, losses)
-            report |= perform(root, "choose", task, identity, work, context=context)
+            report |= perform(root, "choose", task, identity, work, dict, context=context)
             steps += ("choose",)
         return reports.reference(task, steps, [report])
 
@@ -91,8 +92,8 @@ class Rewrite(InContext):
                 listed.copy(root / name)
             batches = removal.batches(shards.read_batches(root / shard["name"], self.format))
             entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
-        files = [{**entry, "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
-        files += listed.entries()
+        files = [{**encode(entry), "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
+        files += encode([*listed.entries()])
         return {
             "files": files,
             "tally": removal.tally.to_json(),
