@@ -64,6 +64,9 @@ class Choose(Step):
 
     def expand(self, reports: Steps) -> Steps:
         tasks = reports | "Number" >> Map(_number)
+        # The rules one after another: what one rule drops makes no claims to the next. Each is a
+        # round of two shuffles, so the number of steps grows with the number of rules, and memory
+        # does not.
         names: tuple[str, ...] = ()  # rounds that drop documents
         for rule in self._rules:
             buckets = bucket_count(rule, self._bytes)
@@ -87,6 +90,10 @@ class Round(Step):
         claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._buckets)
         losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._buckets, self._tasks)
         put = PutClaims(self._root, rule, self._earlier, claims, self._shards)
+        # The graph of a round. "Claim" and "Decide" may run on any worker, because all they need
+        # comes with the element or is in files below the output directory:
+        #
+        #   task -> Claim -> (bucket, claims) -> By bucket -> Decide -> (task, losses) -> By task -> Keep losses
         return (
             tasks
             | "Claim" >> FlatMap(Writing(put, root))

@@ -38,6 +38,8 @@ def run(
     if isinstance(chain, Chain):
         chain.write_plan()
     try:
+        # One worker needs no processes: elements are pulled through the steps by generators, one at
+        # a time.
         if workers == 1:
             elements = chain.here((), TaskContext(report))
             del chain  # frees the values that it has written for its steps
@@ -71,6 +73,8 @@ class _Stage:
         self._pool, self._elements, self._steps = pool, elements, steps
 
     def __or__(self, step: Step) -> _Stage:
+        # A step without a GroupByKey only extends the list of steps to run on each element. A
+        # GroupByKey needs all elements first, so it asks for the results, which starts the workers.
         if isinstance(step, Map):
             return _Stage(self._pool, self._elements, (*self._steps, step))
         if type(step).here is Step.here:  # a composite step
@@ -92,6 +96,8 @@ class _Steps(InContext):
         self._steps = steps
 
     def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> list[Any]:
+        # A worker runs all steps of the stage on one element before it takes the next one, so
+        # results of intermediate steps stay in the worker.
         elements: Any = [element]
         for step in self._steps:
             elements = step.here(elements, context)

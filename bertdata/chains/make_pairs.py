@@ -36,6 +36,8 @@ class MakePairs(Chain):
         self._layout, self._origins = layout._replace(partners=partners), tuple(origins_of(source.manifest))
 
     def expand(self, begin: Steps) -> Steps:
+        # The expensive part, tokenizing, comes before the shuffle and runs once per document,
+        # whatever the number of outputs. The memory of a worker is that of one bucket.
         shuffle = shuffle_of(begin, self._root, "tokens", len(self._tasks), self._layout.total)
         work = shuffle.root if isinstance(shuffle, FileShuffle) else self._root
         build = Receive(shuffle, BuildBucket(self._vocabulary, self._outputs, self._layout, self._origins))

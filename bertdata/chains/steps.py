@@ -35,6 +35,8 @@ class Step:
     label = ""
 
     def __rrshift__(self, label: str) -> Self:
+        # "Label" >> step: Python asks the string first, which cannot do it, then this method of the
+        # step. A copy, so that one step can be used twice with two labels.
         labelled = copy.copy(self)
         labelled.label = label
         return labelled
@@ -49,6 +51,7 @@ class Step:
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         """Run the step in this process, one element at a time on request."""
+        # A composite step defines only `expand`, a basic step overrides this method.
         done: Here = self.expand(Here(elements, context))
         return done.elements
 
@@ -110,6 +113,8 @@ class GroupByKey(Step):
     """(key, value) pairs -> each key with all its values."""
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+        # The only place where a local run holds all elements of a stage in memory. That is why
+        # elements are small: numbers and references to files, not documents.
         groups: dict[Any, list[Any]] = {}
         for key, value in elements:
             groups.setdefault(key, []).append(value)

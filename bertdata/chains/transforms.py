@@ -72,6 +72,9 @@ class Tasks(Step):
         self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
 
     def expand(self, begin: Steps) -> Steps:
+        # Only a few ranges of the task file are in the job itself. Each worker expands its ranges
+        # to tasks, and the GroupByKey redistributes them: engines run consecutive Maps on one
+        # worker ("fusion"), which would otherwise get all the tasks of a range.
         return (
             begin
             | "Create" >> Create(self._ranges)
@@ -105,6 +108,9 @@ class Regroup(Step):
         self._shuffle = shuffle
 
     def expand(self, elements: Steps) -> Steps:
+        # With files, the pieces are on disk already. The first GroupByKey waits until all tasks
+        # have written, with a single key. Then there is an element for each partition,
+        # redistributed by the second one.
         if not isinstance(self._shuffle, FileShuffle):
             return elements | "By partition" >> GroupByKey()
         written = elements | "All tasks" >> GroupByKey()
@@ -164,6 +170,7 @@ class Perform(InContext):
 
     def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         # The path differs between machines, and the input's digest is checked, so the path is not part of the task's identity.
+        # See also `dataset.run.perform`, which compares the identity with the stored record.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             root, paths = to_path(self._root), task.paths()

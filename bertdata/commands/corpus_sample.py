@@ -82,6 +82,8 @@ class Stratum:
         count, size = len(self.rates), sum(bytes for _, bytes in self.rates)
         if count < 2:
             return 0.3
+        # The standard error of a weighted mean, with a correction for a finite population: if half
+        # of the input was read, only the other half is uncertain.
         mean = sum(rate * bytes for rate, bytes in self.rates) / max(1, size)
         variance = sum(bytes * (rate - mean) ** 2 for rate, bytes in self.rates) / max(1, size) / (count - 1)
         return 2 * math.sqrt(variance * (1 - self.read / self.total)) / max(1e-9, mean)
@@ -89,6 +91,8 @@ class Stratum:
 
 def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> list[Stratum]:
     """Extract samples for about `seconds`, from at most `most` file ranges per stratum, into files below `root`."""
+    # Stratified sampling: text per byte and time per byte differ a lot between kinds of files, so
+    # sample each kind in proportion to its bytes, and add up the scaled results.
     strata = _strata(plan)
     total = sum(stratum.total for stratum in strata)
     for number, stratum in enumerate(strata):
@@ -140,6 +144,9 @@ def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
     >>> lost_share([], 1.0)
     0.0
     """
+    # `copies[k]` is the number of texts that occur k times in the sample.
+    #
+    #   aabc    "a" twice, "b" and "c" once    copies = {2: 1, 1: 2}    4 documents, 3 texts, 1/4 lost
     copies = Counter(Counter(keys).values())
     documents = sum(times * texts for times, texts in copies.items())
     if not documents or sampled >= 1:
@@ -178,6 +185,9 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
     chosen, taken = set[int](), list[tuple[str, int, int]]()
     misses = 0  # consecutive positions whose unsampled gap is smaller than a sample
     for number in range(1, 4 * most):
+        # The van der Corput sequence: the bits of the number, mirrored at the point. 1, 2, 3, 4 in
+        # binary are 1, 10, 11, 100, and give 0.1, 0.01, 0.11, 0.001 = 1/2, 1/4, 3/4, 1/8. So the
+        # samples are spread evenly whenever the time is over.
         at = int(sum((number >> bit & 1) / (2 << bit) for bit in range(number.bit_length())) * ends[-1])
         place = bisect_right(ends, at)
         part = parts[place]
@@ -240,6 +250,8 @@ class _Read:
     def __call__(self, counts: Counts) -> Iterator[Document | Drop | Reject]:
         from ..stages.corpus import documents
 
+        # Readers read ahead in blocks. When a reader asks for the next block, all documents of the
+        # blocks before it are finished: only there the bytes and the documents fit together.
         work, before, deadline = current(), 0, self._clock() + self._seconds
         for record in documents.read(self._kind, [self._part], self._config, counts):
             if work.bytes > before:

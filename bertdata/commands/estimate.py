@@ -142,6 +142,9 @@ def longest(tasks: Sequence[float], workers: int) -> float:
     >>> longest([3, 1, 1, 1], 2), longest([5], 4), longest([], 2)
     (3.0, 5.0, 0.0)
     """
+    # The heap has the time when each worker is idle. The next task goes to the first of them.
+    #
+    #   tasks 3 1 1 1, two workers      worker 0: 3          worker 1: 1 1 1        done at 3
     ends = [0.0] * workers  # equal values are a heap
     for seconds in tasks:
         heapq.heapreplace(ends, ends[0] + seconds)
@@ -172,6 +175,8 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
         documents = sum(each.documents * each.scale for each in strata)
         extracted = sum(each.output * each.scale for each in strata)
         share = sum(each.documents for each in strata) / max(1.0, documents)
+        # Duplicates are rare in a sample and frequent in a corpus, so their share cannot be scaled
+        # like bytes. `lost_share` estimates it from the pairs that the sample contains.
         copies = lost_share((text for each in strata for text in each.texts.values()), share)
         lost, choice = documents * copies, config.choice
         output = extracted * (1 - copies) + _DROPPED * lost

@@ -79,6 +79,8 @@ class Bucket:
     def _walk(self, positions: Ints, step: int) -> Ints:
         end = len(self.tokens)
         walked: Ints = positions.copy()
+        # All positions take a step at the same time, and those that have reached a boundary drop
+        # out. Words have few pieces, so a few rounds are enough for any number of positions.
         inside = np.arange(len(positions))  # positions that are still inside a word
         while len(inside := inside[(walked[inside] < end) & self.continues[np.minimum(walked[inside], end - 1)]]):
             walked[inside] += step

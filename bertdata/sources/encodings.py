@@ -114,6 +114,8 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
         raise BinaryData(f"a NUL byte at offset {nul}: this is not a text file")
     if (control := _count(data, _CONTROL)) > 3 + len(data) // _MOST_CONTROL:
         raise BinaryData(f"{control} control characters: this is not a text file")
+    # UTF-8 is very unlikely to be valid by accident, so text that decodes is UTF-8. If it has a few
+    # invalid bytes but mostly valid sequences, it is UTF-8 into which somebody pasted other text.
     try:
         return "utf-8", data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -184,6 +186,10 @@ codecs.register_error(MARK_BROKEN, _as_broken)
 
 def _legacy(data: bytes, at: int) -> tuple[str, str]:
     """Decode data that is not Unicode."""
+    # Not Unicode. Single bytes above 0x7F between ASCII letters ("caf\xe9") mean a Western
+    # encoding. Many in a row mean another alphabet: try the Cyrillic ones by the frequency of ten
+    # letters, then the double-byte ones by the frequency of their common pairs. Each candidate must
+    # decode nearly all of the text.
     candidates = [_declared(data)]
     sample = data[at : at + _SAMPLE]
     high = sample.translate(None, _LOW)
@@ -216,6 +222,8 @@ def _declared(data: bytes) -> str:
 
 def _cyrillic(high: bytes) -> str:
     """Return the Cyrillic encoding in which the high bytes are Russian, or ``""``."""
+    # Only the true encoding maps frequent bytes to frequent letters: two thirds of the
+    # letters of a Russian text are these ten, and under 30 % are in a wrong encoding.
     counts = {encoding: sum(map(high.count, _letters(encoding))) for encoding in _CYRILLIC}
     best = max(counts, key=lambda encoding: counts[encoding])
     return best if counts[best] >= _ENOUGH_RUSSIAN * len(high) else ""

@@ -73,6 +73,9 @@ def split_lines(path: str, size: int, target: int, *, onward: Onward | None = No
         while start < size:
             end = min(size, start + target)
             if end < size:
+                # Go to the last byte of the range and read to the end of that line. From `end - 1`
+                # and not from `end`: if a line ends exactly there, the range is already complete,
+                # and one more line would be too much.
                 file.seek(end - 1)
                 end += skip_line(file) - 1
                 if onward is not None:

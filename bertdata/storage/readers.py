@@ -18,6 +18,8 @@ _SMALL_BYTES = 1 << 20  # requested at once for a file that is probably smaller
 def read_whole(path: Any) -> bytes:
     """Read a probably small file from a store. This saves fsspec's request for the size if the file is small."""
     try:
+        # One request instead of two: ask for the first megabyte without knowing the size. If less
+        # comes, that was the whole file.
         start = bytes(path.fs.cat_file(path.path, start=0, end=_SMALL_BYTES))
     except FileNotFoundError:
         raise

@@ -48,6 +48,9 @@ def reach(runner: Any, options: PipelineOptions) -> None:
         )
         await asyncio.wait([trying], timeout=None if seconds else _SOON)
         is_late = not trying.done() or isinstance(trying.exception(), OSError)
+        # Dask retries a refused connection until its timeout. Look at the port ourselves
+        # after a second: a refusal means that no scheduler is there, no answer means that it may
+        # still come.
         if is_late and (wrong := refusal(*dask.comm.get_address_host_port(given.address))):
             trying.cancel()
             raise TransferError(

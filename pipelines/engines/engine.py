@@ -44,6 +44,8 @@ def run(
     Raise the BertDataError that a step raised on any engine, TransferError if the engine or its workers are lost, BertDataError
     for another failure of the engine, or KeyboardInterrupt if this process is interrupted.
     """
+    # First the values that workers need are written to the output directory, then the job is
+    # submitted, whose size does not depend on the input.
     options, runner = _read(beam_args)
     jobs.reach(runner, options)
     if isinstance(chain, Chain) and not jobs.is_dry_run(runner, options):
@@ -176,6 +178,8 @@ def _original(error: BaseException, engine: str, failure: str = "was lost") -> B
     while cause is not None:
         if isinstance(cause, BertDataError):
             return type(cause)(str(cause).partition(" [while running")[0])
+        # Some engines pass exceptions between processes as text. Find "bertdata.errors.X: message"
+        # in it, so that the user gets the same message and exit code as from a local run.
         if matches := _OURS.findall(str(cause)):
             name, message = matches[-1]  # the first match in a traceback is the first cause
             kind = getattr(errors, name, BertDataError)

@@ -130,6 +130,8 @@ def submit(
     if is_dry_run(runner, options):
         start()
         return
+    # Reserve before submitting: between submission and reservation another command could start. The
+    # number of the job is known only afterwards, so the record is written twice.
     _reserve(states, _describe(runner, options, None))
     try:
         result = start()

@@ -78,6 +78,9 @@ class Cache:
             StorageError: The store or the disk fails.
         """
         wanted = list(numbers)
+        # Eight processes start with the same shards. If each waited for the first shard, one would
+        # download and seven would wait. Instead each takes a shard that nobody is fetching, and
+        # waits only at the end.
         for wait in (False, True):  # first the shards that no other process is fetching
             missing = [number for number in wanted if not self.path(number).exists()]
             _each(lambda number, wait=wait: self._fetch(number, wait), missing, _AT_ONCE)  # type: ignore[misc]
@@ -106,6 +109,8 @@ class Cache:
         with storage_errors(f"cannot write {self.directory}"):
             descriptor = os.open(self.directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
             try:
+                # Look again after locking: the process that held the lock has probably fetched the
+                # shard.
                 if _locked(descriptor, wait) and not self.path(number).exists():
                     self._get(self.remotes[number], self.path(number))
             finally:
@@ -140,6 +145,8 @@ def _locked(descriptor: int, wait: bool) -> bool:
 
 def _download(remote: RemoteShard, target: Path) -> None:
     """Copy a shard from a store; raise VerificationError if it differs from its manifest."""
+    # Hash while downloading. The file gets its final name only if the digest is right, so a reader
+    # never maps a damaged shard.
     hashed, size = hashlib.sha256(usedforsecurity=False), 0
     with open(target, "xb") as file:
         for block in _blocks(remote):
@@ -155,6 +162,7 @@ def _blocks(remote: RemoteShard) -> Iterator[bytes]:
     path = type(path)(str(path), **path.storage_options)  # opened in this process: a connection does not survive a fork
     at = failures = 0
     while at < remote.bytes:
+        # Ask for 8 MB at a time. After an error, repeat only this range, with growing pauses.
         end = min(remote.bytes, at + _RANGE)
         with storage_errors(f"cannot read {remote.path}"):
             try:
@@ -219,6 +227,8 @@ def _each(do: Callable[[int], None], numbers: Iterable[int], at_once: int) -> No
 def _make() -> tuple[Path, int]:
     """Make a private directory and lock it; remove the directories whose processes have ended."""
     root = Path(tempfile.gettempdir())
+    # A killed process cannot remove its cache. Its lock is released by the system, so any later
+    # process sees that nobody owns the directory.
     for path in root.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             _sweep(path)

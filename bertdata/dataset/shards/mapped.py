@@ -77,6 +77,8 @@ class Shards:
             raise UsageError(f"{len(self.weights)} weights for {len(self.paths)} directories of pairs: pass one for each")
         if not all(0 < weight <= 1000 for weight in self.weights):
             raise UsageError(f"the weights are {self.weights}: each must be over 0, and 1000 at most")
+        # A run may replace the dataset while it is being opened. `steady` raises if the manifest
+        # changed.
         with steady(*self.paths):
             data = [read_directory(path, split) for path in self.paths]
             self._take_common(data)
@@ -215,6 +217,8 @@ class Shards:
         rows = np.asarray(rows, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
             raise IndexError(f"rows {rows.min()} to {rows.max()}: there are {len(self)}")
+        # From row numbers to addresses: row -> record batch -> row in the batch. Columns are
+        # mapped, so this copies exactly the bytes of these rows from the page cache.
         window = self._mapped.window_with(rows)
         batches, inside = window.batches_of(rows)
         lengths = window.lengths_of(batches, inside)
@@ -257,6 +261,8 @@ class Shards:
             values, ends = window.batches[batch][name]
             start, end = int(ends[number]), int(ends[number + 1])
             if bits:
+                # Unpack only the bytes that have bits of this row. For bits 13 to 18, these are the
+                # bytes 1 and 2, and the row is at bits 5 to 10 of them.
                 values = np.unpackbits(values[start >> 3 : (end + 7) >> 3], bitorder="little")
                 start, end = start & 7, (start & 7) + end - start
             try:

@@ -82,8 +82,15 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
             field="cache_bytes",
             value=limit,
         )
+    # By position in the directory, so that two directories with a weight each are both in every
+    # window:
+    #
+    #   wiki   0.12 0.37 0.62 0.87       order: wiki 0, books 0, wiki 1, wiki 2, books 1, wiki 3
+    #   books      0.25      0.75
     order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
+    # Filling greedily gives a small last window: 4, 4, 1. Search for the smallest limit that still
+    # needs three windows: 3, 3, 3.
     while low < most:  # the smallest size that needs no more windows makes them equal
         middle = (low + most) // 2
         low, most = (low, middle) if len(_filled(sizes, order, middle)) <= count else (middle + 1, most)

@@ -125,6 +125,9 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
 
 def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -> None:
     """Download the rest of a partial file; raise RetryableError if the response ends early."""
+    # Continue a partial file only if it is certainly of the same version: the published checksum is
+    # the same, and the server confirms the version it had (`If-Range`). Otherwise the server sends
+    # the whole file with status 200 instead of the rest with 206.
     record = read_json(_version(part))
     known = {key: value for key, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else {}
     have = _size(part) if _is_own(part) else 0
@@ -157,6 +160,7 @@ def _start(response: requests.Response, remote: RemoteFile, part: Path, have: in
     if response.status_code == 206:
         sent = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
         start, said = (int(sent[1]), sent[2]) if sent else (-1, "")
+    # 416: the server cannot continue at this byte. Start again.
     if response.status_code == 416 or start not in (0, have):
         part.unlink(missing_ok=True)
         raise RetryableError(f"the server does not continue at byte {have}")
@@ -173,6 +177,7 @@ def _save(response: requests.Response, remote: RemoteFile, part: Path, start: in
     with _storage(part):
         # Closed below: write errors and network errors are handled separately.
         file = open(part, "ab", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))  # noqa: SIM115
+    # Data is appended as it arrives, so an interruption at any moment leaves a valid partial file.
     with file:
         for block in response.iter_content(_BLOCK_BYTES):
             client.pause()

@@ -202,6 +202,8 @@ class _Lines:
             return self._too_large(first, f"a line of more than {self._max} characters")
         if not first.text:
             return None
+        # Reading lines again could take quadratic time in a file of unclosed quotes. `_rescanned`
+        # counts it, and above the limit quotes are not interpreted any more.
         if "\0" in first.text or '"' not in first.text or self._rescanned > _FREE_RESCAN + _MAX_RESCANS * self._read:
             return self._record(first, _plain(first.text, delimiter), delimiter)
         fields = _parsed(first.text, delimiter)
@@ -211,6 +213,9 @@ class _Lines:
 
     def _of_lines(self, first: _Line, delimiter: str) -> _Record:
         """Read a record whose first line ends inside quotes; if they are not closed correctly, return only that line."""
+        # A quote is open at the end of the line. Read on until a line closes it. If none does, or
+        # the result is not a valid record, the quote was an ordinary character: the record is the
+        # first line alone, and the other lines go back to be read again.
         lines, size = [first], len(first.text or "")
         inside: list[str] | None = None
         while inside is None:

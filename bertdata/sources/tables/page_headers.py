@@ -98,6 +98,12 @@ class Guarded:
 
     def _look(self, data: bytes) -> None:
         """Walk over the headers in the bytes that follow those already checked."""
+        # Arrow reads the chunk in blocks of any size. `_skip` is how much of the current page is
+        # still to come, and `_head` the beginning of a header that the last block cut off:
+        #
+        #   block 1    [header 1][packed bytes of page 1 .......
+        #   block 2    ..... page 1][header 2][page 2][hea          _head = "hea"
+        #   block 3    der 3][page 3 ...
         at = min(self._skip, len(data))
         self._skip -= at
         while at < len(data):
@@ -129,6 +135,8 @@ class Guarded:
             raise TooLarge(f"lists of {self._values} strings in {self._bytes} bytes")
         if self._lists and header.encoding == _PREFIXES:
             raise TooLarge("lists of strings that begin with those before: write them without DELTA_BYTE_ARRAY")
+        # A dictionary of one value of 1 MB, and a million rows of 1 bit that name it: each row is 1
+        # MB when it is decoded. So read fewer rows at a time.
         repeats = header.fields.get(_TYPE) == _DICTIONARY or header.encoding == _PREFIXES
         if repeats and self._rows > (rows := max(1, _HELD // max(1, unpacked))):
             raise TooManyRows(rows)
@@ -151,6 +159,8 @@ def _numbers(data: bytes, at: int, inner: dict[int, dict[int, int]] | None) -> t
         number, at = _field(data, at, number)
         if kind & 15 == _I32:
             value, at = _varint(data, at)
+            # Zigzag: 0, 1, 2, 3, 4 stand for 0, -1, 1, -2, 2, so that small negative numbers are
+            # short, too.
             fields[number] = value >> 1 ^ -(value & 1)
         elif kind & 15 == _STRUCT and inner is not None and number in _ENCODING:
             inner[number], at = _numbers(data, at, None)

@@ -43,6 +43,7 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
             groups = _starts(file.metadata, length)
     except BROKEN:
         return [(0, length)]  # the task that reads it reports the problem
+    # Row groups are smaller than a range: join consecutive ones up to the target.
     starts = [0]
     for start in groups:
         if start - starts[-1] >= target:
@@ -132,6 +133,7 @@ def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Col
     """Read a row group, which takes `length` bytes of the file."""
     about = read.metadata.row_group(group)
     rows, done = about.num_rows, 0
+    # By the mean size of a row, a batch takes about 4 MB, whatever the size of the row group.
     at_once = max(1, min(1024, _BATCH_BYTES * rows // max(1, about.total_byte_size)))
     try:
         for batch in _batches(read, group, at_once):

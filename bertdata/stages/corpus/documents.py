@@ -43,6 +43,8 @@ def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts
 
 def up_to_limits(records: Iterator[T], part: FileRange, kind: str) -> Iterator[T | Reject]:
     """Yield the records of a file range. If there are too many for its size, end with a Reject."""
+    # Three budgets that grow with the size of the range. Real files never come near them. A file
+    # made to keep a worker busy for days exhausts one of them within seconds.
     size = part.end - part.start
     text_left = _FREE_TEXT + _MAX_RATIO * size
     rejects_left = FREE_REJECTS + size // _BYTES_PER_REJECT

@@ -60,6 +60,8 @@ class Extract:
         return self._extract(task, parts)
 
     def _extract(self, task: Task, parts: list[FileRange]) -> dict[str, Any]:
+        # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
+        # the documents are in memory, so that no rule has to read them again.
         current().reads(parts)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None

@@ -19,6 +19,8 @@ _MAX_REASON_CHARS = 60  # maximum length of a reason: it is a key in the manifes
 
 def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
     """Return a Drop with the reason if a filter rejects the document, else None."""
+    # From cheap to expensive: a look-up, counts of characters, the language, overlap, and last the
+    # user's functions, which get only documents that passed everything else.
     if config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(_ids(document)):
         return Drop("excluded id", document.id)
     if drop := check(document, config.filters):

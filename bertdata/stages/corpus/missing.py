@@ -31,6 +31,8 @@ def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     for entry in indexes:
         name, index = entry["name"], entry["index"]
         seen, damaged = pages[name], lost[name] > 0
+        # An index of another dump shows itself in two ways: it lists fewer pages than were read, or
+        # streams at offsets where none begins. In a damaged dump the second one proves nothing.
         if seen > index["pages"] or (index["astray"] and not damaged):
             wrong = f"{index['astray']} of them in streams that are not there" if index["astray"] else f"the dump has {seen}"
             raise VerificationError(

@@ -72,6 +72,8 @@ class _Total:
 
     def add(self, part: dict[str, Any]) -> None:
         """Add a report or a sum."""
+        # All of these can be added in any grouping with the same result, so the reports of 40,000
+        # tasks are added a thousand at a time, on any worker.
         self.tally.merge(Tally.from_json(part["tally"]))
         self.amounts.merge(part["amounts"])
         self.names.update(dict(part["templates"]["names"]))

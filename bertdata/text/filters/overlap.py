@@ -66,6 +66,9 @@ class Grams:
         """Return the first run of words that a text shares with an example, or ``""``."""
         for window in _windows(text):
             hashes, starts, ends = _runs(window)
+            # Nearly all runs of a corpus are in no evaluation set. A table of 2^27 bits, which fits
+            # in a CPU cache better than the hashes, excludes almost all of them. The rest is
+            # searched for exactly.
             likely = np.flatnonzero(self._table[hashes >> _BYTE] & _bit(hashes))
             # Leave out the last hash, so that larger values get its index instead of one past the end.
             index = np.searchsorted(self._hashes[:-1], hashes[likely])
@@ -125,6 +128,13 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
 
     A run from character i to j of those that are in words has the hash ``(sum of n[k] * base**k) / base**i``, k from i to j.
     """
+    # A rolling hash without a loop over words. Give each character k the value n[k] * base^k and
+    # take running sums, so that the sum over any run is one subtraction. It still depends on the
+    # position in the text: dividing by base^i, with i the first character, removes that. Division
+    # is multiplication by the inverse, because everything is modulo 2^64 and the base is odd.
+    #
+    #   sums         0    n0    n0 + n1 b    n0 + n1 b + n2 b²
+    #   run 1..2     (sums[3] - sums[1]) / b  =  n1 + n2 b
     roles, numbers = _characters()
     points = codes(text)
     kind = roles[points]
@@ -145,6 +155,8 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
         ends = np.append(starts[size:], len(values))[: max(0, len(starts) - size + 1)]
         firsts = starts[: len(ends)]
         if single[-1]:
+            # Runs of 13 count where most words are alphabetic, runs of 26 where half or more are
+            # Han or kana.
             kept = (2 * (single[size:] - single[:-size]) >= size) == (size == CHARACTERS)
             firsts, ends = firsts[kept], ends[kept]
         hashes = (sums[ends] - sums[firsts]) * inverses[firsts]
