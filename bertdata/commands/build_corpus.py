@@ -20,6 +20,7 @@ from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..records import Document
 from ..reports.words import count, size
+from ..sources.dumps import read_site
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
 from ..stages.corpus.plan import CorpusPlan, own_splitters, packages
@@ -179,10 +180,19 @@ def plan_corpus(
         reads=tuple(path for entries in files.values() for _, path in entries),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
         summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_notes(ignored), *(f"  templates  {each.summary}" for each in learned if each.found_any or each.skipped)),
+        notes=(*_notes(ignored), *_wiki_notes(cut, learned)),
         cut=cut,
         config=settings,
     )
+
+
+def _wiki_notes(cut: CorpusPlan, learned: Sequence[Learned]) -> Iterator[str]:
+    """Describe the templates learned from dumps, and warn about dumps of Wiktionary."""
+    yield from (f"  templates  {each.summary}" for each in learned if each.found_any or each.skipped)
+    paths = {part.path: part.name for task in cut.tasks if task.kind == "wikipedia" for part in task.parts}
+    for path, name in sorted(paths.items()):
+        if read_site(path).project == "wiktionary":
+            yield f"  {name} is from Wiktionary: its pages have little prose, because definitions are lists"
 
 
 def _learn(cut: CorpusPlan, config: CorpusConfig) -> list[Learned]:

@@ -58,6 +58,13 @@ class CorpusConfig(Config):
         "drop-sentence: drop sentences with formulas. drop: drop only the formulas.",
         section=_WIKIPEDIA,
     )
+    namespaces: tuple[str, ...] = option(
+        (),
+        "Namespaces whose pages become documents, by name or number, such as 0,Cookbook.",
+        section=_WIKIPEDIA,
+        metavar="NAMES",
+        unset="0; for Wikibooks also Cookbook and Wikijunior",
+    )
     drop_disambiguation: bool = option(False, "Drop disambiguation pages.", section=_WIKIPEDIA)
     text_column: str = option("text", "Column with the text.", section=_BOOKS)
     title_column: str = option("title", "Column with the title.", section=_BOOKS)
@@ -161,7 +168,7 @@ class CorpusConfig(Config):
         for name in ("exclude", "exclude_ids", "depends_on"):
             values[name] = [{"name": file, "sha256": sha256} for file, _, sha256 in getattr(self, name)]
         values["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
-        optional = ("filter_functions", "functions", "exclude_ids", "depends_on")
+        optional = ("namespaces", "filter_functions", "functions", "exclude_ids", "depends_on")
         return {name: value for name, value in values.items() if value or name not in optional}
 
 

@@ -30,6 +30,7 @@ class CorpusOptions(TypedDict, total=False):
     inline_templates: bool
     learn_templates: bool
     math: Literal["text", "tex", "drop-sentence", "drop"]
+    namespaces: Sequence[str]
     drop_disambiguation: bool
     text_column: str
     title_column: str

@@ -20,7 +20,7 @@ KINDS = [
     (PairsOptions, (PairsConfig,), set()),
     (PushOptions, (PushConfig,), set()),
 ]
-WIDER = {"languages", "max_seq_length", "extra_tokens"}  # keywords that accept more types than the field
+WIDER = {"namespaces", "languages", "max_seq_length", "extra_tokens"}  # keywords that accept more types than the field
 
 
 @pytest.mark.parametrize(("keywords", "configs", "files"), KINDS, ids=lambda each: getattr(each, "__name__", ""))

@@ -4,27 +4,53 @@ from __future__ import annotations
 
 import re
 import urllib.parse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ...credentials import hide_in_url
-from ...errors import UsageError
+from ...errors import UsageError, did_you_mean
 from ..compressed import Damage, blocks
 from .pages import BEGIN
 
 __all__ = ["Site", "read_site"]
 
+_PROJECT = re.compile(r"(wik(?:ipedia|ivoyage|isource|ibooks|inews|iversity|iquote|tionary))\.org")
+
+_DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # further namespaces with documents
 _MAX_HEADER_BYTES = 1 << 20  # a dump's header is a few kilobytes; a file without one in its first megabyte is not a dump
 _LONGEST_NAME = 64  # MySQL's limit for database names, and a dbname is one
 
 
 class Site(NamedTuple):
-    """A wiki as described in a dump's header; `namespaces` maps lowercase names to numbers."""
+    """A wiki as described in a dump's header; `namespaces` maps lowercase names to numbers.
+
+    `project` is wikipedia, wikivoyage, wikisource and so on, by the host of the wiki; wikipedia for other hosts.
+    """
 
     dbname: str
     language: str
     base: str
     namespaces: dict[str, int]
+    project: str = "wikipedia"
+
+    def numbers(self, names: Sequence[str]) -> frozenset[int]:
+        """Return the numbers of namespaces by name or number; raise UsageError if the wiki has no such namespace.
+
+        Without names, return those of the project's documents: the main namespace, and the Cookbook and Wikijunior of Wikibooks.
+        """
+        if not names:
+            found = (self.namespaces.get(name) for name in _DOCUMENTS.get(self.project, ()))
+            return frozenset([0, *(number for number in found if number is not None)])
+        known = {**{str(number): number for number in self.namespaces.values()}, **self.namespaces, "0": 0, "main": 0}
+        for name in names:
+            if name.strip().lower() not in known:
+                raise UsageError(
+                    f"`namespaces` {name}: {self.dbname} has no such namespace{did_you_mean(name.lower(), known)}",
+                    field="namespaces",
+                    value=name,
+                )
+        return frozenset(known[name.strip().lower()] for name in names)
 
     def url(self, title: str) -> str:
         """Return the address of a page."""
@@ -55,7 +81,10 @@ def read_site(path: str) -> Site:
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
     base = hide_in_url(_element(text, "base"))  # part of every document's url
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
-    return Site(_dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces)
+    project = _PROJECT.search(base)
+    return Site(
+        _dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces, project[1] if project else "wikipedia"
+    )
 
 
 def _element(text: str, name: str) -> str:

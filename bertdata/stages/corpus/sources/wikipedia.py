@@ -1,8 +1,9 @@
-"""Read Wikipedia dumps. Pages of the main namespace become documents. Redirects and other page types are dropped."""
+"""Read dumps of Wikipedia and its sister projects. Articles become documents. Redirects and other page types are dropped."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -22,13 +23,19 @@ from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 
 __all__ = ["SOURCE", "extract", "read_articles"]
 
-_LISTED = ("empty page", "disambiguation")  # drops listed by id; redirects and other namespaces are half of a dump
+_LISTED = (
+    "empty page",
+    "disambiguation",
+    "transcluded text",
+)  # drops listed by id; redirects and other namespaces are half of a dump
+_TRANSCLUDED = re.compile(r"<pages\s[^<>]*\bindex\s?=", re.IGNORECASE)  # on Wikisource: text that is in the namespace of scans
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
     site = dumps.read_site(path)  # fails before the run starts if the file is not a dump
     load_templates(site.language, dict(config.templates))  # fails if a template table is invalid
     check_variant(config.variant, site.language)
+    site.numbers(config.namespaces)  # fails if the wiki lacks one
     return dumps.split(path, target)
 
 
@@ -60,15 +67,18 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
 
 
 def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
-    """Read the wikitext pages of the main namespace that are not redirects. Drop the others."""
+    """Read the wikitext pages of the chosen namespaces that are not redirects. Drop the others."""
     for part in parts:
         site = dumps.read_site(part.path)
+        namespaces = site.numbers(config.namespaces)
         for page in dumps.read_pages(part, site, config.max_page_bytes):
-            yield page if isinstance(page, Reject) else _article(page, site, part, config)
+            yield page if isinstance(page, Reject) else _article(page, site, part, namespaces, config)
 
 
-def _article(page: Page, site: dumps.Site, part: FileRange, config: CorpusConfig) -> Article | Drop | Reject:
-    if reason := _reason_to_drop(page, site, config):
+def _article(
+    page: Page, site: dumps.Site, part: FileRange, namespaces: frozenset[int], config: CorpusConfig
+) -> Article | Drop | Reject:
+    if reason := _reason_to_drop(page, site, namespaces, config):
         return Drop(reason, page.id if reason in _LISTED else "")
     if page.text.count("\n") > MOST_LINES:
         return Reject(page.id, "too-large", f"{part.name}: a page of more than {MOST_LINES} lines")
@@ -114,8 +124,8 @@ def _templates(language: str, tables: tuple[tuple[str, str], ...], learned: str)
     return load_templates(language, dict(tables), json.loads(learned)["bodies"] if learned else {})
 
 
-def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
-    if page.namespace != 0:
+def _reason_to_drop(page: Page, site: dumps.Site, namespaces: frozenset[int], config: CorpusConfig) -> str:
+    if page.namespace not in namespaces:
         return "namespace"
     if page.model != "wikitext":
         return "content model"
@@ -125,6 +135,8 @@ def _reason_to_drop(page: Page, site: dumps.Site, config: CorpusConfig) -> str:
         return "empty page"
     if config.drop_disambiguation and is_disambiguation(page.text, site.language):
         return "disambiguation"
+    if site.project == "wikisource" and _TRANSCLUDED.search(page.text):
+        return "transcluded text"
     return ""
 
 
