@@ -17,6 +17,7 @@ from .output import duration, echo
 __all__ = ["figures", "progress"]
 
 _LONG_RUN_S = 14 * 86400.0  # suggest a smaller run above this
+_MAX_ORIGINS = 8  # sources and languages in a line; the report has all
 _LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 
 
@@ -89,4 +90,8 @@ def figures(record: dict[str, Any]) -> str:
     text += f"; NSP loss {record['nsp_loss']:.3f}, accuracy {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else ""
     baselines = [("unigram", record.get("unigram_entropy")), ("random", record.get("random_baseline"))]
     known = ", ".join(f"{name} {value:.3f}" for name, value in baselines if value is not None)
-    return text + (f"; loss of baselines: {known}" if known else "")
+    text += f"; loss of baselines: {known}" if known else ""
+    parts = [f"{part['source']} {part['language']} {part['mlm_loss']:.3f}" for part in record.get("by_origin", ())]
+    return text + (
+        f"; MLM loss of {', '.join(parts[:_MAX_ORIGINS])}{', …' if len(parts) > _MAX_ORIGINS else ''}" if parts else ""
+    )

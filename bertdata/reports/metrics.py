@@ -15,7 +15,7 @@ from typing import Any
 from ..extras import missing_package
 from ..storage.files import write_text
 
-__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "describe", "read_metrics"]
+__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "describe", "describe_origins", "read_metrics"]
 
 NAME = "metrics.jsonl"
 PREDICTIONS = "predictions.json"  # what the last saved model predicts of a few rows
@@ -37,6 +37,21 @@ def describe(sums: Sequence[float]) -> Record:
     if pairs:
         means |= {"nsp_loss": named["nsp_loss"] / pairs, "nsp_accuracy": named["nsp_right"] / pairs}
     return means | {"padding_share": 1 - named["tokens"] / max(named["places"], 1)}
+
+
+def describe_origins(origins: Sequence[tuple[str, str]], sums: Sequence[Sequence[float]]) -> Record:
+    """Return the means of each source and language as ``by_origin``, or nothing if all rows have the same.
+
+    >>> sums = [[2.0, 4, 1, 0.0, 0, 0, 2, 48, 64], [6.0, 2, 0, 0.0, 0, 0, 1, 24, 32]]
+    >>> describe_origins([("books", "en"), ("wikipedia", "en")], sums)["by_origin"][1]
+    {'source': 'wikipedia', 'language': 'en', 'rows': 1, 'mlm_loss': 3.0, 'mlm_accuracy': 0.0}
+    """
+    found: list[Record] = []
+    for (source, language), values in zip(origins, sums, strict=True):
+        if rows := int(values[SUMS.index("rows")]):
+            means = {name: value for name, value in describe(values).items() if name not in ("perplexity", "padding_share")}
+            found.append({"source": source, "language": language, "rows": rows, **means})
+    return {"by_origin": found} if len(found) > 1 else {}
 
 
 class RunningSums:
@@ -72,7 +87,10 @@ def read_metrics(path: Path) -> list[Record]:
 
 
 class Metrics:
-    """Write the metrics of a run that continues from `step`: lines of later steps, which it is to do again, are removed."""
+    """Write the metrics of a run that continues from `step`: lines of later steps, which it is to do again, are removed.
+
+    A run that begins again writes its evaluation at step 0 again.
+    """
 
     def __init__(self, output: Path, step: int, *, tensorboard: bool = False) -> None:
         self._path = output / NAME
@@ -83,7 +101,7 @@ class Metrics:
             except ImportError as error:
                 raise missing_package("tensorboard = true needs TensorBoard", "tensorboard", error) from None
             self._board = Writer(str(output / "tensorboard"))
-        kept = [record for record in read_metrics(self._path) if record["step"] <= step and record["kind"] != "error"]
+        kept = [record for record in read_metrics(self._path) if 0 < step >= record["step"] and record["kind"] != "error"]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))
 
     def write(self, record: Record) -> None:
@@ -91,7 +109,11 @@ class Metrics:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
         if self._board:
-            for name, value in record.items():
-                if isinstance(value, int | float) and name not in ("step", "of"):
+            scalars = [(name, value) for name, value in record.items() if name not in ("step", "of")]
+            for each in record.get("by_origin", ()):
+                origin = f"{each['source']}.{each['language']}"
+                scalars += [(f"{name}/{origin}", value) for name, value in each.items() if name != "rows"]
+            for name, value in scalars:
+                if isinstance(value, int | float):
                     self._board.add_scalar(f"{record['kind']}/{name}", value, record["step"])
             self._board.flush()

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 
 
 def model_directory(name: str | Path, *, weights: bool = False) -> Path:
-    """Return the directory of a model. Download it if `name` is OWNER/MODEL and there is no directory OWNER.
+    """Return the directory of a model. Download it if `name` is OWNER/MODEL and the directory OWNER does not exist.
 
     Args:
         name: A path, or the name of a model of the Hub.

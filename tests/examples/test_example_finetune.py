@@ -1,10 +1,11 @@
-"""examples/finetune.py: runs on a checkpoint of bertdata, learns where there is something to learn, and scores as it says."""
+"""examples/finetune.py and minimal_pairs.py run on a checkpoint of bertdata, and score as they say."""
 
 from __future__ import annotations
 
 import random
 import re
 import runpy
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,3 +106,24 @@ def test_scores(example: Any) -> None:
     (made,) = example.batches(rows, 2, 0)
     assert made["input_ids"].tolist() == [[1, 2], [3, 0]]
     assert made["labels"].tolist() == [[5, 6], [7, -100]]
+
+
+def test_minimal_pairs_score_each_checkpoint_of_a_run(checkpoint: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The trainer finds a copy of the example in the current directory."""
+    from bertdata.config.train import Phase, TrainConfig
+    from bertdata.reports.metrics import read_metrics
+    from bertdata.training.trainer import train
+
+    shutil.copy(REPOSITORY / "examples" / "minimal_pairs.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    phases = (Phase(shards=(str(checkpoint.parent.parent / "pairs"),), steps=1),)
+    config = TrainConfig(phases=phases, init_from=str(checkpoint), batch_size=8, workers=0, evaluate="minimal_pairs:evaluate")
+    train(config, "run")
+    (scores,) = (record for record in read_metrics(tmp_path / "run" / "metrics.jsonl") if record["kind"] == "benchmark")
+    assert {"agreement", "order", "reflexive", "mean"} <= scores.keys()
+    assert "Benchmarks" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+    pairs = sys.modules["minimal_pairs"]
+    swapped = [{**pair, "good": pair["bad"], "bad": pair["good"]} for pair in pairs.PAIRS]
+    found, other = (pairs.evaluate(checkpoint, pairs=each) for each in (pairs.PAIRS, swapped))
+    assert {kind: found[kind] + other[kind] for kind in found} == pytest.approx(dict.fromkeys(found, 1.0))

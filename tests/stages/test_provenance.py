@@ -67,9 +67,8 @@ def test_the_page_finds_the_source_of_each_row(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = ["--vocab", sample_vocab, "--objective", "documents", "--provenance", "--validation-fraction", 0.3]
+    options = ["--vocab", sample_vocab, "--objective", "documents", "--validation-fraction", 0.3]
     build("make-pairs", tmp_path / "rows", sample_corpus, *options)
-    (tmp_path / "corpus").symlink_to(sample_corpus)
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "how-to" / "training.md").read_text(encoding="utf-8").partition("\n## Loss by source\n")[2]
     capsys.readouterr()

@@ -74,6 +74,10 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
         yield Section("curve", "Curve", tag("div", *pictures, class_="pair"))
     if evaluations := [record for record in records if record["kind"] == "evaluation"]:
         yield Section("evaluations", "Evaluations", _evaluations(evaluations))
+        if by_origin := _by_origin([record for record in evaluations if record.get("by_origin")]):
+            yield Section("origins", "Sources and languages", by_origin)
+    if benchmarks := [record for record in records if record["kind"] == "benchmark"]:
+        yield Section("benchmarks", "Benchmarks", _benchmarks(benchmarks))
     if body := _speed(records):
         yield Section("rates", "Rates", body)
     if predicted := _predictions(predictions):
@@ -98,6 +102,32 @@ def _evaluations(records: list[Record]) -> Html:
     columns = (Column("Step", numbers=True), *(Column(name[:1].upper() + name[1:], numbers=True) for _, name, _ in known))
     rows = [[f"{r['step']:,}", *(_written(r[key], share) if key in r else "–" for key, _, share in known)] for r in shown]
     return table(f"On documents held out{fixed}", columns, rows)
+
+
+def _by_origin(records: list[Record]) -> Html:
+    """Return a table of the sources and languages: the last evaluation, and the first loss."""
+    if not records:
+        return Html("")
+    first, last = ({(part["source"], part["language"]): part for part in r["by_origin"]} for r in (records[0], records[-1]))
+    known = [(key, name, share) for key, name, share in _FIGURES if any(key in part for part in last.values())]
+    begun = f"MLM loss after step {records[0]['step']:,}"
+    numbers = ("Rows", begun, *(name[:1].upper() + name[1:] for _, name, _ in known))
+    columns = (Column("Source"), Column("Language"), *(Column(name, numbers=True) for name in numbers))
+    rows = []
+    for origin, part in last.items():
+        before = _written(first.get(origin, {}).get("mlm_loss"), False)
+        after = (_written(part.get(key), share) for key, _, share in known)
+        rows.append([*map(foreign, origin), f"{part['rows']:,}", before, *after])
+    return table(f"Rows of the validation split after step {records[-1]['step']:,}", columns, rows)
+
+
+def _benchmarks(records: list[Record]) -> Html:
+    """Return a table of the numbers of an evaluation function: some of the checkpoints, and the last."""
+    shown = records[::-1][:: -(-len(records) // _SHOWN)][::-1]
+    names = list(dict.fromkeys(name for r in shown for name in r if name not in ("kind", "step", "of")))
+    columns = (Column("Step", numbers=True), *(Column(name, numbers=True) for name in names))
+    rows = [[f"{r['step']:,}", *(_written(r.get(name), False) for name in names)] for r in shown]
+    return table("Numbers of the function that `evaluate` names", columns, rows)
 
 
 def _speed(records: list[Record]) -> Html:

@@ -101,32 +101,42 @@ class Learner:
         # the update and halves the scale. Otherwise it is a real failure, and the weights are left
         # alone.
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
-            self.scaler.step(
-                cast(Any, self.optimizer), config.rate(number)
-            )  # skipped on an fp16 overflow, which lowers the loss scale
+            # The scaler skips the update on an fp16 overflow, and lowers the loss scale.
+            self.scaler.step(cast(Any, self.optimizer), config.rate(number))
             self.scaler.update()
         self.model.zero_grad()
         return Learnt(totals, gradient, stops > 0, finite)
 
     def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return `model.score` of a batch, with the model or a wrapper of it."""
+        return score(*self._logits(forward, batch), batch)
+
+    def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         kind = _TYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
             words, relations = forward(**self._arguments(batch))
-        return score(words, relations, batch)
+        return words, relations
 
     @torch.no_grad()
-    def evaluate(self, loader: Iterable[dict[str, Tensor]]) -> tuple[list[float], float]:
-        """Return SUMS over the batches of all processes, and the entropy of the masked words' unigram distribution."""
+    def evaluate(self, loader: Iterable[tuple[dict[str, Tensor], Any]], origins: int) -> tuple[list[list[float]], float]:
+        """Return SUMS [origins] over the batches of all processes, and the entropy of the masked words' unigram distribution.
+
+        `loader` yields batches with the origins of their rows [B].
+        """
         self.model.eval()
-        sums = torch.zeros(len(SUMS), dtype=torch.float64, device=self.world.device)
+        sums = torch.zeros(origins, len(SUMS), dtype=torch.float64, device=self.world.device)
         counts = torch.zeros(self._vocab_size, dtype=torch.float64, device=self.world.device)
-        for batch in loader:
-            if len(batch["input_ids"]):  # a rank may have no row of the last batch
-                here = {name: values.to(self.world.device) for name, values in batch.items()}
-                sums += self.score(self.model, here)[2]
-                words = here["masked_lm_labels"]
-                counts += torch.bincount(words[words != IGNORED], minlength=len(counts))
+        for batch, of_rows in loader:
+            here = {name: values.to(self.world.device) for name, values in batch.items()}
+            words, relations = self._logits(self.model, here)  # of all rows end to end, if they are without padding
+            words = words.view(len(of_rows), -1, words.shape[-1])
+            relations = None if relations is None else relations.view(len(of_rows), -1, 2)
+            for origin in set(of_rows.tolist()):
+                rows = torch.from_numpy(of_rows == origin).to(self.world.device)
+                part = {name: values[rows] for name, values in here.items()}
+                sums[origin] += score(words[rows], None if relations is None else relations[rows], part)[2]
+            labels = here["masked_lm_labels"]
+            counts += torch.bincount(labels[labels != IGNORED], minlength=len(counts))
         self.model.train()
         masked = self.world.total(counts).sum()  # a sample's entropy is too low by (words seen - 1) / 2n: Miller 1955
         entropy = -torch.special.xlogy(counts / masked, counts / masked).sum() + ((counts > 0).sum() - 1) / (2 * masked)

@@ -7,17 +7,17 @@ import functools
 import math
 import time
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...reports import curve
-from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, read_metrics
+from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import REPORT, write_report
+from ...storage.functions import load
+from ..held_out import held_out_batches
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
@@ -69,6 +69,8 @@ def train(
     with joined() as world, contextlib.ExitStack() as stack:
         # Errors are raised before an earlier run is removed.
         recipe = given if isinstance(given, Recipe) else prepare(config, world.size)
+        if config.evaluate:
+            load(config.evaluate, "evaluate")
         if world.rank == 0:
             ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
             used = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
@@ -113,6 +115,8 @@ class _Run:
         # in this order.
         steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
         loader = batches(part.shards, part.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
+        if self.step == 0 and part.validation is not None and getattr(self.recipe.model, "weights", False):
+            self._evaluate(part, part.validation)  # the model as it is before continued training
         for batch in loader:
             stop = functools.partial(self.stop, self.step, self.saved)
             stop()
@@ -149,20 +153,18 @@ class _Run:
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
-        # Batches of the size of a micro-batch, which is known to fit in memory.
-        size, parts = part.batch_size, part.phase.accumulation
-        loader = batches(rows, size // parts, whole=True, **self.rank, **part.options)
-        sums, entropy = self.learner.evaluate(islice(loader, self.config.evaluate_batches * parts))
-        self._report(
-            "evaluation", **describe(sums), unigram_entropy=entropy, random_baseline=math.log(self.recipe.model.vocab_size)
-        )
+        loader = held_out_batches(part, self.config.evaluate_batches, **self.rank)
+        by_origin, entropy = self.learner.evaluate(loader, len(rows.origins))
+        means = describe([sum(values) for values in zip(*by_origin, strict=True)])
+        baselines = {"unigram_entropy": entropy, "random_baseline": math.log(self.recipe.model.vocab_size)}
+        self._report("evaluation", **means, **baselines, **describe_origins(rows.origins, by_origin))
 
     def _save(self, name: str = "") -> None:
         if self.metrics:
             state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.words.tokens}
             save(self.output, self.learner, self.recipe, state, name)
             if self.config.evaluate and not name:
-                numbers = resolve_name(self.config.evaluate)(self.output / f"checkpoint-{self.step}", self.step)
+                numbers = load(self.config.evaluate, "evaluate")(self.output / f"checkpoint-{self.step}", self.step)
                 self._report("benchmark", **{key: float(value) for key, value in numbers.items()})
         self.world.wait()
         self.saved = self.saved if name else self.step

@@ -125,6 +125,30 @@ def test_the_loss_is_that_of_a_hand_written_loop(data: dict[str, Path], tmp_path
     assert abs(wanted[0] - wanted[-1]) > 0.01
 
 
+def test_losses_by_source_and_language_are_those_of_their_rows(data: dict[str, Path], tmp_path: Path) -> None:
+    """Also before the first step."""
+    rows = data["packed"]
+    directory = model_of("modernbert", rows, tmp_path / "model")
+    config = continued(rows, directory, 2, evaluate_batches=100)
+    train(config, tmp_path / "run")
+    first, last = (record for record in metrics(tmp_path / "run") if record["kind"] == "evaluation")
+    assert (first["step"], last["step"]) == (0, 2)
+
+    model = transformers.AutoModelForMaskedLM.from_pretrained(directory, dtype=torch.float32).eval()
+    part, held_out, losses = prepare(config).parts[0], Shards(rows, split="validation"), dict[tuple[str, str], list[float]]()
+    loader = batches(held_out, 1, whole=True, for_model=model, **part.options)
+    for step, batch in enumerate(loader):
+        (number,) = held_out.origins_of(loader.dataset.plan[step].rows)
+        labels = batch.pop("labels")[0]
+        with torch.no_grad():
+            each = torch.nn.functional.cross_entropy(model(**batch).logits[0], labels, ignore_index=IGNORED, reduction="none")
+        losses.setdefault(tuple(held_out.origins[number]), []).extend(each[labels != IGNORED].tolist())
+    assert len(losses) > 1
+    found = {(part["source"], part["language"]): part["mlm_loss"] for part in first["by_origin"]}
+    assert found == pytest.approx({origin: sum(values) / len(values) for origin, values in losses.items()}, abs=1e-4)
+    assert sum(part["rows"] for part in last["by_origin"]) == len(held_out)
+
+
 @pytest.mark.parametrize("kind", ["bert", "modernbert", "roberta"])
 def test_packed_documents_get_the_logits_that_they_get_alone(data: dict[str, Path], tmp_path: Path, kind: str) -> None:
     """In the trainer's own forward pass, at the masked positions."""
