@@ -42,6 +42,30 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write llms.txt, the list of the pages for language models (https://llmstxt.org)."""
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
+    for section in config.nav or []:
+        ((title, pages),) = section.items()
+        lines += [f"## {title}", "", *(f"- [{_title(name)}]({name.removesuffix('.md')}.html)" for name in _names(pages)), ""]
+    (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _names(pages: Any) -> list[str]:
+    """Return the files of a section of the navigation, with those of its subsections."""
+    if isinstance(pages, str):
+        return [pages]
+    inner = pages.values() if isinstance(pages, dict) else pages
+    return [name for each in inner for name in _names(each)]
+
+
+def _title(name: str) -> str:
+    """Return the heading of a page."""
+    source = next((each for each, place in PAGES.items() if place == name), f"docs/{name}")
+    text = (ROOT / source).read_text(encoding="utf-8")
+    return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+
+
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
     """Insert the generated parts, and point links to their pages on the site."""
     markdown = _MARK.sub(lambda mark: reference.PARTS[mark[1]](), markdown)
