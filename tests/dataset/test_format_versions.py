@@ -1,4 +1,4 @@
-"""Datasets of every format version stay readable. `versions/N.tar.xz` has a corpus, a vocabulary and pairs of version N."""
+"""Datasets of every format version stay readable. `versions/N.tar.bz2` has a corpus, a vocabulary and pairs of version N."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import bertdata
 from bertdata.dataset.manifest import FORMAT, store
 from bertdata.errors import UsageError
 
-KEPT = sorted((Path(__file__).parent / "versions").glob("*.tar.xz"))
+KEPT = sorted((Path(__file__).parent / "versions").glob("*.tar.bz2"))
 
 
 def test_each_version_is_kept() -> None:

@@ -95,7 +95,7 @@ def test_every_public_name() -> None:
 def test_every_column() -> None:
     text = page("formats.md")
     names = {"input_ids", "token_type_ids", "document_starts", "next_sentence_label", "continues_word", "masked_lm_positions"}
-    names |= {"masked_lm_labels", "a_document", "b_document", "documents"}
+    names |= {"masked_lm_labels", "a_document", "b_document", "documents", "origin"}
     assert set(pair_schema(9, names).names) == names
     rows = re.findall(r"^\| (`.*?`) \|", text, re.M)
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {*DOCUMENT.names, *names}
