@@ -133,7 +133,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is asked for, and what it needs with it; `import bertdata` alone loads nothing heavy."""
+    """Load a public name on first use, with its dependencies; `import bertdata` alone loads nothing heavy."""
     if name in _FROM:
         module = importlib.import_module(f".{_FROM[name]}", __name__)
         return getattr(module, name, module)  # `attention` is a module

@@ -1,4 +1,4 @@
-"""`python -m bertdata`, or `bertdata`: the command line, which heeds signals before it loads anything."""
+"""`python -m bertdata`, or `bertdata`: the command line, which handles signals before it loads anything."""
 
 import signal
 import sys
@@ -11,7 +11,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line in a process of its own."""
+    """Run the command line in a separate process."""
     try:
         with storage_errors(), signals():
             from .cli import main as run

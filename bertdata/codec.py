@@ -37,7 +37,7 @@ class WrongValue(ValueError):
 
     Attributes:
         field: The path of the value, such as ``shards[0].rows``. Keys that are data are shown as ``[...]``.
-        problem: What is wrong with it.
+        problem: The problem.
     """
 
     def __init__(self, field: str, problem: str) -> None:

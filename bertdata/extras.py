@@ -20,9 +20,9 @@ __all__ = ["EXTRAS", "Extra", "install", "missing", "missing_package"]
 class Extra(NamedTuple):
     """A group of optional libraries.
 
-    purpose: what it makes possible, as `bertdata doctor` shows it.
+    purpose: the feature, as `bertdata doctor` shows it.
     requirements: what `pip install` takes, with a version where only some versions work.
-    modules: what is imported.
+    modules: the imported modules.
     """
 
     purpose: str

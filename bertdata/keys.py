@@ -1,4 +1,4 @@
-"""Randomness as a function of names: the same seed and names give the same numbers everywhere.
+"""Randomness as a function of names: the same seed and names yield the same numbers everywhere.
 
 Nothing here has a state.  A key is a 64-bit number hashed from a seed and names (BLAKE2b); a stream is the SplitMix64
 sequence (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators") that starts at a key.  Both are

@@ -186,7 +186,7 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
     misses = 0  # consecutive positions whose unsampled gap is smaller than a sample
     for number in range(1, 4 * most):
         # The van der Corput sequence: the bits of the number, mirrored at the point. 1, 2, 3, 4 in
-        # binary are 1, 10, 11, 100, and give 0.1, 0.01, 0.11, 0.001 = 1/2, 1/4, 3/4, 1/8. So the
+        # binary are 1, 10, 11, 100, and become 0.1, 0.01, 0.11, 0.001 = 1/2, 1/4, 3/4, 1/8. So the
         # samples are spread evenly whenever the time is over.
         at = int(sum((number >> bit & 1) / (2 << bit) for bit in range(number.bit_length())) * ends[-1])
         place = bisect_right(ends, at)

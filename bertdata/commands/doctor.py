@@ -25,7 +25,7 @@ _MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
 
 
 class Check(NamedTuple):
-    """One line of `doctor`: what was checked, what was found, and a suggested change, or an empty string."""
+    """One line of `doctor`: the checked item, the result, and a suggested change, or an empty string."""
 
     name: str
     value: str

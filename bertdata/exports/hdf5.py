@@ -30,7 +30,7 @@ def _write(shard: Shard) -> list[ExportFile]:
 
     def write(file: IO[bytes]) -> None:
         # HDF5 stores times in its files by default, and newer layouts differ between versions.
-        # Without times and with a fixed layout, equal rows give equal bytes.
+        # Without times and with a fixed layout, equal rows become equal bytes.
         with h5py.File(file.name, "w", libver=("earliest", "v108")) as arrays:
             start = 0
             for columns in examples(shard):

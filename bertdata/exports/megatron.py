@@ -36,7 +36,7 @@ def _write(shard: Shard) -> list[ExportFile]:
             sentences = batch.column("sentences")
             ids, ends = encoder.encode_documents(sentences, batch.column("paragraph_starts"))
             file.write(ids.astype(kind).tobytes())
-            # Drop empty sentences, and count what is left per document, with a running sum of kept
+            # Drop empty sentences, and count the others per document, with a running sum of kept
             # sentences:
             #
             #   tokens of sentences    3  0  5 | 0 | 4        three documents

@@ -68,7 +68,7 @@ def cut(
     edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
     for low, high in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), strict=True):
         # A pair needs two segments, and they meet at a sentence boundary: a document of one
-        # sentence has no such boundary and cannot give a pair.
+        # sentence has no such boundary and cannot become a pair.
         if high - low >= 2:
             spans += _spans(edges, low, high, inside, targets, max_tokens, max_tokens // (_PACKED_SLACK if pack else _SLACK))
     return _chunks(bucket, spans, draws, max_tokens // _SLACK)
@@ -165,7 +165,7 @@ def _spans(
         i = bisect_right(edges, start, low, high)
         first = edges[i]  # the first boundary after `start`, so the earliest end of A
         # The chunk reaches to its target.  Where its first sentence fills most of that, B still gets the next sentence whole,
-        # or a quarter of a row of it: sentences of 18 and 9 with a target of 20 give 15 | 5, not 18 | 2.
+        # or a quarter of a row of it: sentences of 18 and 9 with a target of 20 become 15 | 5, not 18 | 2.
         limit = max(start + targets[i - 1], min(edges[i + 1], first + max_tokens // 4))
         if limit - start > max_tokens:  # 18 + 5 tokens: 3 are lost at the front of A, or more, up to the next word
             start = _after(inside, limit - max_tokens)
@@ -186,7 +186,7 @@ def _spans(
                 # Else inside the first of the two, half way between `last` and the earliest end that leaves one full chunk.
                 # In the example, stop - max_tokens = 28 is in s4 (27 to 36): the second chunk ends at (36 + 28) // 2 = 32.
                 end = _after(inside, (last + (stop - max_tokens if end < stop - max_tokens < last else end)) // 2)
-            if not first < end < last:  # there is no such position: take all that is left, even if it is too long
+            if not first < end < last:  # no such position exists: take the rest, even if it is too long
                 yield start, stop
                 return
         if end > first:

@@ -133,8 +133,8 @@ def choose(
     for one, other in (matches[ranked[:wanted]].T, matches[ranked[:wanted], ::-1].T):
         labels[one], partner[one] = 1, other
     # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
-    # With 10 chunks, half is 5, but matches exchange two chunks at a time: 2 matches give 4. A ring
-    # of three chunks gives the fifth.
+    # With 10 chunks, half is 5, but matches exchange two chunks at a time: 2 matches make 4. A ring
+    # of three chunks adds the fifth.
     if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner):
         if wanted < len(matches) and not fewer:
             one, other = matches[ranked[wanted]]
@@ -165,7 +165,7 @@ def _take_third(same: Ints, b: Ints, labels: npt.NDArray[np.int8], partner: Ints
     """Let a third chunk join one match, of a third document and with the B nearest in length. Return True if there is one.
 
     Three chunks exchange in a ring: `one` gets the B of `other`, `other` that of the new one, and the new one that of `one`.
-    `same` [N] has one number for all chunks of a document, so no chunk gets a B of its own document.
+    `same` [N] has one number for all chunks of a document, so no chunk gets a B from the document of its A.
     """
     #
     #             A of    one      other    new
@@ -190,7 +190,7 @@ def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: i
 
     Where the copies before have chosen more than they left, by `surplus`, or fewer, the odd last one evens that out.
     `coins` are numbers of 64 bits [N]: bit k is the k-th toss.  The toss is used for which the sums of each of `facts` [N], all
-    of them ranks, differ least between what is chosen and what is not; of several facts the one that differs most counts.
+    of them ranks, differ least between the chosen and the others; of several facts the one that differs most counts.
 
     >>> fair_half([np.array([1.0, 2.0, 2.0, 1.0])], np.array([0b01, 0, 0b11, 0], np.uint64)).tolist()
     [True, False, True, False]

@@ -90,7 +90,7 @@ def mask(
     barred = np.flatnonzero(~maskable)
     count = ids.shape[1] - np.bincount(barred // ids.shape[1], minlength=len(ids))
     wanted = np.minimum(np.minimum(np.maximum(np.rint(count * masked_lm_prob), 1), max_predictions), count).astype(np.int64)
-    # Step 2: the randomness. There is no generator with a state: the key of a row is a hash of
+    # Step 2: the randomness. No generator has a state: the key of a row is a hash of
     # (seed, epoch, row), and each use gets its own stream of it. So rows can be masked in any
     # order, on any worker, in any batch, with the same result. This is what makes a resumed run
     # identical.
@@ -185,7 +185,7 @@ def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeate
     """
     # Systematic sampling: for n = 5 and u = 0.13, the numbers are 0.13 0.33 0.53 0.73 0.93 in
     # random order. Four of them are below 0.8 in this row, whatever u is, while five independent
-    # draws would give anything from 0 to 5.
+    # draws could have any number from 0 to 5.
     nth = np.arange(drawn.shape[1])
     unused = nth >= counts[:, None]
     draws = keys.at(row_keys[:, None], drawn)

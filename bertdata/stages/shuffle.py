@@ -129,7 +129,7 @@ class FileShuffle:
             # the piece.
             place = os.fstat(descriptor).st_size - _ENTRY_BYTES * (self.partitions + 1 - partition)
             entries = os.pread(descriptor, _ENTRIES.size, place) if place >= 0 else b""
-            # In a truncated file the entries are too short. Filled up with 0xff they give
+            # In a truncated file the entries are too short. Filled up with 0xff they are
             # impossible offsets, which fail the check below.
             start, _, end, digest = _ENTRIES.unpack(entries.ljust(_ENTRIES.size, b"\xff"))
             data = os.pread(descriptor, end - start, start) if start < end <= place else b""

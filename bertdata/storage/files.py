@@ -84,7 +84,7 @@ def to_path(name: str | Path) -> Path:
     if scheme == "file":
         return Path(unquote(rest.removeprefix("localhost")))
     if scheme == "hf" and not _HUB.match(rest):
-        raise UsageError(f"{name} is no name of a dataset: write hf://datasets/OWNER/NAME")
+        raise UsageError(f"{name} is not the name of a dataset: write hf://datasets/OWNER/NAME")
     try:
         from upath import UPath
     except ImportError as error:

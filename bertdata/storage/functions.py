@@ -58,7 +58,7 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
             f"`{field}` {name}: cannot import it ({error}): install it, or run where it is", field=field, value=name
         ) from error
     if not callable(loaded):
-        raise UsageError(f"`{field}` {name}: {function} is no function", field=field, value=name)
+        raise UsageError(f"`{field}` {name}: {function} is not a function", field=field, value=name)
     if sha256 and source_digest(name) != sha256:
         raise ResumeError(
             f"`{field}` {name}: its source has changed since this run was begun: start again with `overwrite`",

@@ -84,7 +84,7 @@ def lock(path: Path) -> Iterator[None]:
         # Writing the process number below would overwrite a file of the user's, if someone had
         # linked it here.
         if not stat.S_ISREG((status := os.fstat(descriptor)).st_mode) or status.st_nlink > 1:
-            raise StorageError(f"{path} is no lock that bertdata has made: look who has put it there, and remove it")
+            raise StorageError(f"{path} is not a bertdata lock file. Find out what created it, then remove it")
         try:
             # flock and not a file that says "locked": the system releases it also after SIGKILL.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 
 def stopped(kept: str = "") -> Answer:
-    """Return the message for a stopped command: what is kept, and how to continue."""
+    """Return the message for a stopped command, with the finished work and how to continue."""
     kept = f"{kept}: " if kept else ""
     return Answer(f"stopped, and what is finished is kept: {kept}continue with the same command")
 
@@ -111,8 +111,8 @@ class _Heard:
             while byte := pipe.read(1):
                 if (number := byte[0]) not in self._heeded:
                     continue
-                # Compute the answer before anything ends: it reports what is finished. Then, if the
-                # block does not end by itself within `GRACE`, the timer ends the process and all it
+                # Compute the answer before anything ends: it reports the finished work. Then, if the
+                # block does not end within `GRACE`, the timer ends the process and all it
                 # has started.
                 if not self.received:
                     first, answer = time.monotonic(), self._answer()

@@ -81,7 +81,7 @@ _ADVICE = {
     errno.EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
     errno.ENOMEM: "free some memory, or use fewer workers",
     errno.ENOTDIR: "a part of the path is a file, not a directory; choose another path",
-    errno.EEXIST: "a file stands where a directory should be; remove it or choose another path",
-    errno.EISDIR: "a directory stands where a file should be; remove it or choose another path",
+    errno.EEXIST: "a file is in the place of a directory; remove it or choose another path",
+    errno.EISDIR: "a directory is in the place of a file; remove it or choose another path",
     errno.ENAMETOOLONG: "choose a shorter name",
 }

@@ -121,7 +121,7 @@ class Pool:
                     del busy[pipe]
                     made.append(_made(answer))
                 # The worker disappeared in the middle of a task, often because the system ran out
-                # of memory. Start another one and give it the same element. Tasks write atomically,
+                # of memory. Start another one with the same element. Tasks write atomically,
                 # so it starts cleanly.
                 except _KilledError as killed:
                     del busy[pipe]

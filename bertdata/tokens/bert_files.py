@@ -32,7 +32,7 @@ _BERT: dict[str, dict[str, Any]] = {  # part -> required values; also the defaul
 def _unreadable(file: Path, error: BaseException) -> UsageError:
     """Return the error of a vocabulary's file that cannot be read."""
     why = getattr(error, "strerror", None) or error
-    remedy = "give a vocab.txt, a tokenizer.json, or a directory of train-vocab"
+    remedy = "Pass a vocab.txt, a tokenizer.json, or a directory of train-vocab"
     return UsageError(f"cannot read the vocabulary {file} ({why}): {remedy}")
 
 
@@ -51,7 +51,7 @@ def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
     """Raise UsageError, with the number of a line or token, if this is not a BERT vocabulary."""
     if missing := [token for token in OF_BERT.values() if token not in pieces]:
         raise UsageError(
-            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has: give another, or make one with train_vocab"
+            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has. Use another one, or train one with train_vocab"
         )
     first = unit == "line"  # lines are counted from 1, pieces by their ids
     numbers: dict[str, int] = {}
@@ -59,7 +59,7 @@ def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
         if not piece:
             raise UsageError(f"{file}: {unit} {number} is blank: ids would be unsure; remove it, or write [unused{number}] there")
         if len(piece) > _MAX_PIECE_CHARACTERS or not _NO_PIECE.isdisjoint(piece):
-            raise UsageError(f"{file}: {unit} {number} is no piece of a word ({piece[:40]!a}): it is not a vocabulary of BERT")
+            raise UsageError(f"{file}: {unit} {number} is not a token ({piece[:40]!a}): it is not a vocabulary of BERT")
         if (before := numbers.setdefault(piece, number)) != number:
             where = f"in lines {before} and {number}"
             raise UsageError(f"{file} holds {piece!a} twice, {where}: ids would be wrong; remove the second one")
@@ -112,7 +112,7 @@ def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(file, error) from error
     if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise UsageError(f"{file} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
+        raise UsageError(f"{file} is not a file of `tokenizers`. Pass a tokenizer.json, a vocab.txt, or their directory")
     if other := _other(parsed):
         raise UsageError(f"{file} cuts text in another way than BERT: {other}")
     normalizer = parsed["normalizer"]
@@ -129,7 +129,7 @@ def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
         raise UsageError(f"{file}: its model has no vocab of pieces and their ids")
     names = [entry.get("content") if isinstance(entry, dict) else None for entry in added] if isinstance(added, list) else [None]
     if strange := [name for name in names if name not in vocabulary]:
-        raise UsageError(f"{file} adds the token {strange[0]!r}, which its vocabulary lacks: give a vocab.txt that has it")
+        raise UsageError(f"{file} adds the token {strange[0]!r}, which its vocabulary lacks. Use a vocab.txt that has it")
     pieces = sorted(vocabulary, key=lambda piece: (vocabulary[piece], piece))
     if [vocabulary[piece] for piece in pieces] != list(range(len(pieces))):
         raise UsageError(f"{file}: the ids of its pieces are not 0 to {len(pieces) - 1}, one each: ids would be wrong")

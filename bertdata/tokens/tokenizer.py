@@ -173,9 +173,9 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"cannot read the vocabulary {where} ({error}): give a tokenizer.json or a vocab.txt") from error
+        raise UsageError(f"cannot read the vocabulary {where} ({error}). Pass a tokenizer.json or a vocab.txt") from error
     if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise UsageError(f"{where} is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt, or their directory")
+        raise UsageError(f"{where} is not a file of `tokenizers`. Pass a tokenizer.json, a vocab.txt, or their directory")
     return parsed
 
 

@@ -71,7 +71,7 @@ def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
     most = max(1, config.size - len(special) - len(bytes_of) - _MIN_MERGED_PIECES)
     alphabet = sorted(level) or alphabet_of(words, min(config.alphabet, most))[0]
     if not words or not alphabet:
-        raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
+        raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
     tokenizer = blank(config)
     size = config.size - len(special) - len(bytes_of)
     if config.model == "unigram":

@@ -141,7 +141,7 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     most = max(1, (config.size - len(special)) // 2)  # characters: each may take two pieces, x and ##x
     alphabet, inner = alphabet_of(words, min(config.alphabet, most))
     if not alphabet:
-        raise EmptyResultError("the sample holds no text to train on: give a larger corpus, or a larger `sample_bytes`")
+        raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
     tokenizer = merged(Tokenizer(WordPiece(unk_token="[UNK]")), WordPieceTrainer, words, alphabet, [*special, *inner], config)
     pieces = [piece for piece, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
     strip = config.lowercase if config.strip_accents is None else config.strip_accents

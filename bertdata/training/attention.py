@@ -86,7 +86,7 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
 
 @_disable_dynamo  # otherwise recompiled for each number of segments; importing torch.compiler.disable takes a second
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, parts: Parts, dropout: float) -> Tensor:
-    """Compute attention one segment at a time. There is no mask, so memory depends only on the segments."""
+    """Compute attention one segment at a time. Without a mask, memory depends only on the segments."""
     # Exact and simple: split the tokens at the boundaries, attend within each segment, concatenate.
     sizes, attention = parts.starts.diff().tolist(), functional.scaled_dot_product_attention
     each = zip(*(torch.split(values, sizes, 2) for values in (query, key, value)), strict=True)

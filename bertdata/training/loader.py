@@ -109,7 +109,7 @@ def batches(
     """
     if not isinstance(shards, Shards):
         raise UsageError(
-            f"`shards` is {type(shards).__name__}: give bertdata.Shards(DIRECTORY)", field="shards", value=type(shards).__name__
+            f"`shards` is {type(shards).__name__}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=type(shards).__name__
         )
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
     options |= {"dense_labels": dense_labels, "for_model": for_model}

@@ -101,7 +101,7 @@ class BatchPlan:
     ) -> None:
         self.batch_size, self.widths, self.seed = batch_size, tuple(widths), seed
         if batch_size < 1 or list(self.widths) != sorted({*self.widths}) or not self.widths or self.widths[0] < 1:
-            raise UsageError(f"batches of {batch_size} rows at widths {self.widths}: give 1 row or more, and widths that grow")
+            raise UsageError(f"batches of {batch_size} rows at widths {self.widths}. Use 1 row or more, and increasing widths")
         if lengths.max(initial=0) > self.widths[-1]:
             raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
         # `_table` has all row numbers, sorted by bucket and, within a bucket, by directory.
@@ -285,8 +285,8 @@ def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) ->
     for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):
         size, before = int(sizes[bucket, d]), int(sizes[:bucket, d].sum())
         # A running rounding: with share 0.5 and buckets of 3, 3 and 3 rows, rounding each bucket by
-        # itself gives 2 + 2 + 2 = 6 rows. The differences of the rounded running sums 1.5, 3 and
-        # 4.5 give 2 + 1 + 1 = 4, and 4.5 rows are wanted.
+        # itself makes 2 + 2 + 2 = 6 rows. The differences of the rounded running sums 1.5, 3 and
+        # 4.5 are 2 + 1 + 1 = 4, and 4.5 rows are wanted.
         share = weight - int(weight)
         taken = [size] * int(weight) + [round((before + size) * share) - round(before * share)]
         parts += [_Part(start, size, number, copy) for copy, number in enumerate(taken) if number]

@@ -4,7 +4,7 @@
     model = source.build(shards)                            # source.target describes its arguments
 
 The ids of the rows must be those of the model's tokenizer.  For another vocabulary, `new_vocabulary` copies the embeddings of
-tokens in both vocabularies, and gives each other token the mean embedding of its pieces in the old tokenizer: "tokenizer" starts
+tokens in both vocabularies, and each other token gets the mean embedding of its pieces in the old tokenizer: "tokenizer" starts
 as the mean of "token" and "##izer".
 """
 
@@ -56,7 +56,7 @@ class Pretrained(NamedTuple):
         return f"{self.target.name}, {'continued from' if self.weights else 'new weights, configuration of'} {self.name}"
 
     def identity(self) -> dict[str, Any]:
-        """Return what the first weights depend on, beside the seed."""
+        """Return the facts that determine the first weights, apart from the seed."""
         text = json.dumps(_settings(self.config), sort_keys=True)
         config = hashlib.sha256(text.encode()).hexdigest()
         weights = [digest(path) for path in _weights(self.directory)] if self.weights else []
@@ -179,7 +179,7 @@ def _check_vocabulary(path: str, ids: dict[str, int], shards: Shards) -> None:
 
 
 def _move_embeddings(model: Any, directory: Path, shards: Shards) -> None:
-    """Give the model embeddings for the vocabulary of the rows."""
+    """Move the embeddings of the model to the vocabulary of the rows."""
     import torch
     from transformers import AutoTokenizer
 

@@ -142,5 +142,5 @@ def _check(part: PhaseRows, first: Shards, model: ModelConfig | Pretrained, proc
         raise UsageError(f"{where}: rows of {longest} tokens are longer than model.max_position_embeddings, {most}")
     if part.batch_size % (processes * part.phase.accumulation):
         raise UsageError(
-            f"batch_size {part.batch_size} is no multiple of {processes} processes x accumulation {part.phase.accumulation}"
+            f"batch_size {part.batch_size} is not a multiple of {processes} processes x accumulation {part.phase.accumulation}"
         )

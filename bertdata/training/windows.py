@@ -44,7 +44,7 @@ class WindowPlan:
         if not self._counts.all():
             raise UsageError(
                 f"`cache_bytes` {shards.cache_bytes}: a third of it holds {min(served):,} rows, which do not fill one batch of "
-                f"{batch_size}: give more",
+                f"{batch_size}. Use a larger one",
                 field="cache_bytes",
                 value=shards.cache_bytes,
             )

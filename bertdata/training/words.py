@@ -67,5 +67,7 @@ def _words_and_tokens(directory: Path) -> dict[str, float]:
     stages = [stage for stage in contents.counts if stage.stage.endswith("tokens")]
     entered, left = sum(stage.entered for stage in stages), sum(stage.left for stage in stages)
     if not words or not entered:
-        raise UsageError(f"{directory} does not tell its corpus' words: make the pairs again, or omit checkpoint_words")
+        raise UsageError(
+            f"{directory} does not store the number of words of its corpus: make the rows again, or omit checkpoint_words"
+        )
     return {"words": words * contents.settings.dupe_factor * left / entered, "tokens": contents.statistics.tokens}

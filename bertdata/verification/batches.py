@@ -38,7 +38,7 @@ def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Itera
             del batch
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # the disk failed; a file that is too short to map gives EINVAL
+            raise  # the disk failed; a file that is too short to map raises EINVAL
         raise CheckFailed(f"can't be read as {format}: {' '.join(str(error).split())}") from error
     if rows != entry.rows:
         raise CheckFailed(f"holds {rows:,} rows, but {entry.rows:,} by the manifest")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 __all__ = ["HAN", "KANA", "piece_scripts"]
 
-HAN, KANA = 1, 2  # the numbers of two scripts; 0 is no script
+HAN, KANA = 1, 2  # the numbers of two scripts; 0: none
 _NAMES = {"": 0, "CJK": HAN, "HIRAGANA": KANA, "KATAKANA": KANA, "KATAKANA-HIRAGANA": KANA}
 
 

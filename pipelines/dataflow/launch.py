@@ -31,7 +31,7 @@ def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
     )
     command = given.get("command", "")
     if command not in (path.stem for path in _HERE.glob("*.json")):
-        raise SystemExit(f"bertdata: no command {command!r}: give the parameter command=build-corpus, train-vocab or make-pairs")
+        raise SystemExit(f"bertdata: no command {command!r}. Set the parameter command=build-corpus, train-vocab or make-pairs")
     parameters = json.loads((_HERE / f"{command}.json").read_text(encoding="utf-8"))["parameters"]
     patterns = {parameter["name"]: "".join(parameter.get("regexes", ())) for parameter in parameters}
     words: list[str] = [command]

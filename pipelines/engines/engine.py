@@ -86,7 +86,7 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, path
         name = options.view_as(StandardOptions).runner
         ends = f"a job of {name} ends" if name else "a local run ends"
         raise UsageError(
-            f"`wait`: {ends} with this process: omit it, or name an engine that continues by itself after --, such as "
+            f"`wait`: {ends} with this process: omit it, or name an engine that continues without it after --, such as "
             "--runner=DataflowRunner",
             field="wait",
         )

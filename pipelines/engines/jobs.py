@@ -48,7 +48,7 @@ def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
     if str(options.view_as(TestOptions).dry_run).lower() not in ("true", "1"):
         return False
     if not _is_dataflow(runner):
-        raise UsageError("--dry_run is of DataflowRunner: give bertdata's own --dry-run, before --")
+        raise UsageError("only DataflowRunner has --dry_run. Pass bertdata's --dry-run, before --")
     return True
 
 

@@ -37,7 +37,7 @@ def make(name: str) -> Any:
         near = did_you_mean(name, names)
         needs = [f" It takes: {_lacks(each)}" for each in names if repr(each) in near and _lacks(each)]
         all_of_them = f": use one of {', '.join(names)}, or the full name of a class"
-        raise UsageError(f"--runner={name} is no runner{near or all_of_them}{''.join(needs)}") from error
+        raise UsageError(f"--runner={name} is not a runner{near or all_of_them}{''.join(needs)}") from error
 
 
 def meant(option: str, options: PipelineOptions) -> str:

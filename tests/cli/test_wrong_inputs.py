@@ -301,8 +301,8 @@ def changed(path: str, value: Any) -> Any:
         (changed("model.vocab.a", 9), "ids of its pieces are not 0 to 6"),
         (changed("model.vocab", {"a": 0}), r"adds the token '\[PAD\]'"),
         (changed("added_tokens", [{"id": 9, "content": "<s>"}]), "adds the token '<s>'"),
-        (lambda tokenizer: [], "is no tokenizer"),
-        (lambda tokenizer: {"do_lower_case": True}, "is no tokenizer of `tokenizers`: give its tokenizer.json, a vocab.txt"),
+        (lambda tokenizer: [], "is not a file of"),
+        (lambda tokenizer: {"do_lower_case": True}, "is not a file of `tokenizers`. Pass a tokenizer.json, a vocab.txt"),
     ],
 )
 def test_a_tokenizer_of_another_kind_is_refused(tmp_path: Path, change: Any, problem: str) -> None:

@@ -109,8 +109,8 @@ IN_THE_WAY = {
     ".bertdata/old": (5, "is a link, or no directory: it was left as it is"),
     ".bertdata/new": (5, "is a link, or no directory: it was left as it is"),
     ".bertdata/build-0": (5, "is a link, or no directory: it was left as it is"),
-    ".bertdata/lock/": (4, "a directory stands where a file should be; remove it"),
-    "manifest.json/": (4, "a directory stands where a file should be; remove it"),
+    ".bertdata/lock/": (4, "a directory is in the place of a file; remove it"),
+    "manifest.json/": (4, "a directory is in the place of a file; remove it"),
 }
 
 

@@ -68,8 +68,8 @@ def test_a_refused_port_and_a_host_that_is_none_are_told_at_once(monkeypatch: py
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--runner=DaskRuner"], "--runner=DaskRuner is no runner: did you mean 'DaskRunner'?"),
-        (["--runner=sparkruner"], "is no runner: did you mean 'SparkRunner' or 'PySparkRunner'?"),
+        (["--runner=DaskRuner"], "--runner=DaskRuner is not a runner: did you mean 'DaskRunner'?"),
+        (["--runner=sparkruner"], "is not a runner: did you mean 'SparkRunner' or 'PySparkRunner'?"),
         (["--runner=Xyz"], "use one of DaskRunner, DataflowRunner, FlinkRunner, PortableRunner, PySparkRunner, SparkRunner, or"),
         (["--runer=DaskRunner"], "Beam knows no such option: did you mean '--runner'?"),
         (["--runner=InteractiveRunner"], "--runner=InteractiveRunner is not supported: "),

@@ -196,9 +196,9 @@ def test_every_error_number_has_advice(number: int, advice: str) -> None:
 
 def test_a_file_in_the_way_of_a_directory(tmp_path: Path) -> None:
     (tmp_path / "corpus").write_text("a file")
-    with pytest.raises(StorageError, match="a file, not a directory|a file stands where"):
+    with pytest.raises(StorageError, match="a file, not a directory|a file is in the place"):
         files.write_text(tmp_path / "corpus" / "data" / "x", "text")
-    with pytest.raises(StorageError, match="a file stands where"):
+    with pytest.raises(StorageError, match="a file is in the place"):
         files.write_text(tmp_path / "corpus" / "x", "text")
     assert (tmp_path / "corpus").read_text() == "a file"
 

@@ -129,7 +129,7 @@ def test_a_function_of_ones_own_is_stripped_and_checked(module: Path) -> None:
         ("zh=regex,zh=regex", "zh twice"),
         ("own_splitter:", "use sentencex"),
         ("own_splitter:none", "cannot import it"),
-        ("own_splitter:word", "no function"),
+        ("own_splitter:word", "not a function"),
         ("no_such_module:split", "cannot import it"),
         ("broken_splitter:split", "cannot import it"),
     ],

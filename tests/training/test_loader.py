@@ -278,5 +278,5 @@ def test_refusals(shards: Shards) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             loader.batches(shards, 32, **options)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"`shards` is str: give bertdata.Shards\(DIRECTORY\)"):
+    with pytest.raises(UsageError, match=r"`shards` is str. Pass bertdata.Shards\(DIRECTORY\)"):
         loader.batches("pairs", 32)  # type: ignore[arg-type]

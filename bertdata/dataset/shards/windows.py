@@ -89,7 +89,7 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
     #   books      0.25      0.75
     order = sorted(range(len(sizes)), key=lambda number: (positions[number], number))
     count = len(_filled(sizes, order, most))
-    # Filling greedily gives a small last window: 4, 4, 1. Search for the smallest limit that still
+    # Filling greedily leaves a small last window: 4, 4, 1. Search for the smallest limit that still
     # needs three windows: 3, 3, 3.
     while low < most:  # the smallest size that needs no more windows makes them equal
         middle = (low + most) // 2

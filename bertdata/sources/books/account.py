@@ -60,7 +60,7 @@ class Account:
 
     def drop(self, name: str, block: Block) -> None:
         """Count a dropped block."""
-        # Conservation: what all steps removed and what was kept add up to what was read. So the
+        # Conservation: the removed and the kept characters add up to those read. So the
         # share of text that any rule removed can be listed for a whole library, and a rule that
         # removes too much shows in these figures.
         self._leave(name, self._left - self._size(block.lines))

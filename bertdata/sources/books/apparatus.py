@@ -141,7 +141,7 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     at = start + 1
     while at < len(blocks) and not _is_text(blocks[at], blocks[at - 1]):
         at += 1
-    # A first paragraph of one short line looks like an entry. Give it back to the text.
+    # A first paragraph of one short line looks like an entry. Keep it in the text.
     while at > start + 1 and _is_sentence(blocks[at - 1]):
         at -= 1
     return at

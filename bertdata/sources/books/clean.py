@@ -167,7 +167,7 @@ def _choose(texts: list[_Text], verse: str) -> Iterable[_Text]:
         return texts
     if verse == "drop":
         return (text for text in texts if not text.verse)
-    # A poem in a novel is a quotation and breaks the prose. A book of poems is nothing but verse.
+    # A poem in a novel is a quotation and breaks the prose. A book of poems has only verse.
     # Decide by section, so that a novel with one chapter of ballads keeps that chapter.
     balance: Counter[int] = Counter()  # verse characters minus prose characters, by section
     for text in texts:

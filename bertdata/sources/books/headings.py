@@ -176,7 +176,7 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
                 gaps.setdefault(plain_name(block), []).append((block.before, block.after))
     if not play or sum(times > 1 for times in names.values()) < 2:
         return set()
-    # A minor role speaks once. It counts as a name if at least 80 % of the repeated names have the
+    # A minor role has one line. It counts as a name if at least 80 % of the repeated names have the
     # same blank lines above and below, and this one, too.
     known = Counter(gap for name, gaps_of_name in gaps.items() if names[name] > 1 for gap in gaps_of_name)
     usual = [[gap] for gap, times in known.items() if times >= _USUAL * known.total()]

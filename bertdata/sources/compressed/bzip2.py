@@ -88,7 +88,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
     broken: Damage | None = None  # starts at the first unreadable byte since the last good block
     failed: _Segment | None = None  # the previous segment, if it is a block that failed
     # The loop sees the file as a series of segments, each from one mark to the next. Most are
-    # blocks. Decompress each one by itself, and keep a record of a failure until a block succeeds
+    # blocks. Decompress each one separately, and keep a record of a failure until a block succeeds
     # again:
     #
     #   segments    block 1   block 2   block 3   end
@@ -341,7 +341,7 @@ def _pack(segment: _Segment) -> bytes:
 def _damage(segment: _Segment) -> Damage | None:
     """Report a block, or the bytes between two streams, as damaged; return None if the bytes between streams are valid."""
     at, begun = segment.at, True
-    # Between two streams there may be nothing but the next header, and at the end of the file
+    # Between two streams only the next header is allowed, and at the end of the file
     # nothing at all. Other bytes are damage, or a file that is not bzip2.
     used = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END_MARK else 0
     rest = segment.data[used : (segment.shift + segment.bits) // 8]

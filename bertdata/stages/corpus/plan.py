@@ -46,7 +46,7 @@ class CorpusPlan(NamedTuple):
 def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
     """Split the input files, (name, path) by kind, into tasks of about `task_bytes`. The order of the files does not matter."""
     # Files are cut into ranges, and small ranges are grouped, so that all tasks take about equally
-    # long. The plan depends only on names and sizes: the same input gives the same shards on any
+    # long. The plan depends only on names and sizes: the same input makes the same shards on any
     # machine.
     target = config.task_bytes or _target(sources)
     groups: list[tuple[str, list[FileRange]]] = []
@@ -56,7 +56,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         files = [_parts(kind, name, path, target, config) for name, path in sorted(sources[kind])]
         for parts in files:
             entry = _describe(kind, parts, config)
-            # Checksum and index files next to a dump become tasks of their own kind, which run in
+            # Checksum and index files next to a dump become separate tasks, which run in
             # parallel with the reading.
             for check in source(kind).checks(parts):
                 entry |= check.entry

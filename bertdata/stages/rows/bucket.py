@@ -52,7 +52,7 @@ class BuildBucket:
 
     def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
-        # random key of the document instead, so that any division gives the same rows.
+        # random key of the document instead, so that any division makes the same rows.
         documents = list(from_pieces(pieces))
         seed = self.outputs[0].config.seed
         documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))

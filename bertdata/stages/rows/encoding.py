@@ -27,7 +27,7 @@ _making = threading.Lock()
 
 
 class DocumentsEncoder:
-    """Encode documents with a run's vocabulary. Each call uses a cache of its own thread only."""
+    """Encode documents with a run's vocabulary. Each call uses the cache of its thread."""
 
     def __init__(self, vocabulary: vocab.AnyVocabulary, chinese_words: str) -> None:
         self._lock = threading.Lock()

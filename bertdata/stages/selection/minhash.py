@@ -24,7 +24,7 @@ __all__ = ["VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"
 
 VALUES = 128  # values of a signature; the standard error of an estimate of 0.8 is then 0.035
 WIDTH = 5  # tokens in a shingle, as is common in web text pipelines
-_ALGORITHM = 2  # of rensa's RMinHash; another value gives other signatures
+_ALGORITHM = 2  # of rensa's RMinHash; another value means other signatures
 _SEED = 20  # seed of the permutations: part of the signature format, never changes
 _FOUND = 0.99  # minimum probability that two texts at the threshold share a band
 _WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)  # odd numbers, so that word order matters
@@ -82,7 +82,7 @@ class Signer:
         """Return the signatures of texts normalized by `duplicates.normal`. A text without words gets zeros."""
         # Why MinHash: comparing the shingle sets of all pairs of a million texts is impossible.
         # Apply a random permutation to all shingles; the probability that two sets have the same
-        # minimum is exactly their Jaccard similarity. 128 permutations give 128 such trials, and
+        # minimum is exactly their Jaccard similarity. 128 permutations are 128 such trials, and
         # the share of equal minima estimates the similarity from 128 numbers per text, however long
         # the text is.
         shingles = [self._shingles(text) for text in texts]

@@ -73,7 +73,7 @@ class Bands:
         #
         #   index   0  1  2  3
         #   first   0  0  0  0
-        #   later      1  2  3          all but the first of a band
+        #   later      1  2  3          without the first of a band
         #   pairs   (b,a) (c,a) (d,a)   each later document with the first one
         #           (b,a) (c,b) (d,c)   and with the one just before it
         #

@@ -47,7 +47,7 @@ def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
     """Return the rules of a run. `kinds` are the sources of its tasks, without tasks that check files."""
     # The order matters. A page that occurs twice should not count as its own near-copy, a paragraph
     # should not be lost to a document that is dropped itself, and sizes are sampled last, when it
-    # is known what is left.
+    # is known which documents remain.
     rules: list[Rule] = []
     if "wikipedia" in kinds.names:
         rules.append(_Repeated(kinds))

@@ -85,7 +85,7 @@ def _ends(text: str, language: str) -> list[int]:
             cut = offset
         else:
             cut = cut_at(text, masked, start, offset, language)
-            # A piece without a word is no sentence. Join it to the sentence before, unless it opens
+            # A piece without a word is not a sentence. Join it to the sentence before, unless it opens
             # a quotation, which belongs to the next one.
             if start < cut < start + _SHORT and _has_no_word(text[start:cut]):  # "…" or "?!"
                 if ends and text[start:cut].lstrip()[:1] not in _OPENING:

@@ -44,7 +44,7 @@ class Learner:
         self.config, self.world, config, shape = recipe.config, world, recipe.config, recipe.model
         self.model: BertForPreTraining | MaskedModel
         # Every draw of torch's generator is preceded by a seed that names its use. So the weights
-        # do not depend on what was drawn before, and a resumed run needs no generator state.
+        # do not depend on earlier draws, and a resumed run needs no generator state.
         torch.manual_seed(keys.key(config.seed, "initial weights"))
         if isinstance(shape, ModelConfig):
             self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing)
@@ -76,7 +76,7 @@ class Learner:
         labels = (batch["masked_lm_labels"], batch.get("next_sentence_label", torch.zeros(0, device=device)))
         # The loss is a mean over all predicted tokens of the global batch, so it needs their number
         # over all ranks before the first backward pass. A mean per micro-batch, then a mean of
-        # these, would give a token more weight in a micro-batch with few predictions.
+        # these, would weight a token more in a micro-batch with few predictions.
         masked, pairs = (self.world.total((each != IGNORED).sum()) for each in labels)
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=device)
         # Gradient accumulation: `parts` micro-batches, whose gradients add up. Ranks exchange
@@ -94,7 +94,7 @@ class Learner:
         self.scaler.unscale_(cast(Any, self.optimizer))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
         # One exchange for all numbers of the step: the sums of the metrics, the norm (equal on all
-        # ranks, so the sum of norm / ranks is the norm), and whether any process was told to stop.
+        # ranks, so the sum of norm / ranks is the norm), and whether any process must stop.
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
         *totals, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
         # With fp16, an infinite gradient only means that the scale was too high: the scaler skips

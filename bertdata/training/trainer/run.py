@@ -63,7 +63,7 @@ def train(
     config = given.config if isinstance(given, Recipe) else given
     path = Path(output or config.output)
     if not (output or config.output) or "://" in str(output or config.output):
-        raise UsageError(f"no local directory to train in ({path}): give `output`, a directory of this machine")
+        raise UsageError(f"no local directory to train in ({path}). Pass `output`, a directory of this machine")
     # Only rank 0 writes. The others wait until the directory is claimed, then all of them read the
     # same last checkpoint.
     with joined() as world, contextlib.ExitStack() as stack:
@@ -178,5 +178,5 @@ class _Run:
         self._report("error", problem="the loss or its gradient is not finite", rows=rows)
         raise BertDataError(
             f"step {self.step}: the loss or its gradient is not finite; its rows are {', '.join(map(str, rows[:8]))}, … (all "
-            f"{len(rows)} in {self.output / NAME}): look at them, or use a lower learning_rate; checkpoints stand as they are"
+            f"{len(rows)} in {self.output / NAME}): check them, or use a lower learning_rate. Existing checkpoints are unchanged"
         )

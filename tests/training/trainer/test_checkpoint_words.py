@@ -79,5 +79,5 @@ def test_tokens_that_came_to_no_row_bring_no_words(tmp_path: Path) -> None:
 
 
 def test_pairs_that_tell_no_words_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not tell its corpus' words"):
+    with pytest.raises(UsageError, match="does not store the number of words"):
         train(small(pairs(tmp_path / "p"), 2, checkpoint_words="babylm"), tmp_path / "run")

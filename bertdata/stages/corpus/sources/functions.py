@@ -91,6 +91,6 @@ def _problem(item: Any) -> str:
         return "return one of text, paragraphs, sentences"
     values = [item["text"]] if given[0] == "text" else item[given[0]]
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        return "text is no string" if given[0] == "text" else f"{given[0]} is no list of strings"
+        return "text is not a string" if given[0] == "text" else f"{given[0]} is not a list of strings"
     wrong = [key for key in _STRINGS if not isinstance(item.get(key, ""), str | None)]
-    return f"{wrong[0]} is no string" if wrong else ""
+    return f"{wrong[0]} is not a string" if wrong else ""
