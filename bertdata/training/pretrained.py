@@ -69,7 +69,11 @@ class Pretrained(NamedTuple):
 
         if not self.weights:
             return AutoModelForMaskedLM.from_config(self.config, dtype=torch.float32)
-        options: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": self.target.attention}
+        options: dict[str, Any] = {
+            "dtype": torch.float32,
+            "attn_implementation": self.target.attention,
+            "trust_remote_code": False,
+        }
         model = AutoModelForMaskedLM.from_pretrained(self.directory, **options)
         if self.new_vocabulary:
             _move_embeddings(model, self.directory, shards)
@@ -103,14 +107,14 @@ def read(path: str, shards: Shards, *, weights: bool, new_vocabulary: bool = Fal
         # Read only the configuration here, and build the model on the "meta" device, which has
         # shapes and no memory. So a wrong model is found before the training starts, without
         # loading its weights.
-        config = AutoConfig.from_pretrained(directory)
+        config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
     except (ValueError, OSError, KeyError) as error:
         raise UsageError(f"{path}: transformers cannot read config.json ({error}). Check the directory") from error
     notes, size = [], shards.vocab_size
     if weights and not new_vocabulary:
         # The weights expect the ids of their own vocabulary. Rows made with another vocabulary
         # would train without an error, and each embedding would belong to a wrong token.
-        ids = AutoTokenizer.from_pretrained(directory).get_vocab()
+        ids = AutoTokenizer.from_pretrained(directory, trust_remote_code=False).get_vocab()
         _check_vocabulary(path, ids, shards)
         size = max(config.vocab_size, shards.vocab_size)
     if size != config.vocab_size:
@@ -183,7 +187,7 @@ def _move_embeddings(model: Any, directory: Path, shards: Shards) -> None:
     import torch
     from transformers import AutoTokenizer
 
-    old, pieces, special = AutoTokenizer.from_pretrained(directory), shards.pieces, shards.special
+    old, pieces, special = AutoTokenizer.from_pretrained(directory, trust_remote_code=False), shards.pieces, shards.special
     ids, unknown = old.get_vocab(), old.unk_token_id
     # For each token of the new vocabulary, `sources` lists old tokens whose mean embedding it gets:
     #

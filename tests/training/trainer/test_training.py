@@ -19,7 +19,7 @@ from tiny import PIECES
 
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.errors import BertDataError, OutputExistsError, ResumeError, UsageError, VerificationError
-from bertdata.reports.metrics import Record, read_metrics
+from bertdata.reports.metrics import Metrics, Record, read_metrics
 from bertdata.training.trainer import train
 
 torch.set_num_threads(1)
@@ -408,8 +408,11 @@ def test_compiled(data: Path, tmp_path: Path) -> None:
 def test_tensorboard(data: Path, tmp_path: Path) -> None:
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     train(small(data, 10, tensorboard=True), tmp_path)
+    origin = {"source": "books", "language": "en", "rows": 3, "mlm_loss": 2.0}
+    Metrics(tmp_path, 10, tensorboard=True).write({"kind": "evaluation", "step": 10, "by_origin": [origin]})
     found = events.EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert {"train/mlm_loss", "evaluation/nsp_accuracy"} <= set(found.Tags()["tensors"] + found.Tags()["scalars"])
+    names = {"train/mlm_loss", "evaluation/nsp_accuracy", "evaluation/mlm_loss/books.en"}
+    assert names <= set(found.Tags()["tensors"] + found.Tags()["scalars"])
 
 
 @pytest.mark.slow
