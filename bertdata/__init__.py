@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .commands.make_pairs import make_pairs
     from .commands.progress import Progress
     from .commands.push import push
+    from .commands.status import status
     from .commands.templates import templates
     from .commands.train_vocab import train_vocab
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
@@ -60,6 +61,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "download_wikipedia": "commands.download",
     "download_hub": "commands.download",
     "doctor": "commands.doctor",
+    "status": "commands.status",
     "open": "dataset.data_set",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -122,6 +124,7 @@ __all__ = [
     "read_book",
     "report",
     "split_sentences",
+    "status",
     "steps_of",
     "templates",
     "trace",

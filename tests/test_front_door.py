@@ -23,7 +23,7 @@ from bertdata.sample import sample
 from bertdata.stages.corpus.sources import source
 
 COMMANDS = (
-    *("build_corpus", "train_vocab", "make_pairs", "export", "push", "inspect", "open"),
+    *("build_corpus", "train_vocab", "make_pairs", "export", "push", "inspect", "open", "status"),
     *("templates", "download_wikipedia", "download_hub"),
 )
 

@@ -28,6 +28,7 @@ _COMMANDS = {
     "inspect": "Show a summary and examples of a dataset.",
     "report": "Write an HTML report about datasets or training runs, and compare them.",
     "trace": "Trace one document from wikitext to training rows.",
+    "status": "Show whether a run is complete, running or unfinished.",
     "verify": "Check datasets for corruption and inconsistent contents.",
     "templates": "List Wikipedia templates that are missing from the template tables, so their text is lost.",
     "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",

@@ -21,7 +21,7 @@ from .files import PRIVATE, read_json, write_text
 from .moves import remove
 from .storage import storage_errors
 
-__all__ = ["Job", "holder", "lock", "refuse_reserved", "release", "reserve"]
+__all__ = ["Job", "holder", "lock", "locked_by", "refuse_reserved", "release", "reserve"]
 
 _JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the file locks that this process holds
@@ -100,6 +100,21 @@ def lock(path: Path) -> Iterator[None]:
         if descriptor in _held:  # not in a child, which has closed it
             _held.remove(descriptor)
             os.close(descriptor)
+
+
+def locked_by(path: Path) -> str:
+    """Return who holds a lock, such as ``process 71 on node-3``, or an empty string if nobody does."""
+    import fcntl
+
+    try:
+        with open(path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read(100).decode("utf-8", "replace").strip() or "another process"
+    except FileNotFoundError:
+        pass
+    return ""
 
 
 def _close_in_child() -> None:

@@ -42,6 +42,7 @@ COMMANDS = (
     "demo",
     "doctor",
     "run",
+    "status",
 )
 
 

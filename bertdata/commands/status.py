@@ -1,0 +1,67 @@
+"""Tell apart finished, running and unfinished runs of a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ..dataset import manifest
+from ..dataset.run import count_done
+from ..dataset.staging import STATE, builds, is_complete
+from ..storage.files import is_local, read_json, to_path
+from ..storage.lock import holder, locked_by
+from ..storage.storage import storage_errors
+
+__all__ = ["RunStatus", "status"]
+
+
+class RunStatus(NamedTuple):
+    """The state of an output directory."""
+
+    state: Literal["complete", "running", "unfinished", "missing"]
+    contents: str = ""  # the command of a run, or the kind of a complete dataset
+    by: str = ""  # the process or job that is writing
+    finished: dict[str, int] = {}  # finished tasks by step, of a run that is not complete
+    rows: int = 0  # of a complete dataset
+
+
+@storage_errors()
+def status(directory: str | Path) -> RunStatus:
+    """Return whether the run of an output directory is complete, running or unfinished.
+
+    A run that failed or was killed is unfinished: the same command resumes it. In a store, a running run cannot be told from an
+    unfinished one, because stores have no locks.
+
+    Args:
+        directory: Output of `build_corpus`, `train_vocab`, `make_pairs` or `export`.
+
+    Returns:
+        The state, and the finished tasks of each step of a run that is not complete.
+
+    Raises:
+        VerificationError: The manifest was modified.
+
+    Examples:
+        >>> status(here / "nothing").state
+        'missing'
+    """
+    path = to_path(str(directory))
+    job = holder(path / STATE)
+    command, finished = max(_runs(path), default=("", {}), key=lambda run: sum(run[1].values()))
+    if by := str(job) if job else locked_by(path / STATE / "lock"):
+        return RunStatus("running", command, by, finished)
+    if (path / "manifest.json").exists():
+        contents = manifest.read(path)
+        return RunStatus("complete", contents.kind, rows=contents.rows)
+    return RunStatus("unfinished", command, finished=finished) if command else RunStatus("missing")
+
+
+def _runs(directory: Path) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the command of each unfinished run, and its number of finished tasks per step."""
+    roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
+    for root, identity in roots.items():
+        if isinstance(identity, dict) and not is_complete(root):
+            tasks = root / STATE / "tasks"
+            steps = sorted(path.name for path in tasks.iterdir()) if tasks.exists() else []
+            yield str(identity.get("command", "")), {step: count_done(root, step) for step in steps}

@@ -1,0 +1,42 @@
+"""`bertdata status`: complete, running, unfinished or missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bertdata
+from bertdata.dataset.run import building
+from bertdata.dataset.staging import STATE
+from bertdata.storage.lock import lock
+
+Run = Any
+
+
+def test_a_complete_dataset(run: Run, sample_corpus: Path) -> None:
+    found = bertdata.status(sample_corpus)
+    assert (found.state, found.contents, found.by) == ("complete", "documents", "") and found.rows > 0
+    assert f"complete: documents, {found.rows:,} rows" in run("status", sample_corpus).stdout
+
+
+def test_nothing_is_there(run: Run, tmp_path: Path) -> None:
+    assert "no dataset and no run" in run("status", tmp_path / "nothing", code=2).stdout
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_run_is_running_and_then_unfinished(run: Run, tmp_path: Path) -> None:
+    directory, identity = tmp_path / "out", {"command": "build-corpus"}
+    with pytest.raises(KeyboardInterrupt), building(directory, identity) as root:
+        tasks = root / STATE / "tasks" / "extract"
+        tasks.mkdir(parents=True)
+        (tasks / "0.json").write_text("{}")
+        found = json.loads(run("status", directory, "--json", code=5).stdout)
+        assert found["state"] == "running" and found["by"].startswith("process ") and found["finished"] == {"extract": 1}
+        raise KeyboardInterrupt
+    assert bertdata.status(directory)[:2] == ("unfinished", "build-corpus")
+    assert "extract: 1 task finished" in run("status", directory, code=3).stdout
+    with lock(directory / STATE / "lock"):
+        pass  # `status` has left no lock behind
