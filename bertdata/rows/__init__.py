@@ -9,7 +9,7 @@
 bucket.py      input and output types
 chunks.py      documents -> chunks, each cut into A and its true B
 exchange.py    half of the chunks exchange their Bs
-sentence_pairs.py, documents.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
+sentence_pairs.py, one_document.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
 pack.py        several rows packed into one
 
 Google's algorithm draws B at random and cuts it to fit, so the length of a pair reveals its label. Here, pairs of both labels
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..config import PairsConfig
-from . import documents, running_text, sentence_pairs
+from . import one_document, running_text, sentence_pairs
 from .bucket import Bucket, Pairs, SpecialIds
 from .pack import pack
 
@@ -36,7 +36,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str = 
     if config.objective in ("nsp", "sop"):
         built = sentence_pairs.build(bucket, config, special, name)
     elif config.objective == "documents" or config.pack:
-        built = documents.build(bucket, config, special)
+        built = one_document.build(bucket, config, special)
     else:
         built = running_text.build(bucket, config, special)
     return pack(built, config.max_seq_length, config.seed) if config.pack else built

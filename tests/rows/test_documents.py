@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_pairs import CLS, DOCUMENTS, FIRST, LAW, SEP, Text, _build, _check_packed, _document_of, _plain, _text
 
-from bertdata.rows import documents
+from bertdata.rows import one_document
 
 
 def test_doctests() -> None:
