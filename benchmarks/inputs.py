@@ -15,7 +15,7 @@ from grow import read_dump
 import bertdata
 from bertdata.sample import sample
 from bertdata.sources.dumps.page_xml import read_fields
-from bertdata.stages import documents
+from bertdata.stages import corpus_reader
 from bertdata.text.wikitext import extract_paragraphs
 
 __all__ = ["Inputs"]
@@ -80,7 +80,7 @@ class Inputs(Mapping[str, str]):
         """Return JSON Lines of languages and sentences."""
         if self._real:
             return SHARED / "extraction" / "dev_sentences.jsonl.xz"
-        path, corpus = self._work / "texts.jsonl", documents.read(Path(self["corpus"]))
+        path, corpus = self._work / "texts.jsonl", corpus_reader.read(Path(self["corpus"]))
         with path.open("w", encoding="utf-8") as file:
             for task in corpus.tasks:
                 for languages, sentences in corpus.reader.columns(task, "language", "sentences"):

@@ -30,7 +30,7 @@ from ratios import ratio
 
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_types import PairsManifest
-from bertdata.stages import documents as corpora
+from bertdata.stages import corpus_reader as corpora
 from bertdata.stages.rows import partners
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..dataset.reports import FilesReport
-from ..stages.documents import Corpus
+from ..stages.corpus_reader import Corpus
 from ..stages.rows import buckets
 from ..stages.rows.bucket import BuildBucket, Output
 from ..stages.rows.commit import PairsCommit

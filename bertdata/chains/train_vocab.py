@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..config import VocabConfig
-from ..stages.documents import Corpus
+from ..stages.corpus_reader import Corpus
 from ..stages.sampling import Sample
 from ..stages.vocab import STAGE, CountWords, Train, WordsReport
 from .steps import FlatMap, Steps

@@ -21,7 +21,7 @@ from ..exports.base import ExportSource, read
 from ..extras import install
 from ..records import Task
 from ..reports.words import count
-from ..stages.documents import refuse_to_replace
+from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any

@@ -18,7 +18,7 @@ from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..reports.vocabulary import poor_fit, unsaid
 from ..reports.words import count, size
-from ..stages.documents import Corpus, read, refuse_to_replace
+from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens import segment

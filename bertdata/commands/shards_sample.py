@@ -18,7 +18,7 @@ from .estimate import REPORT, SECONDS, Measured, Sample, clock_of
 if TYPE_CHECKING:
     from ..config import PairsConfig, VocabConfig
     from ..exports.work import ExportShard
-    from ..stages.documents import Corpus
+    from ..stages.corpus_reader import Corpus
     from ..stages.sampling import Sample as Drawn
 
 __all__ = ["of_export", "of_pairs", "of_vocab", "stored"]

@@ -14,7 +14,7 @@ from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError
 from ..reports.words import count, size
-from ..stages.documents import Corpus, read, refuse_to_replace
+from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..stages.sampling import Sample
 from ..stages.vocab import STAGE
 from ..storage.files import to_path

@@ -10,7 +10,7 @@ from .. import keys
 from ..config import VocabConfig
 from ..records import FileRange, Task
 from ..storage.files import to_path
-from .documents import BATCHES, Corpus
+from .corpus_reader import BATCHES, Corpus
 
 __all__ = ["Sample"]
 

@@ -34,7 +34,7 @@ from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
 from ..tokens.words import count_parts, parts_to_words
-from .documents import DocumentReader
+from .corpus_reader import DocumentReader
 
 __all__ = ["STAGE", "CountWords", "Train", "WordsReport"]
 

@@ -255,7 +255,7 @@ def test_a_store_that_fails_while_pairs_are_made(parts: Path, build: Any, monkey
         return real(*arguments)
 
     monkeypatch.setattr("bertdata.dataset.run.digest", digest)
-    monkeypatch.setattr("bertdata.stages.documents.digest", digest)
+    monkeypatch.setattr("bertdata.stages.corpus_reader.digest", digest)
     with pytest.raises(StorageError, match=r"check the address, the network.*same command"):
         build("make-pairs", output, corpus, "--vocab", parts / "train-vocab", "--shards", 12)
     left[0] = 10_000

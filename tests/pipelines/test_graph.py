@@ -26,7 +26,7 @@ from bertdata.dataset.reports import TaskReport
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
 from bertdata.records import Report, Task
-from bertdata.stages import documents as corpus
+from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus.plan import plan
 from bertdata.stages.rows.bucket import Output
 from bertdata.storage.files import is_local

@@ -35,7 +35,7 @@ from bertdata.errors import VerificationError
 from bertdata.exports.base import ExportSource
 from bertdata.records import FileRange, Report, Task
 from bertdata.stages.corpus.plan import CorpusPlan
-from bertdata.stages.documents import Corpus, DocumentReader
+from bertdata.stages.corpus_reader import Corpus, DocumentReader
 from bertdata.stages.rows.bucket import Output
 from bertdata.stages.rows.buckets import Tokens
 from bertdata.storage.files import write_json

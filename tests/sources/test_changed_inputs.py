@@ -17,7 +17,7 @@ from conftest import SAMPLE, Build, digests, read_manifest
 from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
 from bertdata.errors import ResumeError, StorageError, VerificationError
-from bertdata.stages import documents as corpus
+from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus import documents, extract
 from bertdata.stages.corpus.commit import CorpusCommit
 from bertdata.storage import stamp

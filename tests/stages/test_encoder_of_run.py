@@ -10,7 +10,7 @@ import pytest
 
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.records import Task
-from bertdata.stages import documents as corpus
+from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.rows import buckets, encoding
 from bertdata.tokens import vocab
 

@@ -13,7 +13,7 @@ from tiny import corpus_manifest
 
 from bertdata.codec import encode
 from bertdata.dataset import manifest, shards
-from bertdata.stages import documents as corpus
+from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.selection import claims
 from bertdata.stages.shuffle import Pieces
 

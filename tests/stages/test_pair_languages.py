@@ -16,7 +16,7 @@ from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import UsageError
-from bertdata.stages.documents import read
+from bertdata.stages.corpus_reader import read
 from bertdata.stages.rows.buckets import Layout, shard_count
 from bertdata.stages.rows.partners import FEWEST, Partners, fill
 from bertdata.verification import verify

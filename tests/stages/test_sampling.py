@@ -20,9 +20,9 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import VerificationError
 from bertdata.records import FileRange, Task
-from bertdata.stages import documents as corpus
+from bertdata.stages import corpus_reader as corpus
 from bertdata.stages import sampling
-from bertdata.stages.documents import Corpus, DocumentReader
+from bertdata.stages.corpus_reader import Corpus, DocumentReader
 from bertdata.stages.sampling import Sample
 from bertdata.storage.files import open_file, write_json
 

@@ -18,7 +18,7 @@ from bertdata import Shards
 from bertdata.cli import cli
 from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, VerificationError
-from bertdata.stages import documents as corpus
+from bertdata.stages import corpus_reader as corpus
 from bertdata.verification import verify
 
 KINDS = ("documents", "vocabulary", "pairs")

@@ -25,7 +25,7 @@ from ...dataset.run import STATE
 from ...records import Task
 from ...storage.files import read_json, to_path, write_json
 from ...tokens.encoder import DifferentIdsError
-from ..documents import DocumentReader
+from ..corpus_reader import DocumentReader
 from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
 from .partners import FEWEST, Partners, origins

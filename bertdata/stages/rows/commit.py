@@ -22,7 +22,7 @@ from ...rows.masking import max_predictions_of
 from ...storage.files import to_path
 from ...tally import Tally
 from ...tokens import vocab
-from ..documents import DocumentReader
+from ..corpus_reader import DocumentReader
 from .bucket import PARTNERS, TOKENS_OF, UNKNOWN_OF, Output
 from .buckets import different_ids
 from .partners import origins_of

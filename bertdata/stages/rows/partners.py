@@ -26,7 +26,7 @@ from ...dataset.manifest_types import CorpusManifest
 from ...records import FileRange, Task
 from ...storage.files import to_path
 from ...text.language import writing
-from ..documents import Corpus
+from ..corpus_reader import Corpus
 
 __all__ = ["FEWEST", "Partners", "describe", "fill", "origins", "origins_of"]
 

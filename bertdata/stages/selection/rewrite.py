@@ -27,7 +27,7 @@ from ...storage.moves import move
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext, current
 from ...tally import Tally
 from ..amounts import Amounts, count_words
-from ..documents import text_bytes
+from ..corpus_reader import text_bytes
 from ..listing import Listing
 from .losses import Losses, whole
 from .rules import LISTED
