@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..labels import IGNORED
 from ..rows import masking
 from ..storage.files import digest
-from ..storage.functions import load, source_digest
+from ..storage.user_functions import load, source_digest
 from .token_weights import FREQUENCY, token_weights
 
 __all__ = ["LABELS", "MaskConfig", "Masker", "Rows", "Schedule", "is_causal", "next_tokens"]

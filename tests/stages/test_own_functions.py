@@ -18,7 +18,7 @@ from bertdata.errors import ResumeError, UsageError
 from bertdata.records import Task
 from bertdata.stages.corpus import filtering
 from bertdata.stages.corpus.extract import Extract
-from bertdata.storage import functions
+from bertdata.storage import user_functions
 
 
 def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    functions.load.cache_clear()
+    user_functions.load.cache_clear()
     return name
 
 
@@ -98,7 +98,7 @@ def test_a_changed_function_is_a_changed_setting(module: str, tmp_path: Path) ->
         file.write("# changed\n")
     assert _digest(name) != before
     with pytest.raises(ResumeError, match="its source has changed"):
-        functions.load(name, "filters", before)
+        user_functions.load(name, "filters", before)
 
 
 def test_functions_that_no_worker_can_import() -> None:

@@ -8,7 +8,7 @@ from ...config import CorpusConfig
 from ...errors import BertDataError, ResumeError, UsageError
 from ...records import Document, Drop
 from ...storage.files import digest, open_file
-from ...storage.functions import load
+from ...storage.user_functions import load
 from ...text import language
 from ...text.filters import Grams, check, read_examples
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from ...errors import UsageError
 from ...extras import missing_package
-from ...storage.functions import load
+from ...storage.user_functions import load
 from .plain import split_plain
 from .rules import split_sentences
 

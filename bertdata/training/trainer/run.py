@@ -16,7 +16,7 @@ from ...errors import BertDataError, UsageError
 from ...reports import curve
 from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import REPORT, write_report
-from ...storage.functions import load
+from ...storage.user_functions import load
 from ..held_out import held_out_batches
 from ..loader import batches
 from ..predictions import write_predictions

@@ -18,7 +18,7 @@ from ....config import CorpusConfig
 from ....errors import BertDataError
 from ....records import FileRange, Prose, Reject
 from ....sources import licences
-from ....storage.functions import load
+from ....storage.user_functions import load
 from .base import Counts, Record, Source
 
 __all__ = ["reader"]
