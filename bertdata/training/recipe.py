@@ -17,7 +17,7 @@ from ..storage.files import read_json, to_path, write_json
 from .masks import MaskConfig, Schedule
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
-from .words import words_per_token
+from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
 

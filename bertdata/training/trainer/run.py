@@ -23,7 +23,7 @@ from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
 from ..resume import begin, checkpoints, claimed
 from ..trial import Trial
-from ..words import Words
+from ..word_counts import Words
 from .checkpoint import restore, save
 from .learner import Learner
 from .world import World, joined
