@@ -9,7 +9,7 @@ import click
 
 from ..config import PairsConfig
 from ..reports.card import reading_line
-from ..reports.vocabulary import poor_fit
+from ..reports.vocabulary_warnings import poor_fit
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
 from .run import build, common_options, conclude, echo, foretell, take_options

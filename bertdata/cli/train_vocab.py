@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..config import VocabConfig
-from ..reports.vocabulary import fewer, unknown
+from ..reports.vocabulary_warnings import fewer, unknown
 from ..storage.files import is_local
 from .options import Command, config_options, in_options, take
 from .paths import to_path

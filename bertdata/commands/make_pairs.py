@@ -16,7 +16,7 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
-from ..reports.vocabulary import poor_fit, unsaid
+from ..reports.vocabulary_warnings import poor_fit, unsaid
 from ..reports.words import count, size
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..storage.files import to_path

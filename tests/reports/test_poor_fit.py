@@ -13,7 +13,7 @@ import bertdata
 from bertdata.codec import decode
 from bertdata.dataset import manifest as manifests
 from bertdata.dataset.manifest_types import PairsManifest
-from bertdata.reports.vocabulary import poor_fit
+from bertdata.reports.vocabulary_warnings import poor_fit
 
 ACROSS = bertdata.PairsConfig(pair_across_languages=True)  # of three books one alone is Chinese
 

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from tokenizers.normalizers import BertNormalizer
 
 from bertdata.config import VocabConfig
-from bertdata.reports import vocabulary as report
+from bertdata.reports import vocabulary_warnings as report
 from bertdata.stages import vocab as building
 from bertdata.tokens import vocab
 from bertdata.tokens import words as tokens
