@@ -12,7 +12,7 @@ from .. import manifest
 from ..manifest_records import ShardEntry
 from ..manifest_types import PairsManifest
 from .views import DIFFER, REMAKE
-from .vocabulary import read_vocabulary
+from .stored_vocabulary import read_vocabulary
 from .windows import ShardFile
 
 __all__ = ["Directory", "agree", "read_directory", "shard_files"]
