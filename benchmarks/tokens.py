@@ -35,7 +35,7 @@ from tokenizers.trainers import WordPieceTrainer
 from bertdata.config import VocabConfig
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_types import CorpusManifest
-from bertdata.exports.text import text_of
+from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 from bertdata.tokens import encoder as tokens
 from bertdata.tokens import engines, train, vocab

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import hdf5, lddl, mds, megatron, text, tfrecord
+from . import hdf5, lddl, mds, megatron, plain_text, tfrecord
 from .base import Format
 
 __all__ = ["FORMATS"]
 
 FORMATS: dict[str, Format] = {
-    "jsonl": text.JSON_LINES,
-    "parquet": text.PARQUET,
+    "jsonl": plain_text.JSON_LINES,
+    "parquet": plain_text.PARQUET,
     "mds": mds.MDS,
     "megatron": megatron.MEGATRON,
     "hdf5": hdf5.HDF5,

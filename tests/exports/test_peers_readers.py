@@ -19,7 +19,7 @@ from test_megatron import read_megatron
 from tokenizers import Tokenizer
 
 from bertdata import Shards
-from bertdata.exports.text import text_of
+from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 
 pytestmark = pytest.mark.long

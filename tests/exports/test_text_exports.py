@@ -61,9 +61,9 @@ def test_the_same_bytes_by_two_workers_and_the_same_command_again(parts: Path, b
 
 def test_a_run_that_broke_goes_on(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done is not done again."""
-    from bertdata.exports import text
+    from bertdata.exports import plain_text
 
-    corpus, seen, join = parts / "build-corpus", [], text._join
+    corpus, seen, join = parts / "build-corpus", [], plain_text._join
 
     def broken(sentences: list[str]) -> str:
         seen.append(sentences)

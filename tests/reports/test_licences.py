@@ -16,7 +16,7 @@ import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, FilterConfig
 from bertdata.config.inputs import WIKI_LICENCE
 from bertdata.dataset.manifest_records import InputName
-from bertdata.exports.text import licences_of
+from bertdata.exports.plain_text import licences_of
 from bertdata.sources.licences import count, named
 
 LOOSE = CorpusConfig(filters=FilterConfig(min_letters=0), choice=ChoiceConfig(dedup="none"))

@@ -15,7 +15,7 @@ import bertdata
 from bertdata import MaskConfig, Shards
 from bertdata.config import PairsConfig, VocabConfig
 from bertdata.errors import UsageError
-from bertdata.exports.text import text_of
+from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 
 OPTIONS: dict[str, tuple[object, ...]] = {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from bertdata import pieces
-from bertdata.exports.text import text_of
+from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 from bertdata.tokens import documents, engines
 from bertdata.tokens.documents import DocumentEncoder
