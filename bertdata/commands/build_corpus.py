@@ -28,9 +28,9 @@ from ..stages.corpus.plan import plan as cut_input
 from ..stages.corpus.sources import source
 from ..stages.learning import Learned, learn
 from ..storage.files import digest, is_local, to_path
-from ..storage.user_functions import load, name_of, source_digest
 from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
+from ..storage.user_functions import load, name_of, source_digest
 from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, given_digest, paths_of
 from .progress import Progress, PythonReporter, Step
 from .run import run

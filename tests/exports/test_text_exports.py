@@ -72,7 +72,7 @@ def test_a_run_that_broke_goes_on(parts: Path, tmp_path: Path, monkeypatch: pyte
         return join(sentences)
 
     with monkeypatch.context() as patched:
-        patched.setattr(text, "_join", broken)
+        patched.setattr(plain_text, "_join", broken)
         with pytest.raises(Exception, match="no"):
             bertdata.export(corpus, to="jsonl", output=tmp_path / "out", workers=1)
     assert not (tmp_path / "out" / "data").exists()

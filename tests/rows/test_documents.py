@@ -16,7 +16,7 @@ from bertdata.rows import one_document
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(documents) == (0, 1)
+    assert doctest.testmod(one_document) == (0, 1)
 
 
 def _parts(built: Any) -> list[list[int]]:

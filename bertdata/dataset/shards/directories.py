@@ -11,8 +11,8 @@ from ...storage.files import is_local
 from .. import manifest
 from ..manifest_records import ShardEntry
 from ..manifest_types import PairsManifest
-from .views import DIFFER, REMAKE
 from .stored_vocabulary import read_vocabulary
+from .views import DIFFER, REMAKE
 from .windows import ShardFile
 
 __all__ = ["Directory", "agree", "read_directory", "shard_files"]

@@ -19,8 +19,8 @@ from .blocks import Block, is_list, is_table, is_verse, margin, split_blocks, sp
 from .footnotes import drop_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
 from .headings import is_heading, is_short, plain_name, signers, speakers
-from .put_back import put_back
 from .notation import drop_music, resolve_signs
+from .put_back import put_back
 from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
 __all__ = ["Reading", "clean", "clean_parts"]

@@ -27,10 +27,10 @@ from . import duplicates, facts, mixture
 from .claims import Columns, Table
 from .duplicates import Indices, fingerprint
 from .kinds import Kinds
-from .word_limits import Items, limited
 from .losses import LOST, REASONS, WHOLE, Losses, lose_later, whole
 from .near import Bands, Near
 from .rounds import Received, Rule
+from .word_limits import Items, limited
 
 __all__ = ["LISTED", "REASONS", "make", "needs"]
 
