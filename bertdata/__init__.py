@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .commands.templates import templates
     from .commands.train_vocab import train_vocab
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
+    from .config.mixture import Mixture
     from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
     from .dataset.data_set import DataSet, open
     from .dataset.shards import Shards
@@ -84,6 +85,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "PairsConfig": "config",
     "PushConfig": "config",
     "TrainConfig": "config.train",
+    "Mixture": "config.mixture",
     "ModelConfig": "config.train",
     "OptimizerConfig": "config.train",
     "Phase": "config.train",
@@ -97,6 +99,7 @@ __all__ = [
     "DataSet",
     "FilterConfig",
     "MaskConfig",
+    "Mixture",
     "ModelConfig",
     "OptimizerConfig",
     "PairsConfig",

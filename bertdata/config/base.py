@@ -253,6 +253,9 @@ def _fits(value: Any, hint: Any, bounded: bool = True) -> bool:
         return all(_fits(each, inner[0], bounded) for each in value)
     if typing.get_origin(hint) is Literal:
         hint = str
+    if typing.get_origin(hint) is dict:
+        key, inner = typing.get_args(hint)
+        return type(value) is dict and all(_fits(k, key, bounded) and _fits(v, inner, bounded) for k, v in value.items())
     if hint in (int, float):
         is_number = type(value) is int or type(value) is hint
         return is_number and (not bounded or (abs(value) < 1 << 63 and math.isfinite(value)))

@@ -39,13 +39,17 @@ def from_table(kind: type[Any], table: Any, path: str, inside: str = "") -> Any:
 def _value(kind: Any, value: Any, path: str, name: str) -> Any:
     """Check and convert a value. An integer is valid for a float, and a single string for a list of strings."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):  # of a table and a string
-        kind = str if isinstance(value, str) else typing.get_args(kind)[0]
+        kind = str if isinstance(value, str) and str in typing.get_args(kind) else typing.get_args(kind)[0]
     if typing.get_origin(kind) is tuple:
         (inner, _) = typing.get_args(kind)
         values = [value] if inner is str and isinstance(value, str) else value
         if not isinstance(values, list):
             raise UsageError(f"{path}: {name} is {value!r}: expected a list")
         return tuple(_value(inner, each, path, name) for each in values)
+    if typing.get_origin(kind) is dict:
+        if not isinstance(value, dict):
+            raise UsageError(f"{path}: {name} is {value!r}: expected a table")
+        return {key: _value(typing.get_args(kind)[1], each, path, f"{name}.{key}") for key, each in value.items()}
     if dataclasses.is_dataclass(kind):
         return from_table(typing.cast("type[Any]", kind), value, path, name)
     if kind is float and type(value) is int:

@@ -12,10 +12,11 @@ import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from ..errors import UsageError
 from .base import FREE, Config, option
+from .mixture import Mixture
 from .model import ACTIVATIONS, ModelConfig
 from .pairs import mask_shares
 from .tables import from_table
@@ -26,6 +27,7 @@ __all__ = [
     "ALGORITHMS",
     "PRECISIONS",
     "SCHEDULES",
+    "Mixture",
     "ModelConfig",
     "OptimizerConfig",
     "Phase",
@@ -112,6 +114,7 @@ class Phase(Config):
         shards: Directories of make-pairs.
         steps: Number of optimizer steps.
         weights: Sampling weight of each directory.
+        mixture: Shares of languages or sources, exact over the phase.
         widths: Lengths in tokens to which rows are padded.
         accumulation: Micro-batches per step.
         batch_size: Rows of a step, or 0 for the run's.
@@ -123,6 +126,7 @@ class Phase(Config):
     shards: tuple[str, ...] = field(metadata=FREE)  # the identity of a run has their contents, not their paths
     steps: int
     weights: tuple[float, ...] = ()
+    mixture: Mixture | None = None
     widths: tuple[int, ...] = ()
     accumulation: int = field(default=1, metadata=FREE)
     batch_size: int = 0
@@ -138,7 +142,13 @@ class Phase(Config):
         self._require(self.schedule in ("", "constant", "decay"), "phases.schedule: use constant, decay, or omit it")
         self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
         self._require(self.steps >= 1, "phases.steps: use at least 1")
+        self._require(not (self.weights and self.mixture), "phases.mixture: omit `weights`, which are shares of directories")
         self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
+
+    def identity(self) -> dict[str, Any]:
+        """Return the fields that affect the result. Without a mixture, they are those of earlier versions."""
+        values = super().identity()
+        return values if self.mixture else {name: value for name, value in values.items() if name != "mixture"}
 
 
 @dataclass(frozen=True, kw_only=True)

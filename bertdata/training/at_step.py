@@ -55,7 +55,7 @@ def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: in
         what = "have one mask, which they were stored with" if has_masks else "have no masks"
         raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}", field="step", value=step)
     masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
-    planned = plan_of(shards, batch_size, seed=seed, widths=options.get("widths"))
+    planned = plan_of(shards, batch_size, **{name: each for name, each in options.items() if name != "masks"})
     if is_causal(masks, seed, number):
         problem = f"`step` {step:,} is causal: it predicts each next token and masks none"
         raise UsageError(problem, field="step", value=step)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..config import OBJECTIVES
+from ..config.mixture import Mixture
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..extras import missing_package
@@ -57,6 +58,8 @@ def batches(
     whole: bool = False,
     widths: Sequence[int] | None = None,
     masks: MaskConfig | None = None,
+    mixture: Mixture | None = None,
+    epoch_steps: int | None = None,
     dense_labels: bool = False,
     for_model: Any = None,
     unpadded: bool = False,
@@ -79,6 +82,8 @@ def batches(
         widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
             rows.
         masks: Masking options. Default: as in BERT. Static masks are used unchanged.
+        mixture: Shares of languages or sources, exact over an epoch. An evaluation (`whole`) has every row instead.
+        epoch_steps: Steps of an epoch with a mixture. Default: as many as the number of rows fills.
         dense_labels: Return ``labels`` for all positions (see below).
         for_model: A `transformers` model, or the name of its class, such as ``"BertForPreTraining"``. Batches have the arguments
             of the model (`training.attention.for_transformers`), and unsuitable rows raise an error. Packed rows need the model
@@ -112,7 +117,7 @@ def batches(
             f"`shards` is {type(shards).__name__}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=type(shards).__name__
         )
     options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-    options |= {"dense_labels": dense_labels, "for_model": for_model}
+    options |= {"dense_labels": dense_labels, "for_model": for_model, "mixture": mixture, "epoch_steps": epoch_steps}
     # A DataLoader usually has three parts: a dataset of rows, a sampler that shuffles them, and a
     # function that collates rows to batches. Here an item of the dataset is a finished batch,
     # because the plan decides everything: which rows, in which order, at which width. The sampler
@@ -143,6 +148,8 @@ class Batches(Dataset[Tensors]):
         whole: bool = False,
         widths: Sequence[int] | None = None,
         masks: MaskConfig | None = None,
+        mixture: Mixture | None = None,
+        epoch_steps: int | None = None,
         dense_labels: bool = False,
         for_model: Any = None,
         unpadded: bool = False,
@@ -154,12 +161,15 @@ class Batches(Dataset[Tensors]):
         self._target = target_for(for_model, shards, dense_labels, unpadded)
         options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
         options |= {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
+        mixed: dict[str, Any] = {"mixture": mixture, "epoch_steps": epoch_steps} if mixture and not whole else {}
+        options |= mixed
+        self._mixed = {name: each.identity() if isinstance(each, Mixture) else each for name, each in mixed.items()}
         # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
         # the same shard files, so no rows are copied to workers.
         self._again = partial(Batches, shards, batch_size, **options)
         self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
         self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
-        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
+        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole, **mixed)
         self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
         self._ahead = StepsAhead(self.plan, self._make, alone=masks.varies)
 
@@ -172,7 +182,8 @@ class Batches(Dataset[Tensors]):
         rows."""
         plan = self.plan
         rows, widths = self._shards.identity, list(plan.widths)
-        return {"rows": rows, "batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self._whole}
+        options = {"batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self._whole}
+        return {"rows": rows, **options, **self._mixed}
 
     def __len__(self) -> int:
         """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""

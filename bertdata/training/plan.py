@@ -65,7 +65,7 @@ class Batch(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Rows of one bucket and one directory: `size` entries of the table from `start`. An epoch serves `taken` of them."""
+    """Rows of one bucket and group: `size` entries of the table from `start`. An epoch serves `taken` of them."""
 
     start: int
     size: int
@@ -81,7 +81,8 @@ class BatchPlan:
         batch_size: Rows of a global batch.
         widths: Widths that batches are padded to, increasing. The last one must be at least the longest row.
         seed: Seed of the order.
-        parts: (rows, weight) of each directory, in order.
+        parts: (rows, weight) of each directory, in order, or of each group.
+        groups: The group of each row [N], if groups are not directories (mixture.py).
         whole: Whether the remaining rows form a last, short batch.
 
     Attributes:
@@ -97,6 +98,7 @@ class BatchPlan:
         widths: Sequence[int],
         seed: int,
         parts: Sequence[tuple[int, float]] = (),
+        groups: npt.NDArray[Any] | None = None,
         whole: bool = False,
     ) -> None:
         self.batch_size, self.widths, self.seed = batch_size, tuple(widths), seed
@@ -107,7 +109,7 @@ class BatchPlan:
         # `_table` has all row numbers, sorted by bucket and, within a bucket, by directory.
         # `_parts[k]` says which slices of the table bucket k has. Nothing else depends on the
         # number of rows.
-        self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)])
+        self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)], groups)
         self._rows_of = [sum(part.taken for part in bucket) for bucket in self._parts]
         # Batches of 4 rows, and buckets of 10, 7 and 6 rows at widths 32, 64 and 128:
         #
@@ -252,34 +254,44 @@ class BatchPlan:
 
 
 def _buckets(
-    lengths: npt.NDArray[Any], widths: tuple[int, ...], parts: Sequence[tuple[int, float]]
+    lengths: npt.NDArray[Any],
+    widths: tuple[int, ...],
+    parts: Sequence[tuple[int, float]],
+    groups: npt.NDArray[Any] | None,
 ) -> tuple[npt.NDArray[Any], list[list[_Part]]]:
-    """Return the rows in order of bucket and directory, and the parts of each bucket."""
+    """Return the rows in order of bucket and group, and the parts of each bucket."""
     table = np.empty(len(lengths), np.uint32 if len(lengths) < 1 << 32 else np.int64)
     # `bucket_of[n]` is the bucket of a row of n tokens: one table look-up per row.
-    bucket_of = np.searchsorted(widths, np.arange(widths[-1] + 1)).astype(np.uint16)
-    ends = np.cumsum([0] + [size for size, _ in parts])
-    chunks = [(d, i, min(i + _CHUNK, int(ends[d + 1]))) for d in range(len(parts)) for i in range(ends[d], ends[d + 1], _CHUNK)]
-    sizes = np.zeros((len(widths), len(parts)), np.int64)
-    # A counting sort in two passes: count the rows of each bucket and directory, then put each row
-    # where its group begins. It needs no memory beyond the table, in which a row takes 4 bytes.
-    for d, first, last in chunks:
-        sizes[:, d] += np.bincount(bucket_of[lengths[first:last]], minlength=len(widths))
-    starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
-    filled = starts.copy()
-    for d, first, last in chunks:
-        of_bucket = bucket_of[lengths[first:last]]
-        for bucket in range(len(widths)):
-            rows = np.flatnonzero(of_bucket == bucket)
-            table[filled[bucket, d] : filled[bucket, d] + len(rows)] = rows + first
-            filled[bucket, d] += len(rows)
-    return table, [_parts(starts[k].tolist(), sizes, k, [weight for _, weight in parts]) for k in range(len(widths))]
+    bucket_of = np.searchsorted(widths, np.arange(widths[-1] + 1))
+    ends, cells = np.cumsum([size for size, _ in parts]), len(widths) * len(parts)
+
+    def cells_of(first: int) -> npt.NDArray[Any]:
+        """Return the cells of a chunk of rows, in 16 bits if possible, which NumPy sorts faster."""
+        last = min(first + _CHUNK, len(lengths))
+        of_rows = np.searchsorted(ends, np.arange(first, last), "right") if groups is None else groups[first:last]
+        return np.asarray(bucket_of[lengths[first:last]] * len(parts) + of_rows, np.uint16 if cells < 1 << 16 else np.int64)
+
+    # A counting sort in two passes: count the rows of each cell (a bucket and a group), then put each row where its cell
+    # begins. It needs no memory beyond the table, in which a row takes 4 bytes.
+    sizes = np.zeros(cells, np.int64)
+    for first in range(0, len(lengths), _CHUNK):
+        sizes += np.bincount(cells_of(first), minlength=cells)
+    filled = np.cumsum(sizes) - sizes
+    starts = filled.reshape(len(widths), len(parts)).tolist()
+    for first in range(0, len(lengths), _CHUNK):
+        of_rows = cells_of(first)
+        counts = np.bincount(of_rows, minlength=cells)
+        places = np.arange(len(of_rows)) + np.repeat(filled - np.cumsum(counts) + counts, counts)
+        table[places] = np.argsort(of_rows, kind="stable") + first
+        filled += counts
+    of_bucket, weights = sizes.reshape(len(widths), len(parts)), [weight for _, weight in parts]
+    return table, [_parts(starts[k], of_bucket, k, weights) for k in range(len(widths))]
 
 
 def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) -> list[_Part]:
     """Return the rows that an epoch serves of a bucket: for weight 2.5, all rows twice and half of them once more.
 
-    Shares are rounded over all buckets together, so that a directory's total is right.
+    Shares are rounded over all buckets together, so that the total of a directory or group is right.
     """
     parts = []
     for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):

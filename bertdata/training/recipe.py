@@ -15,8 +15,11 @@ from ..errors import UsageError
 from ..rows.masking import UNITS
 from ..storage.files import read_json, to_path, write_json
 from .masks import MaskConfig, Schedule
+from .mixture import drawn
+from .plan import BatchPlan
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
+from .windows import WindowPlan, plan_of
 from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
@@ -41,6 +44,15 @@ class PhaseRows(NamedTuple):
     def end(self) -> int:
         """The first step after this phase."""
         return self.first + self.phase.steps
+
+    def drawn(self, plan: BatchPlan | WindowPlan, step: int, every: int) -> dict[str, Any]:
+        """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language."""
+        first = max(self.first, (step - 1) // every * every)
+        return drawn(self.shards, plan, range(first - self.first, step - self.first))
+
+    def plan(self) -> BatchPlan | WindowPlan:
+        """Return the batches of the phase."""
+        return plan_of(self.shards, self.batch_size, **{name: each for name, each in self.options.items() if name != "masks"})
 
 
 class Recipe(NamedTuple):
@@ -71,6 +83,8 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     for index, phase in enumerate(config.phases):
         shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
+        if phase.mixture:  # the phase is one epoch, over which the shares are exact
+            options |= {"mixture": phase.mixture, "epoch_steps": phase.steps}
         if shards.masking == "none":
             options["masks"] = _masks(config, parts[-1].end if parts else 0, phase)
         rate = words_per_token(phase.shards, phase.weights or [1.0] * len(phase.shards)) if config.checkpoint_words else 0.0

@@ -29,7 +29,6 @@ from .ahead import masked_arrays
 from .masks import MaskConfig, Masker
 from .plan import Batch, BatchPlan
 from .recipe import PhaseRows, prepare
-from .windows import plan_of
 
 __all__ = ["Served", "steps_of", "trace_steps"]
 
@@ -74,7 +73,7 @@ def steps_of(run: TrainConfig | str | Path, document: str, *, world_size: int = 
     found: list[Served] = []
     for number, part in enumerate(_parts(run, world_size)):
         rows = _rows_of(part.shards, document)
-        plan = _plan(part)
+        plan = part.plan()
         if not isinstance(plan, BatchPlan):
             raise UsageError(f"phase {number} reads its rows in windows. Use a `cache_bytes` that holds all of them, or 0")
         # Without the inverse, finding the steps of a document would mean planning every step of the
@@ -113,10 +112,6 @@ def _parts(run: TrainConfig | str | Path, world_size: int) -> list[PhaseRows]:
     return prepare(run if isinstance(run, TrainConfig) else read_training(run), world_size).parts
 
 
-def _plan(part: PhaseRows) -> Any:
-    return plan_of(part.shards, part.batch_size, seed=part.options["seed"], widths=part.options["widths"])
-
-
 def _served(part: PhaseRows, phase: int, batch: Batch, place: int, row: int, copy: int, world_size: int) -> Served:
     ends = np.cumsum(part.shards.rows)
     directory = int(np.searchsorted(ends, row, "right"))
@@ -145,7 +140,7 @@ def _rows_of(shards: Shards, document: str) -> npt.NDArray[np.int64]:
 
 def _records(part: PhaseRows, phase: int, steps: range, world_size: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of steps of a phase."""
-    plan, masks = _plan(part), MaskConfig.or_default(part.options.get("masks"))
+    plan, masks = part.plan(), MaskConfig.or_default(part.options.get("masks"))
     masker = Masker(part.shards, masks, seed=part.options["seed"], widest=plan.widths[-1])
     for step in steps:
         batch = plan[step - part.first]

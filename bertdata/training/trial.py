@@ -14,7 +14,6 @@ import time
 from typing import Any
 
 from .recipe import PhaseRows, Recipe
-from .windows import plan_of
 
 __all__ = ["Trial"]
 
@@ -65,7 +64,7 @@ class Trial:
         config, begin = self._recipe.config, max(step, part.first)
         if part.end <= begin:
             return 0.0
-        plan = plan_of(part.shards, part.batch_size, seed=part.options["seed"], widths=part.options["widths"])
+        plan = part.plan()
         batch = part.batch_size * statistics.fmean(plan[number].width for number in range(_SAMPLE))
         batches = float(part.end - begin)
         if part.validation is not None:

@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import keys
+from ..config.mixture import Mixture
 from ..dataset.shards import Shards
 from ..errors import UsageError
+from .mixture import grouped
 from .permutation import Ints, shuffled
 from .plan import Batch, BatchPlan
 from .plan import widths as equal_widths
@@ -87,11 +89,23 @@ class WindowPlan:
 
 
 def plan_of(
-    shards: Shards, batch_size: int, *, seed: int, widths: Sequence[int] | None = None, whole: bool = False
+    shards: Shards,
+    batch_size: int,
+    *,
+    seed: int,
+    widths: Sequence[int] | None = None,
+    whole: bool = False,
+    mixture: Mixture | None = None,
+    epoch_steps: int | None = None,
 ) -> BatchPlan | WindowPlan:
-    """Return the batches of shards, over all rows or over their windows. `widths` default to the loader's."""
+    """Return the batches of shards, over all rows or over their windows. `widths` default to the loader's.
+
+    An epoch of a mixture has `epoch_steps` steps, by default as many as the rows fill. An evaluation (`whole`) has no mixture.
+    """
     widths_used = widths or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
-    if len(shards.windows) > 1:
+    if len(shards.windows) > 1 and not (mixture and not whole):
         return WindowPlan(shards, batch_size, widths=widths_used, seed=seed, whole=whole)
-    parts = list(zip(shards.rows, shards.weights, strict=True))
-    return BatchPlan(shards.lengths, batch_size, widths=widths_used, seed=seed, parts=parts, whole=whole)
+    parts, groups = list(zip(shards.rows, shards.weights, strict=True)), None
+    if mixture and not whole:
+        groups, parts = grouped(shards, mixture, batch_size * (epoch_steps or len(shards) // batch_size))
+    return BatchPlan(shards.lengths, batch_size, widths=widths_used, seed=seed, parts=parts, groups=groups, whole=whole)

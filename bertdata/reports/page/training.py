@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,8 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
             yield Section("origins", "Sources and languages", by_origin)
     if benchmarks := [record for record in records if record["kind"] == "benchmark"]:
         yield Section("benchmarks", "Benchmarks", _benchmarks(benchmarks))
+    if body := _drawn(records):
+        yield Section("drawn", "Rows by source and language", body)
     if body := _speed(records):
         yield Section("rates", "Rates", body)
     if predicted := _predictions(predictions):
@@ -128,6 +131,18 @@ def _benchmarks(records: list[Record]) -> Html:
     columns = (Column("Step", numbers=True), *(Column(name, numbers=True) for name in names))
     rows = [[f"{r['step']:,}", *(_written(r.get(name), False) for name in names)] for r in shown]
     return table("Numbers of the function that `evaluate` names", columns, rows)
+
+
+def _drawn(records: list[Record]) -> Html:
+    """Return how many rows of each source and language the run has served, or nothing for rows of one origin."""
+    lines: list[tuple[str, ...]] = []
+    for name in ("source", "language"):
+        counts = sum(
+            (Counter(record.get(f"rows_by_{name}", {})) for record in records if record["kind"] == "train"), Counter[str]()
+        )
+        lines += [(name, foreign(value or "unknown"), f"{n:,}", percent(n / counts.total())) for value, n in counts.most_common()]
+    columns = (Column("By"), Column("Name"), Column("Rows", numbers=True), Column("Share", numbers=True))
+    return table("", columns, lines) if lines else Html("")
 
 
 def _speed(records: list[Record]) -> Html:

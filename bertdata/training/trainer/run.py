@@ -129,7 +129,7 @@ class _Run:
                 self.report(trial)
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
-                self._log(learnt.norm)
+                self._log(learnt.norm, part.drawn(loader.dataset.plan, self.step, self.config.log_every))
             # Evaluation and saving are not training: subtract their time from the reported speed.
             since = time.perf_counter()
             for name in self.words.add(number, int(learnt.sums[SUMS.index("tokens")])):
@@ -146,10 +146,10 @@ class _Run:
                 break
         return bool(self.step == part.end)
 
-    def _log(self, norm: float) -> None:
+    def _log(self, norm: float, rows: Record) -> None:
         learning_rate = self.config.rate(self.step - 1)
         means = self.window.close(self.config.total_steps - self.step)
-        self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
+        self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None, **rows)
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
