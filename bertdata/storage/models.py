@@ -7,7 +7,6 @@ The Hub's files are in the cache of `huggingface_hub`, which other programs shar
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from ..errors import UsageError
@@ -18,7 +17,7 @@ __all__ = ["model_directory"]
 
 _FILES = ("*.json", "*.txt", "*.model")  # configuration and tokenizer
 _WEIGHTS = ("model*.safetensors",)  # no pickles
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
+_OF_FILES = (".json", ".txt")  # of a configuration or vocabulary, whose path is wrong if its folder does not exist
 
 
 def model_directory(name: str | Path, *, weights: bool = False) -> Path:
@@ -32,7 +31,9 @@ def model_directory(name: str | Path, *, weights: bool = False) -> Path:
         UsageError: The Hub does not have the model, or cannot be reached and its cache does not have the files.
     """
     path = to_path(name)
-    if not _NAME.fullmatch(str(name)) or path.parent.exists():
+    parts = str(name).split("/")
+    is_name = len(parts) == 2 and all(part[:1].isalnum() for part in parts) and path.suffix not in _OF_FILES
+    if not is_name or path.parent.exists():
         return path
     try:
         from huggingface_hub import snapshot_download

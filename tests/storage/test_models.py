@@ -13,7 +13,7 @@ from bertdata.tokens.read import read_any
 hub = pytest.importorskip("huggingface_hub")
 
 
-@pytest.mark.parametrize("name", ["owner/model", "a/b/c", "model", "./owner/model", "/owner/model"])
+@pytest.mark.parametrize("name", ["owner/model", "a/b/c", "model", "./owner/model", "/owner/model", "vocab/vocab.txt"])
 def test_paths_are_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Also if only the folder exists, because then the name is a mistyped path."""
     monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: pytest.fail("downloaded"))
