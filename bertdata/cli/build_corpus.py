@@ -171,5 +171,5 @@ def _plan_of(entry: dict[str, Any]) -> str:
     if "checksum" in entry:
         parts.append(f"{entry['checksum'].partition(':')[0]} to be checked")
     if "index" in entry:
-        parts.append("pages to be counted against its index")
+        parts.append("page count to be checked against its index")
     return ", ".join(parts)

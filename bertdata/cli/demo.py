@@ -87,8 +87,8 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     show(pairs, count=count)
     if train:
         _train(ctx, output, corpus)
-    took = f"All of it took {time.monotonic() - started:.0f} s."
-    echo(f"\n{took}  Look at {pairs / 'report.html'}, and closer with: bertdata inspect {corpus}")
+    took = f"Finished in {time.monotonic() - started:.0f} s."
+    echo(f"\n{took} Open {pairs / 'report.html'}, or read documents with: bertdata inspect {corpus}")
 
 
 def _describe(*data_sets: DataSet[Any]) -> None:
@@ -117,13 +117,12 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     ctx.invoke(train, configuration=recipe, output=str(run), overwrite=True)
     scores = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
     echo(
-        f"Of documents it has not seen, the model predicts words at a loss of {scores['mlm_loss']:.2f}; to know how frequent "
-        f"words are gives {scores['unigram_entropy']:.2f} at best.  It labels {scores['nsp_accuracy']:.0%} of their pairs "
-        "correctly. Guessing scores 50 %, also if the language and script of A and B are known: no pair joins two. A model that "
-        f"knows their sources would score {_by_source(made):.0%}: a book's A with a wiki's B is NotNext. "
-        "Learning pairs takes more text than the sample has."
+        f"On held-out documents, the loss of masked words is {scores['mlm_loss']:.2f} (unigram baseline: "
+        f"{scores['unigram_entropy']:.2f}), and the NSP accuracy is {scores['nsp_accuracy']:.0%}. The NSP baseline is 50 %, also "
+        f"for a model that sees only the languages and scripts of A and B, and {_by_source(made):.0%} for one that sees only "
+        "their sources: a book's A with a wiki's B is NotNext. The sample is too small to learn NSP."
     )
-    echo(f"The curve: {run / 'curve.svg'}")
+    echo(f"Learning curve: {run / 'curve.svg'}")
 
 
 def _by_source(pairs: DataSet[PairsManifest]) -> float:

@@ -23,4 +23,4 @@ def command() -> None:
     for name, value, advice in checks:
         echo(f"{'!' if advice else ' '} {name:22} {value}{': ' if advice else ''}{advice}")
     changes = sum(bool(check.advice) for check in checks)
-    echo(f"{count(changes, 'line')} with ! to look at" if changes else "everything that a local run needs is installed")
+    echo(f"{count(changes, 'line')} marked ! to check" if changes else "everything that a local run needs is installed")

@@ -60,6 +60,7 @@ def _thinned(points: Points) -> Points:
     >>> len(_thinned([(float(x), 1.0) for x in range(1000)])) <= 300
     True
     """
+    # A run of a million steps logs thousands of points, more than the picture has pixels.
     run = math.ceil(len(points) / _MAX_POINTS)
     groups = [points[start : start + run] for start in range(0, len(points), run or 1)]
     return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]

@@ -29,6 +29,8 @@ def diff(before: str, after: str) -> list[Span]:
     >>> [(span.kind, span.text) for span in diff("tea<ref>a</ref>. [[x|Cup]]s", "tea. Cups")]
     [('', 'tea'), ('del', '<ref>a</ref>'), ('', '. '), ('del', '[[x|'), ('', 'Cup'), ('del', ']]'), ('', 's')]
     """
+    # Most changes are in the middle of a line: remove the common beginning and end first, because
+    # the comparison of the rest takes quadratic time. Compare characters if few differ, else words.
     for cut in (list, _TOKEN.findall):
         old, new = cut(before), cut(after)
         first = _common(old, new)
@@ -51,6 +53,8 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Span]:
     blocks: list[Match] = []
     if max(len(old), len(new)) <= _MAX_COMPARED:
         blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    # difflib also matches single letters that are equal by chance, and a replaced word becomes a
+    # mosaic of kept and changed letters. Keep a match only if it means something.
     kept = [each for at, each in enumerate(blocks[:-1]) if _is_kept(blocks, at, old, new)]
     length = min(len("".join(old)), len("".join(new)))
     if _MIN_KEPT * sum(len("".join(old[each.a : each.a + each.size])) for each in kept) < length:

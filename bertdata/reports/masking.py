@@ -34,6 +34,8 @@ def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskR
     most = masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit)
 
     def mask(ids: Array, rows: Array, continues: Array | None) -> tuple[Array, Array, Array]:
+        # The same function and the same keys as in training, so a report shows real masks of an
+        # epoch.
         about: dict[str, Any] = {"seed": config.seed, "epoch": epoch, "rows": rows, "continues": continues, "unit": unit}
         return masking.mask(ids.astype(np.int64), vocabulary, **about, max_predictions=most)
 

@@ -121,7 +121,7 @@ def test_dry_run_writes_nothing(run: Run, sample_corpus: Path, sample_vocab: Pat
     output = tmp_path / "out"
     shown = run("build-corpus", "--wikipedia", SAMPLE, "--output", output, "--dry-run")
     assert "in 4 tasks" in shown.stderr  # two dumps, and their indexes to count
-    assert "sampleenwiki" in shown.stdout and "pages to be counted against its index" in shown.stdout
+    assert "sampleenwiki" in shown.stdout and "page count to be checked against its index" in shown.stdout
     run("train-vocab", sample_corpus, "--output", output, "--dry-run")
     run("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", output, "--dry-run")
     assert list(tmp_path.iterdir()) == []

@@ -443,7 +443,7 @@ def test_doctor_checks_the_machine(monkeypatch: Any) -> None:
     assert "  extra chinese          not installed (pip install jieba opencc): words of Chinese\n" in done.output
     assert re.search(r"^  extra train +installed: ", done.output, re.MULTILINE)
     assert all(line[24] == " " != line[25] for line in done.output.splitlines()[:-1]), "names are as wide as their column"
-    assert done.output.endswith("2 lines with ! to look at\n")
+    assert done.output.endswith("2 lines marked ! to check\n")
 
 
 def test_the_shell_completes_commands(run: Run) -> None:

@@ -81,6 +81,8 @@ def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, 
 
 
 def _spread(values: Values) -> str:
+    # Lengths have a long tail, so the median and the 95th percentile say more than mean and
+    # maximum.
     half, most = np.percentile(values, [50, 95])
     return f"median {number(round(float(half)))}, 95 % up to {number(round(float(most)))}, longest {number(int(values.max()))}"
 
@@ -117,6 +119,7 @@ def lines(panel: Panel, axis: str) -> Html:
     bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
 
     def screen(points: Points) -> list[tuple[float, float]]:
+        # SVG's y axis points down: subtract from the bottom.
         rise = (bottom - _TOP) / (high[-1] - high[0])
         return [(_LEFT + across * x / max(last, 1e-9), bottom - rise * (y - high[0])) for x, y in points]
 

@@ -74,6 +74,13 @@ def _stage(stage: Stage, y: float) -> tuple[list[Html], float]:
     shown = stage.lost if len(stage.lost) <= _MAX_REASONS else stage.lost[: _MAX_REASONS - 1]
     if rest := stage.lost[len(shown) :]:
         shown = [*shown, (f"{len(rest)} other reasons", sum(count for _, count, _ in rest), False)]
+    # One unit of width is the same number of records for the whole stage. Kept records go straight
+    # down at the left. The losses turn to the right, the largest first and outermost, and each is as
+    # wide as its count:
+    #
+    #   |kept kept kept kept|loss 2|loss 1|   entered
+    #   |                   |      `-------- 12 (0.3 %)
+    #   |                   `--------------- 5 (0.1 %)
     scale = _ACROSS / max(1, stage.entered)
     kept = stage.left * scale
     top = y + 20
@@ -104,6 +111,7 @@ def _rect(x: float, y: float, width: float, kind: str) -> Html:
 def _turn(left: float, right: float, top: float, middle: float) -> Html:
     """Draw a band that goes down and turns to the right, and gets no wider there than a line of text."""
     half = max(1.0, min(13.0, right - left) / 2)
+    # Two Bézier curves, the lower and the upper edge of the band, joined by a short vertical line.
     low, high, end = middle + half, middle - half, _ACROSS + 20
     path = f"M{left:.1f} {top:.1f}C{left:.1f} {low:.1f} {left:.1f} {low:.1f} {end} {low:.1f}V{high:.1f}"
     return tag("path", d=f"{path}C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z", class_="lost")
