@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .commands.status import status
     from .commands.templates import templates
     from .commands.train_vocab import train_vocab
+    from .commands.vocabularies import compare_vocabularies
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
     from .config.mixture import Mixture
     from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
@@ -62,6 +63,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "download_wikipedia": "commands.download",
     "download_hub": "commands.download",
     "doctor": "commands.doctor",
+    "compare_vocabularies": "commands.vocabularies",
     "status": "commands.status",
     "open": "dataset.data_set",
     "train": "training.trainer",
@@ -114,6 +116,7 @@ __all__ = [
     "attention",
     "batches",
     "build_corpus",
+    "compare_vocabularies",
     "doctor",
     "download_hub",
     "download_wikipedia",

@@ -24,7 +24,7 @@ from bertdata.stages.corpus.sources import source
 
 COMMANDS = (
     *("build_corpus", "train_vocab", "make_pairs", "export", "push", "inspect", "open", "status"),
-    *("templates", "download_wikipedia", "download_hub"),
+    *("templates", "download_wikipedia", "download_hub", "compare_vocabularies"),
 )
 
 
@@ -45,7 +45,16 @@ def test_a_command_is_a_documented_function(name: str) -> None:
     assert all(parameter.name in told for parameter in parameters)
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
     positional = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    assert positional in ([], ["corpus"], ["directory"], ["directory", "name"], ["dumps"], ["language"], ["name"])
+    assert positional in (
+        [],
+        ["corpus"],
+        ["corpus", "vocabs"],
+        ["directory"],
+        ["directory", "name"],
+        ["dumps"],
+        ["language"],
+        ["name"],
+    )
 
 
 def test_a_dataset_shows_itself(sample_corpus: Path, sample_pairs: Path) -> None:
