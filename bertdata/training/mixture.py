@@ -1,7 +1,7 @@
 """Mix languages or sources: how many rows of each group an epoch serves, and how many a step served.
 
-With a temperature T, a group of n rows gets a share in proportion to n^T. T = 1 keeps the proportions of the data, and T = 0
-gives every group an equal share. mmBERT (Marone et al. 2025, section 2) lowers T from 0.7 to 0.5 and 0.3 over its phases. Of
+With a temperature T, a group of n rows gets a share in proportion to n^T. T = 1 keeps the proportions of the data. With
+T = 0 all shares are equal. mmBERT (Marone et al. 2025, section 2) lowers T from 0.7 to 0.5 and 0.3 over its phases. Of
 900 English and 100 Basque rows, an epoch of 1,000 rows serves
 
     T = 1      900 English      100 Basque

@@ -1,0 +1,53 @@
+"""Each recipe trains on rows of the sample, with its sizes cut, and each of its numbers has a source."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY, Build
+
+from bertdata.config.train import ModelConfig, TrainConfig, read_training
+
+RECIPES = sorted((REPOSITORY / "examples" / "recipes").glob("*.toml"))
+
+
+def small(config: TrainConfig, rows: Path) -> TrainConfig:
+    """Cut the model, the rows of a step, and the steps. The optimizer, schedules, masks and phases stay."""
+    model = ModelConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64
+    )
+    phases = tuple(
+        dataclasses.replace(phase, shards=(str(rows),), steps=2, batch_size=8 if phase.batch_size else 0, accumulation=2)
+        for phase in config.phases
+    )
+    optimizer = dataclasses.replace(config.optimizer, warmup_steps=1)
+    cut = {"phases": phases, "model": model, "optimizer": optimizer, "batch_size": 8, "init_from": "", "workers": 0}
+    return dataclasses.replace(config, **cut, log_every=1, checkpoint_words="", precision="fp32")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_trains(recipe: Path, build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path) -> None:
+    pytest.importorskip("torch")
+    from bertdata.training.trainer import train
+
+    options = ["--vocab", sample_vocab, "--objective", "documents", "--pack", "--max-seq-length", 64]
+    rows = build("make-pairs", tmp_path / "rows", sample_corpus, *options)
+    done = train(small(read_training(recipe), rows), tmp_path / "run")
+    assert done.complete and done.step == 2 * len(read_training(recipe).phases)
+
+
+def test_the_pages_list_the_recipes() -> None:
+    names = {"cramming-24h", "mosaicbert", "modernbert-1024-8192", "gpt-bert-10M", "continue-domain"}
+    assert {path.stem for path in RECIPES} == names
+    for page in ("docs/how-to/training.md", "docs/zh/training.md"):
+        text = (REPOSITORY / page).read_text(encoding="utf-8")
+        assert all(f"examples/recipes/{name}.toml)" in text for name in names), page
+
+
+def test_rows_of_a_recipe_divide_into_micro_batches() -> None:
+    for recipe in RECIPES:
+        config = read_training(recipe)
+        assert all(config.rows_of(phase) % phase.accumulation == 0 for phase in config.phases), recipe.name
