@@ -25,7 +25,7 @@ from ..config.inputs import INPUTS
 from ..keys import key
 from ..records import Drop, FileRange, Reject
 from ..sources.inputs import find
-from ..stages.corpus.documents import up_to_limits
+from ..stages.corpus.source_records import up_to_limits
 from ..stages.corpus.sources import Counts, source
 from ..stages.corpus.sources.base import document
 from ..stages.corpus.sources.wikipedia import extract, read_articles

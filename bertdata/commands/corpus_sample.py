@@ -212,13 +212,13 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
 
 def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> None:
     """Run the task's function on samples, and add up their cost and output."""
-    from ..stages.corpus import documents
+    from ..stages.corpus import source_records
     from ..stages.corpus.extract import write_shard
     from ..stages.corpus.sources import Counts
     from ..stages.selection import facts, rules
 
     start = clock()
-    next(documents.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, as each worker does once
+    next(source_records.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, as each worker does once
     stratum.warm_up, begin = clock() - start, clock()
     for number, part in enumerate(_spread(stratum.parts, most)):
         read, start = _Read(stratum.kind, part, config, seconds / _PICKS, clock), clock()
@@ -248,12 +248,12 @@ class _Read:
         self._seconds, self._clock = math.inf if _is_piece(part) else seconds, clock
 
     def __call__(self, counts: Counts) -> Iterator[Document | Drop | Reject]:
-        from ..stages.corpus import documents
+        from ..stages.corpus import source_records
 
         # Readers read ahead in blocks. When a reader asks for the next block, all documents of the
         # blocks before it are finished: only there the bytes and the documents fit together.
         work, before, deadline = current(), 0, self._clock() + self._seconds
-        for record in documents.read(self._kind, [self._part], self._config, counts):
+        for record in source_records.read(self._kind, [self._part], self._config, counts):
             if work.bytes > before:
                 if before and self._clock() >= deadline:
                     self.finished = before

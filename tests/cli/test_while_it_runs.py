@@ -49,9 +49,9 @@ COMMANDS = (
 @pytest.mark.slow
 def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """One task of a second and a half: bytes and documents grow before it is done, to the whole."""
-    from bertdata.stages.corpus import documents
+    from bertdata.stages.corpus import source_records
 
-    whole = documents.read
+    whole = source_records.read
 
     def slowly(*arguments: Any) -> Iterator[Any]:
         for record in whole(*arguments):

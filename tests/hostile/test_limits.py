@@ -18,7 +18,7 @@ from made import XHTML, epub, package, page
 from bertdata.config import CorpusConfig, FilterConfig
 from bertdata.records import Document, Drop, FileRange, Reject
 from bertdata.sources.compressed import Damage, blocks, members
-from bertdata.stages.corpus import documents
+from bertdata.stages.corpus import source_records
 from bertdata.stages.corpus.sources import Counts
 
 GOOD = "The ferry crossed the harbour in the morning. A miller measured all of his lamps."
@@ -37,7 +37,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz
 def read(path: Path, data: bytes, kind: str = "text") -> Iterator[Document | Drop | Reject]:
     path.write_bytes(data)
     part = FileRange(path.name, str(path), 0, len(data))
-    return documents.read(kind, [part, part], CorpusConfig(filters=FilterConfig(max_repeated=1.0)), Counts.none())
+    return source_records.read(kind, [part, part], CorpusConfig(filters=FilterConfig(max_repeated=1.0)), Counts.none())
 
 
 def reasons(records: Iterator[Any]) -> Counter[str]:
@@ -49,7 +49,7 @@ def reasons(records: Iterator[Any]) -> Counter[str]:
 def test_a_file_of_broken_lines_is_given_up(suffix: str, tmp_path: Path) -> None:
     data = PACKERS[suffix](b'{"text": "Tea."}\n' + b"x\n" * 200_000)
     counts = reasons(read(tmp_path / f"a.jsonl{suffix}", data))
-    listed = documents.FREE_REJECTS + len(data) // 16 + 1
+    listed = source_records.FREE_REJECTS + len(data) // 16 + 1
     assert counts == {"document": 2, "malformed-json": 2 * listed, "too-many-rejects": 2}  # the next file is read, too
 
 
@@ -73,7 +73,7 @@ def test_a_dump_of_pages_without_ids_is_given_up(tmp_path: Path) -> None:
 def test_a_file_of_tiny_documents_is_given_up(tmp_path: Path) -> None:
     data = gzip.compress(b'{"text": "a"}\n' * 100_000)
     counts = reasons(read(tmp_path / "a.jsonl.gz", data))
-    assert counts == {"document": 2 * (documents.FREE_DOCUMENTS + len(data) // 2 + 1), "decompression-bomb": 2}
+    assert counts == {"document": 2 * (source_records.FREE_DOCUMENTS + len(data) // 2 + 1), "decompression-bomb": 2}
 
 
 @pytest.mark.slow

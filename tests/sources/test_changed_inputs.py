@@ -18,7 +18,7 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
 from bertdata.errors import ResumeError, StorageError, VerificationError
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages.corpus import documents, extract
+from bertdata.stages.corpus import source_records, extract
 from bertdata.stages.corpus.commit import CorpusCommit
 from bertdata.storage import stamp
 from bertdata.storage.files import to_path
@@ -102,7 +102,7 @@ def test_what_was_extracted_is_what_was_published(
 
 def changing(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Change the input after its first record is read, so many times."""
-    real, changes = documents.read, []
+    real, changes = source_records.read, []
 
     def read(*arguments: Any) -> Iterator[Any]:
         for number, record in enumerate(real(*arguments)):

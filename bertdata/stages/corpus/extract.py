@@ -22,7 +22,7 @@ from ...tally import Tally
 from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
-from . import documents, trial
+from . import source_records, trial
 from .filtering import check_dependencies
 from .ledger import Ledger
 from .sources import CHECKSUM, INDEX, Counts, source
@@ -65,7 +65,7 @@ class Extract:
         current().reads(parts)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        root, read = to_path(self.root), partial(documents.read, task.kind, parts, self.config)
+        root, read = to_path(self.root), partial(source_records.read, task.kind, parts, self.config)
         report = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
         if facts is not None:
             report["files"].append(encode(facts.write(root, task.number)))
