@@ -26,7 +26,7 @@ from .run import echo
 
 if TYPE_CHECKING:
     from ..commands.inspect import Order
-    from ..reports.masking import MaskRule
+    from ..reports.mask_rules import MaskRule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -143,7 +143,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
 
 def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None, search: str = "") -> None:
     """Print a document or a row, with masks of `rule` or `epoch` in color. `search` selects sentences."""
-    from ..reports import examples, masking
+    from ..reports import examples, mask_rules
     from ..tokens.read import read_any
 
     contents = read(directory)
@@ -153,7 +153,7 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
         _print(examples.document_lines(row, search=search), search=search)
         return
     config, vocabulary = contents.settings, read_any(directory)
-    rule = rule or masking.of_epoch(vocabulary, config, epoch)
+    rule = rule or mask_rules.of_epoch(vocabulary, config, epoch)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
     _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask, search)
 

@@ -15,7 +15,7 @@ from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
 from ..pieces import shown
 from ..reports.diff import Span, diff
-from ..reports.masking import MaskRule, of_epoch
+from ..reports.mask_rules import MaskRule, of_epoch
 from ..reports.trace import Trace
 from ..reports.words import count
 from ..storage.terminal import clean

@@ -20,7 +20,7 @@ from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
 from ..tokens.vocab import AnyVocabulary
 from .checks import check_documents, check_rows
-from .masking import MaskRule
+from .mask_rules import MaskRule
 from .words import count
 
 __all__ = ["document_lines", "pair_lines", "pick", "row", "texts"]

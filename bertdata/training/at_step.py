@@ -14,7 +14,7 @@ from ..config.train import TrainConfig
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
-from ..reports.masking import MaskRule
+from ..reports.mask_rules import MaskRule
 from .masks import MaskConfig, Masker, is_causal
 from .recipe import prepare
 from .windows import plan_of

@@ -15,7 +15,7 @@ from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 from bertdata.labels import IGNORED
-from bertdata.reports.masking import MaskRule
+from bertdata.reports.mask_rules import MaskRule
 from bertdata.training.at_step import of_batches, of_run
 from bertdata.training.masks import MaskConfig, Schedule
 

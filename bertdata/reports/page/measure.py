@@ -14,7 +14,7 @@ from ...labels import IGNORED
 from ...pieces import bare
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
-from ..masking import MaskRule, of_epoch
+from ..mask_rules import MaskRule, of_epoch
 from .sample import RowSample
 
 __all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "padding_by_width", "pairs_of", "predictors", "words_of"]

@@ -12,7 +12,7 @@ from ...dataset.manifest_types import PairsManifest
 from ...pieces import bare, shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import pick
-from ..masking import unit_of
+from ..mask_rules import unit_of
 from ..words import percent
 from .charts import histogram, up_to
 from .documents import sources_and_languages

@@ -14,7 +14,7 @@ from ...pieces import shown
 from ...storage.files import write_text
 from ...tokens.read import read_any
 from ..diff import Span, diff
-from ..masking import MaskRule
+from ..mask_rules import MaskRule
 from ..trace import Trace
 from ..words import count
 from .frame import frame, section_of
