@@ -18,7 +18,7 @@ from ..errors import VerificationError
 from ..storage.files import is_private, json_text, to_path
 from ..storage.process import cores, worker_count
 from ..storage.workers import Pool
-from . import documents, leaks, lists, pairs, rows, sums, vocabulary
+from . import documents, leaks, lists, pairs, row_checks, sums, vocabulary
 from .files import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
@@ -61,7 +61,7 @@ class _Job:
 
     directory: str
     config: CorpusConfig | PairsConfig | None
-    special: rows.SpecialPieces | None
+    special: row_checks.SpecialPieces | None
     groups: int
     origins: int = 0
 
@@ -123,7 +123,7 @@ class _Whole:
             special = self._vocabulary(contents, whole)
         config = contents.settings if known and isinstance(contents, RowManifest) else None
         rows = contents if isinstance(contents, PairsManifest) else None
-        job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
+        job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(row_checks.origins or ())) if rows else (1, 0)))
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in getattr(contents, group, ())]
         tasks = [task for task in tasks if task.entry.name not in self.problems]
         total, done = sum(task.entry.bytes for task in tasks), 0
@@ -169,7 +169,7 @@ class _Whole:
             )
         return not strange
 
-    def _vocabulary(self, contents: VocabManifest | PairsManifest, whole: set[str]) -> rows.SpecialPieces | None:
+    def _vocabulary(self, contents: VocabManifest | PairsManifest, whole: set[str]) -> row_checks.SpecialPieces | None:
         """Check the vocabulary files whose digests match. Return the facts that rows need, if it can be read."""
         special, problems = vocabulary.check(self.directory, whole, contents)
         self.problems |= problems

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ..dataset.manifest_records import Pairing
 from ..dataset.manifest_types import PairsManifest
 from .piece_scripts import HAN, KANA
-from .rows import Rows
+from .row_checks import Rows
 
 __all__ = ["DIFFERS", "groups", "partners", "scripts"]
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..config import PairsConfig
 from ..rows.masking import max_predictions_of
 from .files import CheckFailed
-from .rows import Rows, SpecialPieces
+from .row_checks import Rows, SpecialPieces
 
 __all__ = ["check", "restore"]
 

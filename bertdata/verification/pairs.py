@@ -26,7 +26,7 @@ from ..dataset.manifest_records import ShardEntry
 from ..dataset.shards import pair_schema
 from . import batches, leaks, masks
 from .files import CheckFailed
-from .rows import Rows, SpecialPieces
+from .row_checks import Rows, SpecialPieces
 
 __all__ = ["check", "is_half", "not_half"]
 

@@ -20,7 +20,7 @@ from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..pieces import bare
 from .files import CheckFailed
 from .piece_scripts import piece_scripts
-from .rows import SpecialPieces
+from .row_checks import SpecialPieces
 
 __all__ = ["check"]
 

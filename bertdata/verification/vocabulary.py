@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
 from . import tokenizer
 from .files import CheckFailed
-from .rows import SpecialPieces, special_pieces
+from .row_checks import SpecialPieces, special_pieces
 
 __all__ = ["check"]
 
