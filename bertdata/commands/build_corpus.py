@@ -74,7 +74,7 @@ def build_corpus(
         books: Books, in the same form.
         text: Other text, in the same form.
         read: Your reader functions, or their names ``module:function``, each with its paths. A function takes a path and yields
-            documents as dicts, described in `bertdata.stages.corpus.sources.functions`.
+            documents as dicts, described in `bertdata.stages.corpus.sources.user_source`.
         filters: Your filter functions, or their names. Each takes a `Document` and returns None or the reason to drop it.
         config: How to read the input and which text to drop, if you do not pass it as keywords.
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.

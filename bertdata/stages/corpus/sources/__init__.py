@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ....config.inputs import INPUTS
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
-from .functions import reader
+from .user_source import reader
 
 __all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "in_order", "is_check", "source"]
 
