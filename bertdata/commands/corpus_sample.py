@@ -218,7 +218,8 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
     from ..stages.selection import facts, rules
 
     start = clock()
-    next(source_records.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)  # loads tables, as each worker does once
+    # Reading one record loads tables, as each worker does once.
+    next(source_records.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)
     stratum.warm_up, begin = clock() - start, clock()
     for number, part in enumerate(_spread(stratum.parts, most)):
         read, start = _Read(stratum.kind, part, config, seconds / _PICKS, clock), clock()

@@ -4,7 +4,7 @@
     files.py       files on disk against the manifest: missing, unknown, links, sizes, digests
     batches.py     a shard's record batches: schema, end marks, validity, number of rows
     documents.py   rules for documents
-    rows.py        rows of tokens, as the rules see them
+    row_checks.py  rows of tokens, as the rules see them
     pairs.py       rules for rows: lengths, [CLS] and [SEP], segments, labels
     masks.py       rules for static masks
     vocabulary.py  rules for a vocabulary, and agreement of its files

@@ -123,7 +123,7 @@ class _Whole:
             special = self._vocabulary(contents, whole)
         config = contents.settings if known and isinstance(contents, RowManifest) else None
         rows = contents if isinstance(contents, PairsManifest) else None
-        job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(row_checks.origins or ())) if rows else (1, 0)))
+        job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in getattr(contents, group, ())]
         tasks = [task for task in tasks if task.entry.name not in self.problems]
         total, done = sum(task.entry.bytes for task in tasks), 0

@@ -58,7 +58,7 @@ def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Pa
             time.sleep(0.004)
             yield record
 
-    monkeypatch.setattr(documents, "read", slowly)
+    monkeypatch.setattr(source_records, "read", slowly)
     seen: list[Progress] = []
     bertdata.build_corpus(
         text=text,

@@ -78,7 +78,7 @@ def test_a_file_of_tiny_documents_is_given_up(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_file_that_unpacks_to_much_text_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "_FREE_TEXT", 1 << 20)
+    monkeypatch.setattr(source_records, "_FREE_TEXT", 1 << 20)
     counts = reasons(read(tmp_path / "a.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 20_000)))
     assert counts["decompression-bomb"] == 2
     assert counts["document"] < 20_000

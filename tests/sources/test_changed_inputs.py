@@ -18,7 +18,7 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
 from bertdata.errors import ResumeError, StorageError, VerificationError
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages.corpus import source_records, extract
+from bertdata.stages.corpus import extract, source_records
 from bertdata.stages.corpus.commit import CorpusCommit
 from bertdata.storage import stamp
 from bertdata.storage.files import to_path
@@ -112,7 +112,7 @@ def changing(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> list[in
                 flip(path, -20)
                 changes.append(number)
 
-    monkeypatch.setattr(documents, "read", read)
+    monkeypatch.setattr(source_records, "read", read)
     return changes
 
 
