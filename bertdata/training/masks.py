@@ -162,7 +162,11 @@ class MaskConfig(Config):
         if self != MaskConfig() and (shards.masking == "static" or not objective.masks):
             reason = "is masked already" if objective.masks else "has no masks"
             given = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
-            raise UsageError(f"{shards.paths[0]} {reason}: {given} does nothing; omit it")
+            name, value = next(iter(given.items()))
+            problem = f"{shards.paths[0]} {reason}, so `{name}` {value} has no effect. Omit it"
+            raise UsageError(
+                f"{problem}, or make rows without static masks" if objective.masks else problem, field=name, value=value
+            )
         if self.causal and objective.labels:
             raise UsageError(f"{shards.paths[0]}: causal batches cannot predict the labels of pairs. Omit `causal_share`")
 

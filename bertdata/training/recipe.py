@@ -97,7 +97,10 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     if all(part.shards.masking == "static" for part in parts):
         for name in _MASKS:
             if getattr(config, name) != getattr(TrainConfig, name):
-                raise UsageError(f"{first.paths[0]} is masked already: {name} does nothing: omit it")
+                problem = (
+                    f"{first.paths[0]} is masked already, so `{name}` has no effect. Omit it, or make rows without static masks"
+                )
+                raise UsageError(problem, field=name, value=getattr(config, name))
     identity = config.identity()
     if masks := next((part.options["masks"] for part in parts if "masks" in part.options), None):
         identity |= {f"{name} file": sha256 for name, sha256 in masks.digests().items()}

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from conftest import Build
 
+from bertdata.codec import encode
 from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.shards import read_batches, write
@@ -77,7 +78,7 @@ def rewritten(root: Path, change: Callable[[list[Row]], Any], schema: Callable[[
     rows = [row for batch in batches for row in batch.to_pylist()]
     rows = change(rows) or rows
     new = schema(batches[0].schema)
-    entry = write(root, name, new, [pa.RecordBatch.from_pylist(rows, new)], format)
+    entry = encode(write(root, name, new, [pa.RecordBatch.from_pylist(rows, new)], format))
     if made["kind"] == "documents":
         entry["text_bytes"] = sum(len((s or "").encode()) for row in rows for s in row["sentences"] or [])
     made["shards"][0] = entry

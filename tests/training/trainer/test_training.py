@@ -364,7 +364,7 @@ def test_what_is_wrong_removes_no_earlier_run(data: Path, tmp_path: Path) -> Non
     static = pairs(tmp_path / "static", masking="static")
     for message, config in {
         "unit 'words': use one of piece, word, span": small(data, unit="words"),
-        "is masked already: masked_lm_prob does nothing": small(static, masked_lm_prob=0.2),
+        "is masked already, so `masked_lm_prob` has no effect": small(static, masked_lm_prob=0.2),
     }.items():
         with pytest.raises(UsageError, match=message):
             train(config, tmp_path / "run", overwrite=True)
