@@ -43,6 +43,11 @@ class CorpusConfig(Config):
         "headings.",
         section=_WIKIPEDIA,
     )
+    listings: Literal["drop", "keep"] = option(
+        "drop",
+        "Drop or keep the descriptions of sights, hotels and other listings of Wikivoyage, a paragraph each.",
+        section=_WIKIPEDIA,
+    )
     variant: str = option("", "Language variant of the wiki, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
     inline_templates: bool = option(
         True, "Keep the text of inline templates, such as units, dates and foreign words.", section=_WIKIPEDIA

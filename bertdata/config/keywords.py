@@ -26,6 +26,7 @@ class CorpusOptions(TypedDict, total=False):
     depends_on: Paths  # files that your functions read
     definition_lists: Literal["drop", "keep"]
     list_introductions: Literal["keep", "drop"]
+    listings: Literal["drop", "keep"]
     variant: str
     inline_templates: bool
     learn_templates: bool

@@ -26,8 +26,10 @@ from ..sources.dumps import multistream
 from ..storage import files
 from ..storage.storage import storage_errors
 from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
+from ..text.wikitext.listings import separate
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
+from .corpus.sources.wikipedia import tables
 from .learning import restore
 
 __all__ = ["trace"]
@@ -199,13 +201,14 @@ def _steps(
     page: Page, site: dumps.Site, config: CorpusConfig, learned: Mapping[str, str]
 ) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return the effect of each extraction step on a page, and the templates that produced no words."""
-    table = load_templates(site.language, dict(config.templates), learned) if config.inline_templates else None
+    table = load_templates(site.language, dict(tables(config)), learned) if config.inline_templates else None
     about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
     about |= {"variant": config.variant, "templates": table}
     lost: Counter[str] = Counter()
     options: dict[str, Any] = {name: getattr(config, name) for name in ("definition_lists", "list_introductions", "math")}
-    paragraphs = extract_paragraphs(page.text, **about, **options, dropped=lost)
-    texts = [("", page.text), *resolution_steps(page.text, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
+    wikitext = separate(page.text) if config.listings == "keep" else page.text
+    paragraphs = extract_paragraphs(wikitext, **about, **options, dropped=lost)
+    texts = [("", page.text), *resolution_steps(wikitext, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
     steps = [
         TracedStep(name, len(before) - len(after), list(_changes(before, after)))
         for (_, before), (name, after) in zip(texts, texts[1:], strict=False)

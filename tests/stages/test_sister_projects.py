@@ -64,6 +64,14 @@ def test_another_wiki_has_documents_in_the_main_namespace(tmp_path: Path) -> Non
     assert read_site(str(path)).project == "wikivoyage"
 
 
+def test_listings_are_paragraphs_on_request(tmp_path: Path) -> None:
+    listings = "== See ==\n* {{see\n| name=Pier | alt= | url= | content=The [[pier]] is long. It was built in 1902.\n}}\n"
+    listings += "* {{Eat | name=Inn | directions=north}}\n* {{vCard|description=Rooms with a view.|name=Quay}}\n* a list item\n"
+    path = write_dump(tmp_path, "wikivoyage", [("Harbour", f"{PROSE}\n\n{listings}", 0)])
+    assert read(path) == {"Harbour": [PROSE]}
+    assert read(path, listings="keep") == {"Harbour": [PROSE, "The pier is long. It was built in 1902.", "Rooms with a view."]}
+
+
 def test_transcluded_pages_of_wikisource_are_dropped(tmp_path: Path) -> None:
     body = 'A note.\n\n<pages index="Tea.djvu" from=5 to=9 fromsection="a" />'
     verses = "<poem>\nThe ferry came,\nand left again.\n</poem>"

@@ -19,9 +19,10 @@ from ....storage.files import to_path
 from ....storage.storage import storage_errors
 from ....text.sentences import splitter
 from ....text.wikitext import Templates, check_variant, extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from ....text.wikitext.listings import LISTINGS, separate
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 
-__all__ = ["SOURCE", "extract", "read_articles"]
+__all__ = ["SOURCE", "extract", "read_articles", "tables"]
 
 _LISTED = (
     "empty page",
@@ -90,7 +91,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     """Extract the paragraphs of an article."""
     try:
         paragraphs = extract_paragraphs(
-            article.wikitext,
+            separate(article.wikitext) if config.listings == "keep" else article.wikitext,
             title=article.title,
             language=article.language,
             namespaces=article.namespaces,
@@ -112,11 +113,16 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     return Prose(article.id, "wikipedia", article.language, article.title, article.url, paragraphs, article.as_of)
 
 
+def tables(config: CorpusConfig) -> tuple[tuple[str, str], ...]:
+    """Return the template tables of a run: the user's files, and the listings of Wikivoyage if they are kept."""
+    return (LISTINGS, *config.templates) if config.listings == "keep" else config.templates
+
+
 def _table(article: Article, config: CorpusConfig) -> Templates:
     """Return the templates of the article's wiki, with those that the run has learned."""
     wiki = article.id.partition(":")[0]
     learned = next((text for name, text in config.learned if name == wiki), "")
-    return _templates(article.language, config.templates, learned)
+    return _templates(article.language, tables(config), learned)
 
 
 @cache
