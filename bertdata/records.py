@@ -82,6 +82,7 @@ class Article(NamedTuple):
         namespaces: Numbers of the wiki's namespaces, by lower-case name.
         file: Name of the dump, for messages.
         as_of: Age of this copy of the page, in seconds since 1970, or 0 if unknown.
+        project: Project of the wiki, such as wikipedia or wikivoyage.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Article(NamedTuple):
     namespaces: dict[str, int]
     file: str = ""
     as_of: int = 0
+    project: str = "wikipedia"
 
 
 class Prose(NamedTuple):
@@ -99,7 +101,7 @@ class Prose(NamedTuple):
 
     Attributes:
         id: Name of the document, which no other document has.
-        source: Kind of input: wikipedia, books, text or a reader function.
+        source: Kind of input: wikipedia or a sister project, books, text or a reader function.
         language: Language code, or an empty string to detect it.
         title: Title of the document.
         url: Address of the document.

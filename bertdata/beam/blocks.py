@@ -214,7 +214,7 @@ class ExtractParagraphs(_Block):
 
 
 def _extract(row: Any, config: CorpusConfig) -> Iterator[tuple[str, Record]]:
-    yield "wikipedia", extract(Article(*row), config, Counts.none())
+    yield "wikipedia", extract(Article(*row)._replace(project="wikipedia"), config, Counts.none())
 
 
 class SplitSentences(_Block):

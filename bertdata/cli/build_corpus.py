@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..config import ChoiceConfig, CorpusConfig, FilterConfig
-from ..config.inputs import INPUTS
+from ..config.inputs import INPUTS, PROJECTS
 from ..errors import UsageError
 from ..reports.card import reading_line
 from ..reports.words import count, size
@@ -122,7 +122,7 @@ def command(
     plan = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
     echo(plan.summary, err=True)
     entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
-    listed = [entry for entry in entries if options.dry_run or entry["source"] == "wikipedia"]
+    listed = [entry for entry in entries if options.dry_run or entry["source"] in PROJECTS]
     for entry in listed[:_MAX_LISTED]:
         echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
     if more := listed[_MAX_LISTED:]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
 from ..config import CorpusConfig, read_small
-from ..config.inputs import INPUTS
+from ..config.inputs import INPUTS, PROJECTS
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished
@@ -189,7 +189,7 @@ def plan_corpus(
 def _wiki_notes(cut: CorpusPlan, learned: Sequence[Learned]) -> Iterator[str]:
     """Describe the templates learned from dumps, and warn about dumps of Wiktionary."""
     yield from (f"  templates  {each.summary}" for each in learned if each.found_any or each.skipped)
-    paths = {part.path: part.name for task in cut.tasks if task.kind == "wikipedia" for part in task.parts}
+    paths = {part.path: part.name for task in cut.tasks if task.kind in PROJECTS for part in task.parts}
     for path, name in sorted(paths.items()):
         if read_site(path).project == "wiktionary":
             yield f"  {name} is from Wiktionary: its pages have little prose, because definitions are lists"
@@ -199,7 +199,7 @@ def _learn(cut: CorpusPlan, config: CorpusConfig) -> list[Learned]:
     """Learn templates from the dumps that the tasks read."""
     if not config.learn_templates or not config.inline_templates:
         return []
-    return learn([part for task in cut.tasks if task.kind == "wikipedia" for part in task.parts], config)
+    return learn([part for task in cut.tasks if task.kind in PROJECTS for part in task.parts], config)
 
 
 def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:

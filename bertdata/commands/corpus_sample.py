@@ -15,6 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..config.inputs import PROJECTS
 from ..records import Document, Drop, FileRange, Reject
 from ..sources import dumps
 from ..sources.archives import zip_files
@@ -108,7 +109,7 @@ def _strata(plan: CorpusPlan) -> list[Stratum]:
     for position, task in enumerate(plan.tasks):
         for part in () if is_check(task.kind) else task.parts:
             if part.end > part.start:
-                wiki = dumps.read_site(part.path).dbname if task.kind == "wikipedia" else ""
+                wiki = dumps.read_site(part.path).dbname if task.kind in PROJECTS else ""
                 parts.setdefault((task.kind, Path(part.name).suffix.lower(), wiki), []).append((position, part))
     strata: dict[tuple[str, ...], Stratum] = {}
     for rank, key in enumerate(sorted(parts, key=lambda key: -_size([part for _, part in parts[key]]))):
@@ -236,7 +237,7 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
         found = facts.read(root, number)
         if config.choice.dedup != "none":
             for row, text in enumerate(found.select(["id", "high", "low"]).to_pylist()):
-                stratum.texts[text["id"] if stratum.kind == "wikipedia" else (number, row)] = text["high"], text["low"]
+                stratum.texts[text["id"] if stratum.kind in PROJECTS else (number, row)] = text["high"], text["low"]
         if clock() - begin >= seconds:
             return
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..config.inputs import PROJECTS
 from ..storage.files import is_local
 from ..storage.process import cores, workers_for
 from ..storage.progress import peak_memory
@@ -185,7 +186,7 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
         again = float(lost >= 1 or bool(chooses) or choice.dedup == "near")
         if choice.sample_documents:
             output *= min(1.0, choice.sample_documents / max(1.0, documents - lost))
-        may_lose = again or choice.dedup != "none" or any(each.kind == "wikipedia" for each in strata)
+        may_lose = again or choice.dedup != "none" or any(each.kind in PROJECTS for each in strata)
         error = math.sqrt(sum((each.output * each.scale * each.error) ** 2 for each in strata)) / max(1.0, extracted)
         return Measured(
             bytes=sum(each.total for each in strata),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "TABLES", "WIKI_LICENCE", "Input"]
+__all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "PROJECTS", "TABLES", "WIKI_LICENCE", "Input"]
 
 _PACKED = (".bz2", ".gz", ".xz", ".zst")
 DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_PACKED))
@@ -16,6 +16,17 @@ ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED), ".zip")  # one boo
 PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
 ONE_OF = "one of: "  # prefix for several licences whose documents the manifest does not separate; "; " joins them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
+
+PROJECTS = (  # sources of documents from dumps, by the address in a dump's header
+    "wikipedia",
+    "wikibooks",
+    "wikinews",
+    "wikiquote",
+    "wikisource",
+    "wikiversity",
+    "wikivoyage",
+    "wiktionary",
+)
 
 
 class Input(NamedTuple):

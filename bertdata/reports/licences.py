@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..config.inputs import WIKI_LICENCE
+from ..config.inputs import PROJECTS, WIKI_LICENCE
 from ..dataset.manifest_records import Input
 from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, RowManifest
 from ..errors import few
@@ -42,7 +42,7 @@ def licence_lines(manifest: RowManifest) -> Iterator[str]:
         where = "Each document's `url` leads to its page, whose history names its authors."
         if manifest.kind == "pairs":
             where = "The corpus has the address of each page, whose history names its authors."
-        others = any(WIKI_LICENCE in licence and source != "wikipedia" for source, licence in licences)
+        others = any(WIKI_LICENCE in licence and source not in PROJECTS for source, licence in licences)
         yield from ("", _WIKI.format(named=named, where=where) + (_AFTER if others else ""))
     if "books" in (source for source, _ in licences):
         yield from (
@@ -59,7 +59,7 @@ def _inputs(manifest: Manifest) -> Sequence[Input]:
 def citation(manifest: RowManifest, digest: str) -> Iterator[str]:
     """Yield how to cite a dataset, which the digest of its shards identifies."""
     inputs = _inputs(manifest)
-    sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry.source for entry in inputs if entry.source != "wikipedia")]
+    sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry.source for entry in inputs if entry.source not in PROJECTS)]
     kind = {"documents": "Documents", "pairs": "Rows"}[manifest.kind]
     title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
@@ -73,7 +73,7 @@ def origins(manifest: Manifest) -> list[str]:
     if isinstance(manifest, PairsManifest) and manifest.corpus:
         sources = manifest.corpus.sources
     dumps = _dumps(_inputs(manifest))
-    return dumps + [source for source in sources if source != "wikipedia" or not dumps]
+    return dumps + [source for source in sources if source not in PROJECTS or not dumps]
 
 
 def _dumps(inputs: Sequence[Input]) -> list[str]:
@@ -85,6 +85,6 @@ def _dumps(inputs: Sequence[Input]) -> list[str]:
     >>> _dumps([InputName(name=name, source="wikipedia", licence="") for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
     ['enwiki 2026-11-01', 'other dumps']
     """
-    matches = [_DUMP.match(entry.name.split("/")[-1]) for entry in inputs if entry.source == "wikipedia"]
+    matches = [_DUMP.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]
     dated = dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches if match)
     return [*dated, *(["other dumps"] if dated and None in matches else [])]

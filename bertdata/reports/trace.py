@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..config.inputs import PROJECTS
 from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError, did_you_mean
@@ -24,7 +25,6 @@ from ..storage.files import open_file
 __all__ = ["Change", "Trace", "TracedRow", "TracedStep", "alike", "example", "explain", "named_rows", "records", "rows_with"]
 
 _SOURCES = ("text:", "books:")  # their ids contain the file name
-_PAGES = "wikipedia"  # the source whose ids end in a page number, which does not name a document
 _MAX_COMPARED = 200_000  # documents whose titles are compared with an unknown name, which takes seconds
 _MAX_SHOWN = 20  # documents of one title or file that are listed; the others are counted
 
@@ -87,7 +87,7 @@ def explain(directory: Path, manifest: CorpusManifest, name: str) -> Iterator[st
     """
     total = 0
     listed: Counter[str] = Counter()
-    sources = {entry.source for entry in manifest.inputs} - {_PAGES}
+    sources = {entry.source for entry in manifest.inputs} - set(PROJECTS)  # ids of pages end in a number, which names none
     for line in _locations(directory, manifest, name):
         total += 1
         if total <= _MAX_SHOWN:
@@ -179,7 +179,7 @@ def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:
     """Return the rows of a batch with this id, title (in any case) or file, or with this id in its own table."""
     ids, titles = batch.column("id"), batch.column("title")
     named = pc.or_(pc.equal(ids, name), pc.equal(pc.utf8_lower(titles), name.lower()))
-    own = pc.and_(pc.ends_with(ids, f":{name}"), pc.not_equal(batch.column("source"), _PAGES))
+    own = pc.and_(pc.ends_with(ids, f":{name}"), pc.invert(pc.is_in(batch.column("source"), pa.array(PROJECTS))))
     named = pc.or_(named, own)
     with_colon = pc.binary_join_element_wise(ids, "", ":")
     for beginning in (f"{source}{rest}" for source in _SOURCES for rest in _beginnings(name)):

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..config import CorpusConfig
+from ..config.inputs import PROJECTS
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import InputEntry
 from ..dataset.manifest_types import CorpusManifest, PairsManifest
@@ -136,7 +137,7 @@ def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
     for entry in contents.inputs if number >= 0 and not contents.settings.max_documents else ():
         number -= entry.pieces
         if number < 0:
-            return entry if entry.source == "wikipedia" else None
+            return entry if entry.source in PROJECTS else None
     return None
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import CorpusConfig
-from ..config.inputs import INPUTS
+from ..config.inputs import INPUTS, PROJECTS
 from ..dataset.manifest_records import CorpusShard
 from ..dataset.shards import DOCUMENT
 from . import batches
@@ -20,7 +20,7 @@ from .files import CheckFailed, require
 
 __all__ = ["SOURCES", "check"]
 
-SOURCES = tuple(INPUTS)
+SOURCES = tuple(dict.fromkeys((*PROJECTS, *INPUTS)))
 _CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # language code with optional script, region, variant
 Array = npt.NDArray[Any]
 

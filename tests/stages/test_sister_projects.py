@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import read_manifest, read_rows
 from template_dump import page
 
-from bertdata import build_corpus
+from bertdata import build_corpus, verify
 from bertdata.config import CorpusConfig
 from bertdata.errors import UsageError
 from bertdata.records import Article, Drop, FileRange, Prose
@@ -77,3 +79,14 @@ def test_transcluded_pages_of_wikisource_are_dropped(tmp_path: Path) -> None:
     verses = "<poem>\nThe ferry came,\nand left again.\n</poem>"
     path = write_dump(tmp_path, "wikisource", [("Tea", body, 0), ("Song", verses, 0), ("Page:Tea.djvu/5", PROSE, 104)])
     assert read(path) == {"1": "transcluded text", "Song": ["The ferry came,", "and left again."], "3": "namespace"}
+
+
+def test_source_names_the_project(tmp_path: Path) -> None:
+    for project in ("wikipedia", "wikivoyage"):
+        write_dump(tmp_path, project, [(f"Harbour {n}", f"{PROSE} {project} {n}.", 0) for n in range(5)])
+    corpus = build_corpus(wikipedia=tmp_path, output=tmp_path / "corpus", workers=1, max_words="wikivoyage=40")
+    assert [stage.stage for stage in corpus.counts][:2] == ["wikipedia pages", "wikivoyage pages"]
+    sources = read_manifest(tmp_path / "corpus")["sources"]
+    assert {name: entry["documents"] for name, entry in sources.items()} == {"wikipedia": 5, "wikivoyage": 4}
+    assert Counter(row["source"] for row in read_rows(tmp_path / "corpus")) == {"wikipedia": 5, "wikivoyage": 4}
+    verify(tmp_path / "corpus")

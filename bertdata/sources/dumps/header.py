@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ...config.inputs import PROJECTS
 from ...credentials import hide_in_url
 from ...errors import UsageError, did_you_mean
 from ..compressed import Damage, blocks
@@ -15,8 +16,7 @@ from .pages import BEGIN
 
 __all__ = ["Site", "read_site"]
 
-_PROJECT = re.compile(r"(wik(?:ipedia|ivoyage|isource|ibooks|inews|iversity|iquote|tionary))\.org")
-
+_PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
 _DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # further namespaces with documents
 _MAX_HEADER_BYTES = 1 << 20  # a dump's header is a few kilobytes; a file without one in its first megabyte is not a dump
 _LONGEST_NAME = 64  # MySQL's limit for database names, and a dbname is one
@@ -83,7 +83,7 @@ def read_site(path: str) -> Site:
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     project = _PROJECT.search(base)
     return Site(
-        _dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces, project[1] if project else "wikipedia"
+        _dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces, project[1] if project else PROJECTS[0]
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from ...codec import decode, encode
 from ...config import CorpusConfig
+from ...config.inputs import PROJECTS
 from ...dataset import manifest, manifest_records
 from ...dataset.manifest import write_list
 from ...dataset.manifest_records import (
@@ -83,7 +84,7 @@ class CorpusCommit:
         tallies = {total["kind"]: Tally.from_json(total["tally"]) for total in added}
         tallies = {kind: tallies[kind] for kind in in_order(tallies)}
         files = [file for entry in entries for file in entry["files"] if not file["name"].startswith(facts.FILES)]
-        files += self._count_missing(tallies.get("wikipedia", Tally("")), entries)
+        files += self._count_missing(tallies, entries)
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, sum(total["lost"] for total in added), inputs, files)
         files = put_in_place(root, files)
@@ -104,11 +105,12 @@ class CorpusCommit:
         write_beside(root, contents)
         manifest.write(root, contents, card.write(contents))
 
-    def _count_missing(self, tally: Tally, entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index lists but the dump lacks. Return the file that lists them."""
         root, name = to_path(self.root), "rejects/missing-pages.jsonl"
         rejects = missing.find(entries)
         for reject in rejects:
+            tally = tallies.get(reject.pop("source"), Tally(""))
             tally.entered += reject["pages"]
             tally.rejected[missing.REASON] += reject["pages"]
         if not rejects:
@@ -244,7 +246,7 @@ def _check_published(entries: Iterable[dict[str, Any]]) -> None:
         for part in entry["inputs"]
     }
     for entry in entries if published else ():
-        for part in entry["inputs"] if entry["kind"] == "wikipedia" else ():
+        for part in entry["inputs"] if entry["kind"] in PROJECTS else ():
             sha256, path, algorithm = published.get((part["name"], part["start"], part["end"]), (part["sha256"], "", ""))
             if sha256 != part["sha256"]:
                 raise VerificationError(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from ...config.inputs import PROJECTS
 from ...errors import VerificationError
 from ...sources.dumps import LOSSES
 from .sources import INDEX
@@ -16,15 +17,17 @@ REASON = "missing-page"
 
 
 def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a reject for each dump that lacks pages of its index. Its `pages` field is the number of missing pages.
+    """Return a reject for each dump that lacks pages of its index. Its `pages` field is the number of missing pages,
+    `source` that of the dump.
 
     `entries` are the stored parts of the reports of tasks that read dumps or indexes. Raise VerificationError if an index cannot
     belong to the dump, because it lists too few pages or different streams.
     """
     indexes = [entry for entry in entries if entry["kind"] == INDEX]
-    pages, lost = Counter[str](), Counter[str]()
+    pages, lost, sources = Counter[str](), Counter[str](), dict[str, str]()
     for entry in entries if indexes else ():
-        if entry["kind"] == "wikipedia":
+        if entry["kind"] in PROJECTS:
+            sources[entry["inputs"][0]["name"]] = entry["kind"]
             pages[entry["inputs"][0]["name"]] += entry["pages"]
             lost[entry["inputs"][0]["name"]] += entry["lost"]
     rejects: list[dict[str, Any]] = []
@@ -42,7 +45,7 @@ def find(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if lacking := index["pages"] - seen:
             end = f"; {index['beyond']} in streams from byte {index['first_beyond']} on, where it ends" if index["beyond"] else ""
             where = f"{lacking} of the {index['pages']} pages that the index of {name} names{end}"
-            rejects.append({"id": name, "reason": REASON, "where": where, "pages": lacking})
+            rejects.append({"id": name, "reason": REASON, "where": where, "pages": lacking, "source": sources.get(name, "")})
     return rejects
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
 from ...config.base import format_packages
-from ...config.inputs import INPUTS
+from ...config.inputs import INPUTS, PROJECTS
 from ...errors import NoInputError
 from ...records import FileRange, Task
 from ...sources import dumps
@@ -48,6 +48,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     # Files are cut into ranges, and small ranges are grouped, so that all tasks take about equally
     # long. The plan depends only on names and sizes: the same input makes the same shards on any
     # machine.
+    sources = _by_project(sources)
     target = config.task_bytes or _target(sources)
     groups: list[tuple[str, list[FileRange]]] = []
     checks: list[tuple[str, list[FileRange]]] = []
@@ -89,6 +90,15 @@ def own_splitters(config: CorpusConfig) -> tuple[str, ...]:
     return sentences.own_functions(config.sentence_splitter)
 
 
+def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
+    """Make the dumps of each project a kind of their own."""
+    found = {kind: files for kind, files in sources.items() if kind != "wikipedia"}
+    for name, path in sources.get("wikipedia", ()):
+        with storage_errors(f"cannot read {path}"):
+            found.setdefault(dumps.read_site(path).project, []).append((name, path))
+    return found
+
+
 def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
     """Return the task size in bytes: small enough that workers finish at about the same time, large enough to limit the file
     count."""
@@ -96,7 +106,7 @@ def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
     for kind, files in sources.items():
         for _, path in files:
             with storage_errors(f"cannot read {path}"):
-                total += to_path(path).stat().st_size // (4 if kind == "wikipedia" and path.lower().endswith(".xml") else 1)
+                total += to_path(path).stat().st_size // (4 if kind in PROJECTS and path.lower().endswith(".xml") else 1)
     return max(min(max(total // _MIN_TASKS, _MIN_TASK_BYTES), _USUAL_TASK_BYTES), total // _MAX_TASKS)
 
 

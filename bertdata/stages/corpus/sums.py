@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...config.inputs import PROJECTS
 from ...tally import Tally
 from ..amounts import Amounts
 from . import missing
@@ -44,7 +45,7 @@ def kept(report: dict[str, Any]) -> dict[str, Any]:
     entry = {key: report[key] for key in _KEPT if key in report}
     if report.get("licences"):
         entry["licences"] = report["licences"]
-    if report["kind"] == "wikipedia":
+    if report["kind"] in PROJECTS:
         entry |= {"pages": missing.pages_in(report["tally"]), "lost": report["lost"]}
     return entry
 

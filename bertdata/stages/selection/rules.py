@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from ... import keys
 from ...config import ChoiceConfig
+from ...config.inputs import PROJECTS
 from . import duplicates, facts, mixture
 from .claims import Columns, Table
 from .duplicates import Indices, fingerprint
@@ -49,7 +50,7 @@ def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
     # should not be lost to a document that is dropped itself, and sizes are sampled last, when it
     # is known which documents remain.
     rules: list[Rule] = []
-    if "wikipedia" in kinds.names:
+    if not set(PROJECTS).isdisjoint(kinds.names):
         rules.append(_Repeated(kinds))
     if config.dedup != "none":
         rules.append(_Same())
@@ -91,7 +92,7 @@ class _Repeated(_ByHash):
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Claim the hash of each id."""
-        rows = np.flatnonzero(losses.left(table.num_rows)) if self.kinds.kind(task) == "wikipedia" else np.zeros(0, int)
+        rows = np.flatnonzero(losses.left(table.num_rows)) if self.kinds.kind(task) in PROJECTS else np.zeros(0, int)
         made = np.zeros(len(rows), self.columns)
         hashes = [fingerprint(id) for id in table.column("id").take(pa.array(rows)).to_pylist()]
         made["hash"], made["row"] = np.array(hashes, np.uint64).reshape(-1, 2), rows

@@ -78,7 +78,7 @@ def outside(text: str, declared: str, languages: tuple[str, ...]) -> str:
     if not among(declared, languages):
         return declared
     guess = identify(text)
-    wrong = guess.sure and _plain(declared) in _model().languages and not among(guess.language, languages)
+    wrong = guess.sure and not among(guess.language, languages) and _plain(declared) in _model().languages
     return guess.language if wrong else ""
 
 

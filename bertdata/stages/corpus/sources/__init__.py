@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from dataclasses import replace
 
-from ....config.inputs import INPUTS
+from ....config.inputs import INPUTS, PROJECTS
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 from .user_source import reader
 
@@ -14,6 +15,8 @@ __all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "in_order
 
 def source(name: str) -> Source:
     """Return a kind of input by name: one from the table, or a user-defined reader, ``module:function``."""
+    if name in PROJECTS[1:]:
+        return replace(source(PROJECTS[0]), name=name, stage=f"{name} pages")
     if name not in INPUTS:
         return reader(name)
     kind: Source = importlib.import_module(f".{name}", __name__).SOURCE
@@ -31,5 +34,5 @@ def in_order(kinds: Iterable[str]) -> list[str]:
     >>> in_order(["text", "mine:read", "wikipedia"])
     ['wikipedia', 'text', 'mine:read']
     """
-    known = list(INPUTS)
+    known = list(dict.fromkeys((*PROJECTS, *INPUTS)))
     return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))

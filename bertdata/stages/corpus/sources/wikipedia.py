@@ -84,7 +84,8 @@ def _article(
     if page.text.count("\n") > MOST_LINES:
         return Reject(page.id, "too-large", f"{part.name}: a page of more than {MOST_LINES} lines")
     as_of = dumps.as_of(part.name, page.revised)
-    return Article(page.id, site.language, page.title, site.url(page.title), page.text, site.namespaces, part.name, as_of)
+    url = site.url(page.title)
+    return Article(page.id, site.language, page.title, url, page.text, site.namespaces, part.name, as_of, site.project)
 
 
 def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | Reject:
@@ -110,7 +111,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
         raise
     except Exception as error:  # one page must never end a run: report it and continue
         return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
-    return Prose(article.id, "wikipedia", article.language, article.title, article.url, paragraphs, article.as_of)
+    return Prose(article.id, article.project, article.language, article.title, article.url, paragraphs, article.as_of)
 
 
 def tables(config: CorpusConfig) -> tuple[tuple[str, str], ...]:
