@@ -71,7 +71,7 @@ def test_every_key_of_a_training_run(kind: Any) -> None:
             assert f"[{field.name}]" in text
         else:
             assert field.name in told, field.name
-            default = {(): "[]", dataclasses.MISSING: ""}.get(field.default, json.dumps(field.default, default=str))
+            default = {(): "[]", dataclasses.MISSING: "", None: ""}.get(field.default, json.dumps(field.default, default=str))
             assert told[field.name] == default, field.name
     assert told.keys() - {"key"} <= {field.name for field in dataclasses.fields(kind)}
 
