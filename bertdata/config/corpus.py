@@ -39,8 +39,8 @@ class CorpusConfig(Config):
     )
     list_introductions: Literal["keep", "drop"] = option(
         "drop",
-        "Keep or drop wiki lines whose list or section is dropped: a last sentence that ends in a colon, and bold lines used as "
-        "headings.",
+        "Keep or drop wiki lines whose list or section is dropped: a last sentence that ends in a colon or dash, and bold lines "
+        "used as headings.",
         section=_WIKIPEDIA,
     )
     listings: Literal["drop", "keep"] = option(
