@@ -5,7 +5,7 @@
 
 New pages are real ones with new titles and ids and exchanged sentences (benchmarks/grow.py).  Memory is VmHWM, the peak
 resident memory: of the driver, and of the largest worker, not their sum. With one worker,
-the driver does the work.  The number of shards of pairs is proportional to the text, so buckets are equally full at every size.
+the driver does the work.  The number of shards of pairs is proportional to the text, so partitions are as full at every size.
 
 A run takes some seconds to start at any size.  So seconds per MB refer to the MB that a size adds to the previous
 size, and start-up time is the value at 0 MB of a line through the first two sizes.  Each run is made three times, alternating

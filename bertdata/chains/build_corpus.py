@@ -14,7 +14,7 @@ from ..stages.corpus.plan import CorpusPlan, packages
 from ..stages.selection import rules
 from ..stages.selection.kinds import Kinds
 from ..stages.selection.rewrite import Rewrite
-from ..stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, bucket_count
+from ..stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, partition_count
 from ..stages.shuffle import Receive
 from ..storage.files import to_path
 from .steps import FlatMap, Map, Step, Steps
@@ -69,8 +69,8 @@ class Choose(Step):
         # does not.
         names: tuple[str, ...] = ()  # rounds that drop documents
         for rule in self._rules:
-            buckets = bucket_count(rule, self._bytes)
-            tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, buckets, self._shards)
+            partitions = partition_count(rule, self._bytes)
+            tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, partitions, self._shards)
             names += (rule.name,) * rule.drops
         rewrite = Writing(
             Rewrite(self._root, names, self._format, self._shards), to_path(self._root), packages=format_packages(self._format)
@@ -79,25 +79,25 @@ class Choose(Step):
 
 
 class Round(Step):
-    """Tasks -> claims by bucket -> losses by task -> the same tasks, with their losses on disk."""
+    """Tasks -> claims by partition -> losses by task -> the same tasks, with their losses on disk."""
 
-    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], tasks: int, buckets: int, shards: int) -> None:
-        self._root, self._rule, self._earlier, self._tasks, self._buckets = root, rule, earlier, tasks, buckets
+    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], tasks: int, partitions: int, shards: int) -> None:
+        self._root, self._rule, self._earlier, self._tasks, self._partitions = root, rule, earlier, tasks, partitions
         self._shards = shards
 
     def expand(self, tasks: Steps) -> Steps:
         root, rule = to_path(self._root), self._rule
-        claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._buckets)
-        losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._buckets, self._tasks)
+        claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._partitions)
+        losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._partitions, self._tasks)
         put = PutClaims(self._root, rule, self._earlier, claims, self._shards)
         # The graph of a round. "Claim" and "Decide" may run on any worker, because all they need
         # comes with the element or is in files below the output directory:
         #
-        #   task -> Claim -> (bucket, claims) -> By bucket -> Decide -> (task, losses) -> By task -> Keep losses
+        #   task -> Claim -> (partition, claims) -> By partition -> Decide -> (task, losses) -> By task -> Keep losses
         return (
             tasks
             | "Claim" >> FlatMap(Writing(put, root))
-            | "By bucket" >> Regroup(claims)
+            | "By partition" >> Regroup(claims)
             | "Decide" >> FlatMap(Writing(Decide(rule, claims, losses), root))
             | "By task" >> Regroup(losses)
             | "Keep losses" >> Map(Writing(Receive(losses, KeepLosses(self._root, rule)), root))

@@ -1,8 +1,8 @@
-"""Make rows from documents: tokenize each batch once, distribute documents to buckets by hash, build rows, commit.
+"""Make rows from documents: tokenize each batch once, distribute documents to partitions by hash, build rows, commit.
 
-Every bucket is a uniform sample of its split, except for rare languages, whose documents meet in few buckets. So pairs built
-inside a bucket have partners from the complete split. Documents reach their bucket through a `Shuffle`. Static masks are made
-last, with the rows.
+Every partition is a uniform sample of its split, except for rare languages, whose documents meet in few partitions. So pairs
+built inside a partition have partners from the complete split. Documents reach their partition through a `Shuffle`. Static masks
+are made last, with the rows.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..dataset.reports import FilesReport
 from ..stages.corpus_reader import Corpus
-from ..stages.rows import buckets
-from ..stages.rows.bucket import BuildBucket, Output
+from ..stages.rows import partitions
+from ..stages.rows.build_rows import BuildPartition, Output
 from ..stages.rows.commit import PairsCommit
 from ..stages.rows.partners import Partners, origins_of
 from ..stages.shuffle import FileShuffle, Receive, Shuffle
@@ -25,40 +25,40 @@ __all__ = ["MakePairs"]
 
 
 class MakePairs(Chain):
-    """Tasks -> documents by bucket -> a shard of rows for each bucket and output -> a manifest for each output."""
+    """Tasks -> documents by partition -> a shard of rows for each partition and output -> a manifest for each output."""
 
-    def __init__(self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], buckets_in_all: int) -> None:
+    def __init__(self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], partitions_in_all: int) -> None:
         super().__init__(to_path(outputs[0].root), source.tasks)
         self._source, self._vocabulary, self._outputs = source, self._store("vocabulary", vocabulary._asdict()), outputs
         self._config = outputs[0].config
-        layout = buckets.Layout(self._config.seed, buckets_in_all, self._config.validation_fraction)
+        layout = partitions.Layout(self._config.seed, partitions_in_all, self._config.validation_fraction)
         partners = Partners.of(self._config).spread(source, self._config, layout.train, layout.validation)
         self._layout, self._origins = layout._replace(partners=partners), tuple(origins_of(source.manifest))
 
     def expand(self, begin: Steps) -> Steps:
         # The expensive part, tokenizing, comes before the shuffle and runs once per document,
-        # whatever the number of outputs. The memory of a worker is that of one bucket.
+        # whatever the number of outputs. The memory of a worker is that of one partition.
         shuffle = shuffle_of(begin, self._root, "tokens", len(self._tasks), self._layout.total)
         work = shuffle.root if isinstance(shuffle, FileShuffle) else self._root
-        build = Receive(shuffle, BuildBucket(self._vocabulary, self._outputs, self._layout, self._origins))
+        build = Receive(shuffle, BuildPartition(self._vocabulary, self._outputs, self._layout, self._origins))
         documents, packages = self._source.manifest.rows, self._config.packages
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, documents, str(work))
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
             | "Tokenize" >> FlatMap(self._tokenize(shuffle, work))
-            | "Bucket" >> Regroup(shuffle)
+            | "Partition" >> Regroup(shuffle)
             | "Build pairs" >> Map(Writing(build, *commit.roots(), packages=packages))
             | "Commit" >> Gather(commit, self._layout.total, packages=packages)
         )
 
     def _tokenize(self, shuffle: Shuffle, work: Path) -> Perform | Writing:
-        """Return the step that moves a task's documents to their buckets. A resumed run keeps finished files."""
+        """Return the step that moves a task's documents to their partitions. A resumed run keeps finished files."""
         packages, reader = self._config.packages, self._source.reader
-        tokenize = buckets.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
+        tokenize = partitions.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
         if isinstance(shuffle, FileShuffle):
-            return Perform(work, "tokenize", buckets.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
-        return Writing(buckets.PutTokens(tokenize, shuffle), work, packages=packages)
+            return Perform(work, "tokenize", partitions.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
+        return Writing(partitions.PutTokens(tokenize, shuffle), work, packages=packages)
 
 
 def _written(number: int, report: FilesReport) -> list[tuple[int, int]]:

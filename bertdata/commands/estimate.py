@@ -32,7 +32,7 @@ _ERROR, _LARGEST_ERROR = 0.15, 1.0  # lower and upper limits of the relative err
 _DRIVER = 120_000_000  # bytes of memory of the driver, without workers (docs/explanation/scale.md)
 _DROPPED = 120  # bytes per dropped copy in the list of drops: its id and the id of the kept copy
 _FACTS = 150  # bytes of facts and claims per document (docs/explanation/scale.md: 1 GB of 7 million articles)
-_BUCKET = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
+_PARTITION = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
 
 
 class Measured(NamedTuple):
@@ -115,7 +115,7 @@ def estimate(
     if max_documents and measured.documents:
         total = min(total, math.ceil(measured.bytes * max_documents / measured.documents))
     ratio = total / max(1, measured.bytes)
-    worker_memory = peak_memory() + round(held * _BUCKET)
+    worker_memory = peak_memory() + round(held * _PARTITION)
     return Estimate(
         seconds=_seconds(measured, ratio, count),
         workers=count,

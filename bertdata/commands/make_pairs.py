@@ -148,7 +148,7 @@ class PairsPlan(Plan):
     def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps for the outputs that are not complete."""
         from ..chains.make_pairs import MakePairs
-        from ..stages.rows.bucket import Output as PairsOutput
+        from ..stages.rows.build_rows import Output as PairsOutput
 
         outputs = [PairsOutput(str(root), config) for root, config in zip(roots, self.configs, strict=True) if root is not None]
         return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards)
@@ -158,12 +158,12 @@ class PairsPlan(Plan):
         from .estimate import estimate
         from .shards_sample import of_pairs
 
-        source, buckets = self.source, self.configs[0].shards
+        source, partitions = self.source, self.configs[0].shards
         return estimate(
             of_pairs(source, self.vocabulary, list(self.configs)),
             source.text_bytes,
-            len(source.tasks) + buckets,
-            held=source.text_bytes * self.configs[0].dupe_factor // max(1, buckets),
+            len(source.tasks) + partitions,
+            held=source.text_bytes * self.configs[0].dupe_factor // max(1, partitions),
             workers=workers,
         )
 
@@ -180,7 +180,7 @@ def plan_pairs(
     beam_args: Sequence[str] = (),
 ) -> Plan:
     """Return what `make_pairs` would do; nothing is written."""
-    from ..stages.rows.buckets import shard_count
+    from ..stages.rows.partitions import shard_count
     from ..stages.rows.partners import fill
     from ..tokens.read import read_any
 
@@ -195,8 +195,8 @@ def plan_pairs(
         return complete_already(directories, given, error)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
-    buckets = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
-    configs = [dataclasses.replace(settings, max_seq_length=width, shards=buckets) for width in widths]
+    partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
+    configs = [dataclasses.replace(settings, max_seq_length=width, shards=partitions) for width in widths]
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": config.identity()} for config in configs]
@@ -206,18 +206,18 @@ def plan_pairs(
         outputs=tuple(map(Output, directories, identities)),
         given=given,
         reads=(corpus,),
-        steps=(*tokenize, Step("Build pairs", "pairs", buckets, source.text_bytes)),
+        steps=(*tokenize, Step("Build pairs", "pairs", partitions, source.text_bytes)),
         notes=notes,
-        summary=_summary(source, buckets, directories),
+        summary=_summary(source, partitions, directories),
         source=source,
         vocabulary=vocabulary,
         configs=tuple(configs),
     )
 
 
-def _summary(source: Corpus, buckets: int, directories: list[Path]) -> str:
+def _summary(source: Corpus, partitions: int, directories: list[Path]) -> str:
     read_in = f"{count(source.manifest.rows, 'document')}, {size(source.text_bytes)} of text"
-    cut = f"{count(len(source.tasks), 'task')} and {count(buckets, 'shard')}"
+    cut = f"{count(len(source.tasks), 'task')} and {count(partitions, 'shard')}"
     return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
 

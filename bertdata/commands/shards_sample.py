@@ -83,10 +83,10 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
 
 
 def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
-    """Return a function that tokenizes some batches and builds their rows, as if they were a bucket."""
-    from ..stages.rows.bucket import BuildBucket, Output
-    from ..stages.rows.buckets import Layout, Tokenize
+    """Return a function that tokenizes some batches and builds their rows, as if they were a partition."""
+    from ..stages.rows.build_rows import BuildPartition, Output
     from ..stages.rows.encoding import encoder_of_run
+    from ..stages.rows.partitions import Layout, Tokenize
     from ..stages.rows.partners import Partners, origins_of
     from ..stages.shuffle import Pieces
 
@@ -103,13 +103,13 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
             outputs = [Output(str(path), config) for path, config in zip(roots, configs, strict=True)]
             start = clock()
             with contextlib.suppress(EmptyResultError):
-                BuildBucket(given, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
-            buckets, seconds, written = configs[0].shards, clock() - start, sum(map(_bytes, roots))
+                BuildPartition(given, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
+            partitions, seconds, written = configs[0].shards, clock() - start, sum(map(_bytes, roots))
         (root / "vocabulary").mkdir()
         vocab.write(root / "vocabulary", vocabulary)
         return Measured(
             done.read,
-            [done.stage, [seconds / buckets] * buckets],
+            [done.stage, [seconds / partitions] * partitions],
             output=written,
             work=sum(len(data) for _, data in pieces),
             warm_up=warm_up,

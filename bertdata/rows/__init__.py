@@ -6,7 +6,7 @@
 ``full-sentences``  full sentences that fill a row, across documents (RoBERTa)
 ``causal``          running text cut to length (GPT)
 
-bucket.py      input and output types
+partition.py      input and output types
 chunks.py      documents -> chunks, each cut into A and its true B
 exchange.py    half of the chunks exchange their Bs
 sentence_pairs.py, one_document.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
@@ -22,23 +22,23 @@ from collections import Counter
 
 from ..config import PairsConfig
 from . import one_document, running_text, sentence_pairs
-from .bucket import Bucket, Pairs, SpecialIds
 from .pack import pack
+from .partition import Pairs, Partition, SpecialIds
 
-__all__ = ["Bucket", "Pairs", "SpecialIds", "build", "statistics"]
+__all__ = ["Partition", "Pairs", "SpecialIds", "build", "statistics"]
 
 
-def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str = "") -> Pairs:
-    """Build a bucket's rows for the objective of `config`.
+def build(partition: Partition, config: PairsConfig, special: SpecialIds, name: str = "") -> Pairs:
+    """Build a partition's rows for the objective of `config`.
 
-    Raise EmptyResultError where no exchange between documents is possible; `name` says which bucket in the message.
+    Raise EmptyResultError where no exchange between documents is possible; `name` says which partition in the message.
     """
     if config.objective in ("nsp", "sop"):
-        built = sentence_pairs.build(bucket, config, special, name)
+        built = sentence_pairs.build(partition, config, special, name)
     elif config.objective == "documents" or config.pack:
-        built = one_document.build(bucket, config, special)
+        built = one_document.build(partition, config, special)
     else:
-        built = running_text.build(bucket, config, special)
+        built = running_text.build(partition, config, special)
     return pack(built, config.max_seq_length, config.seed) if config.pack else built
 
 

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from .bucket import Bucket, Ints
 from .pack import cut_to_pack
+from .partition import Ints, Partition
 
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
@@ -48,7 +48,7 @@ class Chunks(NamedTuple):
 
 
 def cut(
-    bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
+    partition: Partition, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
 ) -> Chunks:
     """Cut every document into chunks, and each chunk at one of its sentence boundaries, chosen at random.
 
@@ -59,38 +59,38 @@ def cut(
     # Both random choices, a chunk's target length and its cut, are drawn per sentence and not per
     # chunk. The random numbers of a sentence depend only on the document's key and the sentence's
     # index, so the result is the same whatever else is in the partition, and in whatever order.
-    draws = _draws(bucket, doc_keys)
-    targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
+    draws = _draws(partition, doc_keys)
+    targets = _targets(partition, draws, max_tokens, short_seq_prob, phase)
     # `inside[i]` is 1 if token i continues the word before it (##ing), so no cut may be before i.
     # Bytes instead of a NumPy array, because the loop below reads one element at a time, which is
     # much faster from bytes. The zero at the end stops `_after` at the end of the text.
-    inside = bucket.continues.tobytes() + b"\0"
-    edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
-    for low, high in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), strict=True):
+    inside = partition.continues.tobytes() + b"\0"
+    edges, spans = partition.edges.tolist(), list[tuple[int, int]]()
+    for low, high in zip(partition.first[:-1].tolist(), partition.first[1:].tolist(), strict=True):
         # A pair needs two segments, and they meet at a sentence boundary: a document of one
         # sentence has no such boundary and cannot become a pair.
         if high - low >= 2:
             spans += _spans(edges, low, high, inside, targets, max_tokens, max_tokens // (_PACKED_SLACK if pack else _SLACK))
-    return _chunks(bucket, spans, draws, max_tokens // _SLACK)
+    return _chunks(partition, spans, draws, max_tokens // _SLACK)
 
 
 def cut_whole(
-    bucket: Bucket, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
+    partition: Partition, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
 ) -> Chunks:
     """Cut as `cut` does, but into whole sentences.  Every second document, in order of size, is cut from its end.
 
     A sentence that did not fit begins the next chunk, so the first sentence of a chunk is longer than the others on average.
     In documents that are cut from their end it is the last one.  So length does not reveal whether A and B are swapped.
     """
-    draws = _draws(bucket, doc_keys)
-    targets = _targets(bucket, draws, max_tokens, short_seq_prob, phase)
+    draws = _draws(partition, doc_keys)
+    targets = _targets(partition, draws, max_tokens, short_seq_prob, phase)
     # The documents are sorted by size, with their random keys to break ties, and every second one
     # is cut from its end. So both directions get documents of the same sizes, and the direction is
     # independent of the length.
     backward = np.zeros(len(doc_keys), bool)
-    backward[np.lexsort((doc_keys, bucket.sizes))[::2]] = True
-    edges, spans = bucket.edges.tolist(), list[tuple[int, int]]()
-    for low, high, back in zip(bucket.first[:-1].tolist(), bucket.first[1:].tolist(), backward.tolist(), strict=True):
+    backward[np.lexsort((doc_keys, partition.sizes))[::2]] = True
+    edges, spans = partition.edges.tolist(), list[tuple[int, int]]()
+    for low, high, back in zip(partition.first[:-1].tolist(), partition.first[1:].tolist(), backward.tolist(), strict=True):
         if high - low < 2:
             continue
         document_edges, wanted = edges[low : high + 1], targets[low:high]
@@ -102,17 +102,17 @@ def cut_whole(
         if pack:
             whole = _fuller(whole, document_edges, wanted, max_tokens)
         spans += [(-end, -start) for start, end in whole[::-1]] if back else whole
-    return _chunks(bucket, spans, draws, 1)
+    return _chunks(partition, spans, draws, 1)
 
 
-def _draws(bucket: Bucket, doc_keys: keys.Bits) -> keys.Bits:
+def _draws(partition: Partition, doc_keys: keys.Bits) -> keys.Bits:
     """Return four random numbers for each sentence [S, 4]."""
-    counts = np.diff(bucket.first)
-    within = np.arange(counts.sum()) - np.repeat(bucket.first[:-1], counts)
+    counts = np.diff(partition.first)
+    within = np.arange(counts.sum()) - np.repeat(partition.first[:-1], counts)
     return keys.stream(keys.substream(np.repeat(doc_keys, counts), within.astype(np.uint64)), 4)
 
 
-def _chunks(bucket: Bucket, spans: list[tuple[int, int]], draws: keys.Bits, least: int) -> Chunks:
+def _chunks(partition: Partition, spans: list[tuple[int, int]], draws: keys.Bits, least: int) -> Chunks:
     """Cut each span at a random sentence boundary inside it; A has at least `least` tokens wherever a boundary allows that."""
     start, end = np.array(spans, np.int64).reshape(-1, 2).T.copy()
     # `edges` are the sentence boundaries of all documents. The boundaries strictly inside the span,
@@ -123,15 +123,15 @@ def _chunks(bucket: Bucket, spans: list[tuple[int, int]], draws: keys.Bits, leas
     #   inside                             27                        the only candidate: A = 20..27
     #
     # `least` removes candidates that would leave A a few tokens only, unless no other is left.
-    sentence = np.searchsorted(bucket.edges, start, "right") - 1  # in which the chunk begins
-    high = np.searchsorted(bucket.edges, end)  # boundaries low to high - 1 lie inside the span
-    low = np.minimum(np.maximum(np.searchsorted(bucket.edges, start + least), sentence + 1), high - 1)
+    sentence = np.searchsorted(partition.edges, start, "right") - 1  # in which the chunk begins
+    high = np.searchsorted(partition.edges, end)  # boundaries low to high - 1 lie inside the span
+    low = np.minimum(np.maximum(np.searchsorted(partition.edges, start + least), sentence + 1), high - 1)
     drawn = draws[sentence]
-    document = np.searchsorted(bucket.first, sentence, "right") - 1
-    return Chunks(document, start, bucket.edges[low + keys.below(drawn[:, 2], high - low)], end, drawn[:, 3])
+    document = np.searchsorted(partition.first, sentence, "right") - 1
+    return Chunks(document, start, partition.edges[low + keys.below(drawn[:, 2], high - low)], end, drawn[:, 3])
 
 
-def _targets(bucket: Bucket, draws: keys.Bits, max_tokens: int, short_seq_prob: float, phase: bool) -> list[int]:
+def _targets(partition: Partition, draws: keys.Bits, max_tokens: int, short_seq_prob: float, phase: bool) -> list[int]:
     """Return for each sentence how many tokens a chunk that begins in it is to have: `max_tokens`, or by chance fewer."""
     # As in Google's create_pretraining_data.py: most rows are full, and a share `short_seq_prob` of
     # them (0.1 in BERT) has a random length from 2 to the maximum. So the model also sees short
@@ -141,7 +141,7 @@ def _targets(bucket: Bucket, draws: keys.Bits, max_tokens: int, short_seq_prob: 
     # Every later chunk of the document then begins elsewhere, so the copy has other pairs, not the
     # same pairs in another order.
     if phase:
-        short[bucket.first[:-1][bucket.sizes > max_tokens]] = True
+        short[partition.first[:-1][partition.sizes > max_tokens]] = True
     return np.where(short, 2 + keys.below(draws[:, 1], max_tokens - 1), max_tokens).tolist()  # type: ignore[no-any-return]
 
 
@@ -267,8 +267,8 @@ def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], 
     return fuller
 
 
-def ending(bucket: Bucket, chunks: Chunks) -> Ints:
+def ending(partition: Partition, chunks: Chunks) -> Ints:
     """Return how each chunk ends [N]: 0 inside a sentence, 1 with a sentence, 2 with its document."""
-    sentence = bucket.edges[np.searchsorted(bucket.edges, chunks.end)] == chunks.end
-    document = bucket.sentences[bucket.documents[chunks.document + 1]] == chunks.end
+    sentence = partition.edges[np.searchsorted(partition.edges, chunks.end)] == chunks.end
+    document = partition.sentences[partition.documents[chunks.document + 1]] == chunks.end
     return np.asarray(sentence.astype(np.int64) + document)

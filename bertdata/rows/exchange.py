@@ -25,30 +25,30 @@ import numpy.typing as npt
 
 from .. import keys
 from ..errors import EmptyResultError
-from .bucket import Bucket, Ints
 from .chunks import Chunks, ending
+from .partition import Ints, Partition
 
 __all__ = ["choose", "even_half", "fair_half", "groups", "match", "position_ranks", "ranks"]
 
 Mask = npt.NDArray[np.bool_]
 
 
-def groups(bucket: Bucket, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
+def groups(partition: Partition, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
     """Return each group's number, its chunks [N] as indices of `chunks`, and its matches [M, 2] as indices of these N chunks.
 
     The smallest group comes first. A chunk without a partner is left out where its group has more than half again as many
     chunks as are matched: kept, it would be one IsNext too many. Where all chunks are of one group, `choose` raises instead.
     """
-    if bucket.groups is None or not len(chunks.start):
-        return [(0, np.arange(len(chunks.start)), match(bucket, chunks))]
+    if partition.groups is None or not len(chunks.start):
+        return [(0, np.arange(len(chunks.start)), match(partition, chunks))]
     # Why groups: if an English A could get a French B, the model would learn to label pairs by
     # language, and never learn whether B follows A. The same is true for a book's A with an
     # encyclopedia's B. So every group is matched, and has its half of exchanges, separately.
-    numbers, of_group = np.unique(bucket.groups[chunks.document], return_inverse=True)
+    numbers, of_group = np.unique(partition.groups[chunks.document], return_inverse=True)
     found = []
     for index, number in enumerate(numbers.tolist()):
         rows = np.flatnonzero(of_group == index)
-        matches = match(bucket, chunks.take(rows))
+        matches = match(partition, chunks.take(rows))
         # Half of the N chunks must exchange, and only the 2M matched ones can. With N > 3M, more
         # than three quarters of the matched chunks would be NotNext, and all others IsNext. Keep
         # the matched chunks only, and renumber the matches to index into this smaller list.
@@ -59,7 +59,7 @@ def groups(bucket: Bucket, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
     return sorted(found, key=lambda group: (len(group[1]), group[0]))
 
 
-def match(bucket: Bucket, chunks: Chunks) -> Ints:
+def match(partition: Partition, chunks: Chunks) -> Ints:
     """Return the matches [M, 2], as indices of chunks, which are in order of how, and after how many tokens, their Bs end.
 
     Chunks of Chinese text are first in order of the script variants of A and B: documents mix them.
@@ -77,8 +77,8 @@ def match(bucket: Bucket, chunks: Chunks) -> Ints:
     # lexsort sorts by its last key first: script variant, then how B ends, then the length of B,
     # then at random. Neighbors in this order have Bs that look alike from outside, so exchanging
     # them changes nothing that a model could see without reading the text.
-    order = np.lexsort((chunks.order, chunks.end - chunks.cut, ending(bucket, chunks), *_variants(bucket, chunks)))
-    documents = bucket.identity[chunks.document[order]].tolist()  # by id: copies of a page count as one document
+    order = np.lexsort((chunks.order, chunks.end - chunks.cut, ending(partition, chunks), *_variants(partition, chunks)))
+    documents = partition.identity[chunks.document[order]].tolist()  # by id: copies of a page count as one document
     waiting: list[int] = []
     waiting_document = -1  # the document of all that wait
     matches: list[tuple[int, int]] = []
@@ -93,17 +93,17 @@ def match(bucket: Bucket, chunks: Chunks) -> Ints:
     return np.array(matches, np.int64).reshape(-1, 2)
 
 
-def _variants(bucket: Bucket, chunks: Chunks) -> list[Ints]:
+def _variants(partition: Partition, chunks: Chunks) -> list[Ints]:
     """Return the script variant of each chunk's A and B [N]: 1 traditional, -1 simplified, 0 neither; nothing without Chinese."""
-    if bucket.variants is None:
+    if partition.variants is None:
         return []
-    before = bucket.traditional
+    before = partition.traditional
     a, b = before[chunks.cut] - before[chunks.start], before[chunks.end] - before[chunks.cut]
     return [np.sign(a).astype(np.int64), np.sign(b).astype(np.int64)]
 
 
 def choose(
-    bucket: Bucket, chunks: Chunks, matches: Ints, name: str, half: int, fewer: bool = False
+    partition: Partition, chunks: Chunks, matches: Ints, name: str, half: int, fewer: bool = False
 ) -> tuple[npt.NDArray[np.int8], Ints]:
     """Choose the matches that exchange, so that `half` of the chunks do.
 
@@ -116,12 +116,12 @@ def choose(
     # One match is two chunks, both of which exchange.
     wanted = half // 2
     if wanted > len(matches):
-        raise EmptyResultError(_why(bucket, chunks, name))
+        raise EmptyResultError(_why(partition, chunks, name))
     a, b = chunks.cut - chunks.start, chunks.end - chunks.cut
     # Properties that must not reveal the label. Both chunks of a match exchange or neither does, so sum their ranks.
     # `facts` are numbers that a lazy classifier could use instead of reading: the lengths of A, B
     # and the row, the position in the document, and the size of the document.
-    facts = [fact[matches].sum(1) for fact in (ranks(a), ranks(b), ranks(a + b), *position_ranks(bucket, chunks))]
+    facts = [fact[matches].sum(1) for fact in (ranks(a), ranks(b), ranks(a + b), *position_ranks(partition, chunks))]
     # A match's coins are drawn from the key of its first chunk, so they are the same in whatever order documents come.
     coins = keys.stream(chunks.order[matches[:, 0]], 2)
     chosen = fair_half(facts, coins[:, 0])
@@ -135,12 +135,12 @@ def choose(
     # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
     # With 10 chunks, half is 5, but matches exchange two chunks at a time: 2 matches make 4. A ring
     # of three chunks adds the fifth.
-    if half % 2 and not _take_third(bucket.identity[chunks.document], b, labels, partner):
+    if half % 2 and not _take_third(partition.identity[chunks.document], b, labels, partner):
         if wanted < len(matches) and not fewer:
             one, other = matches[ranked[wanted]]
             labels[[one, other]], partner[[one, other]] = 1, (other, one)
         elif wanted and not fewer:
-            raise EmptyResultError(_why(bucket, chunks, name))
+            raise EmptyResultError(_why(partition, chunks, name))
     return labels, partner
 
 
@@ -153,8 +153,8 @@ def even_half(count: int) -> int:
     return max(0, count // 2 + (count % 2 and count // 2 % 2))
 
 
-def _why(bucket: Bucket, chunks: Chunks, name: str) -> str:
-    most = bucket.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
+def _why(partition: Partition, chunks: Chunks, name: str) -> str:
+    most = partition.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
     return (
         f"{f'{name}: ' if name else ''}{most} holds most of the text, so half of the pairs cannot get a B from another document: "
         "NotNext needs several documents, and no document may contain most of the text. Use more documents"
@@ -215,9 +215,9 @@ def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: i
     return np.asarray(heads)
 
 
-def position_ranks(bucket: Bucket, chunks: Chunks) -> list[npt.NDArray[np.float64]]:
+def position_ranks(partition: Partition, chunks: Chunks) -> list[npt.NDArray[np.float64]]:
     """Return the ranks of where the chunks begin in their documents, and of how long these are: [N] each."""
-    return [ranks(chunks.start - bucket.edges[bucket.first[chunks.document]]), ranks(bucket.sizes[chunks.document])]
+    return [ranks(chunks.start - partition.edges[partition.first[chunks.document]]), ranks(partition.sizes[chunks.document])]
 
 
 def ranks(values: Ints) -> npt.NDArray[np.float64]:

@@ -21,17 +21,17 @@ import numpy as np
 
 from .. import keys
 from ..config import PairsConfig
-from .bucket import Bucket, Ints, Pairs, SpecialIds, copy, text_tallies
 from .pack import cut_to_pack
+from .partition import Ints, Pairs, Partition, SpecialIds, copy, text_tallies
 
 __all__ = ["build", "cut"]
 
 
-def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
-    """Build a bucket's rows; all segment ids are 0, and there are no labels."""
+def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pairs:
+    """Build a partition's rows; all segment ids are 0, and there are no labels."""
     framed = config.objective != "causal"  # [CLS] and [SEP] around each row; else [SEP] at the end of each document
     capacity = config.max_seq_length - 2 * framed
-    spans = [_spans(bucket, config, number, capacity, sentences=framed) for number in range(config.dupe_factor)]
+    spans = [_spans(partition, config, number, capacity, sentences=framed) for number in range(config.dupe_factor)]
     # Rows of one document are neighbors here. Shuffle all rows, then copy their tokens in this
     # order.
     start, end, last, document = np.concatenate(spans).T
@@ -41,33 +41,33 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     # document gets a [SEP]. `closed` is the number of [SEP] of each row.
     closed = np.ones(len(order), np.int64) if framed else last[order]
     ends = np.append(0, np.cumsum(size + framed + closed))
-    input_ids = np.zeros(int(ends[-1]), bucket.tokens.dtype)
-    copy(input_ids, ends[:-1] + framed, bucket.tokens, start, size)
+    input_ids = np.zeros(int(ends[-1]), partition.tokens.dtype)
+    copy(input_ids, ends[:-1] + framed, partition.tokens, start, size)
     input_ids[ends[1:][closed > 0] - 1] = special.sep_id
     if framed:
         input_ids[ends[:-1]] = special.cls_id
     continues = None
     if config.chinese_words != "none":
         continues = np.zeros(len(input_ids), bool)
-        copy(continues, ends[:-1] + framed, bucket.continues, start, size)
-    tallies = text_tallies(bucket, config.dupe_factor, len(start))
+        copy(continues, ends[:-1] + framed, partition.continues, start, size)
+    tallies = text_tallies(partition, config.dupe_factor, len(start))
     return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, ends, None, document[order], None, tallies)
 
 
-def _spans(bucket: Bucket, config: PairsConfig, number: int, capacity: int, *, sentences: bool) -> Ints:
+def _spans(partition: Partition, config: PairsConfig, number: int, capacity: int, *, sentences: bool) -> Ints:
     """Cut the documents of a copy, in order of their keys: where each row begins and ends, whether its document ends, and
     the number of the document [N, 4].
 
     Without `sentences` the position of a document's [SEP] counts as well, and a last row may have nothing else.
     """
-    doc_keys = bucket.keys(config.seed, config.max_seq_length, number)
+    doc_keys = partition.keys(config.seed, config.max_seq_length, number)
     # The first copy cuts into full rows. In a further copy the first row of a document gets a
     # random length, which shifts all later cuts, so that the copy has other rows of the same text.
     first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], capacity) if number else np.full(len(doc_keys), capacity)
-    inside, edges = bucket.continues.tobytes() + b"\0", bucket.edges.tolist()
+    inside, edges = partition.continues.tobytes() + b"\0", partition.edges.tolist()
     rows: list[tuple[int, int, bool, int]] = []
     for d in np.argsort(doc_keys, kind="stable").tolist():
-        low, high = int(bucket.first[d]), int(bucket.first[d + 1])
+        low, high = int(partition.first[d]), int(partition.first[d + 1])
         if low == high:
             continue
         begin, end, target = edges[low], edges[high], int(first[d])

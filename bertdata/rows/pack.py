@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from .bucket import Pairs, copy
+from .partition import Pairs, copy
 
 __all__ = ["best_fit", "cut_to_pack", "pack"]
 
@@ -29,7 +29,7 @@ _SHORT = 32  # a row of half the length or less, to be packed, costs as much as 
 
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
-    """Pack the rows of a bucket, whose order is random already, into rows of at most `most` tokens.
+    """Pack the rows of a partition, whose order is random already, into rows of at most `most` tokens.
 
     The packed rows are in random order; the parts of one stay in that of the rows they were.
     """

@@ -20,21 +20,21 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig
-from .bucket import Bucket, Pairs, SpecialIds, copy, text_tallies
+from .partition import Pairs, Partition, SpecialIds, copy, text_tallies
 
 __all__ = ["build"]
 
 
-def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
-    """Build a bucket's rows; all segment ids are 0, and there are no labels."""
+def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pairs:
+    """Build a partition's rows; all segment ids are 0, and there are no labels."""
     length, full = config.max_seq_length, config.objective == "full-sentences"
     frame = 1 if full else 0  # [CLS] in front, and [SEP] behind
     # For each copy: join all documents to one stream with a [SEP] between, cut the stream into
     # spans, and shift the offsets by `base`, so that all copies can be concatenated at the end.
     streams, flags, starts, ends, chosen, begins, base = [], [], [], [], [], [], 0
     for number in range(config.dupe_factor):
-        numbers, documents, edges = _stream(bucket, bucket.keys(config.seed, length, number))
-        stream, inside = _join(bucket.tokens, documents, special.sep_id), _join(bucket.continues, documents, False)
+        numbers, documents, edges = _stream(partition, partition.keys(config.seed, length, number))
+        stream, inside = _join(partition.tokens, documents, special.sep_id), _join(partition.continues, documents, False)
         if full:
             spans = np.array(list(_rows(edges, inside, length - 2)), np.int64).reshape(-1, 2)
         else:
@@ -63,7 +63,7 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     if full:
         input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls_id, special.sep_id
     continues = gather(flags) if config.chinese_words != "none" else None
-    tallies = text_tallies(bucket, config.dupe_factor, len(start))
+    tallies = text_tallies(partition, config.dupe_factor, len(start))
     # A row may have tokens of several documents. `first` and `last` are the documents of its first
     # and last token, and the lists of all rows are written end to end:
     #
@@ -77,22 +77,22 @@ def build(bucket: Bucket, config: PairsConfig, special: SpecialIds) -> Pairs:
     return Pairs(input_ids, types, continues, row_ends, None, documents_of, None, tallies, document_ends=document_ends)
 
 
-def _stream(bucket: Bucket, doc_keys: keys.Bits) -> tuple[list[int], list[slice], list[list[int]]]:
+def _stream(partition: Partition, doc_keys: keys.Bits) -> tuple[list[int], list[slice], list[list[int]]]:
     """Put the documents in order of their keys, with one position for a [SEP] after each.
 
-    Return each document's number, its slice of the bucket's tokens, and where in the stream its sentences begin and its last one
-    ends.
+    Return each document's number, its slice of the partition's tokens, and where in the stream its sentences begin and its
+    last one ends.
     """
     numbers: list[int] = []
     documents: list[slice] = []
     edges: list[list[int]] = []
     position = 0
     for d in np.argsort(doc_keys, kind="stable").tolist():
-        document_edges = bucket.edges[bucket.first[d] : bucket.first[d + 1] + 1]
+        document_edges = partition.edges[partition.first[d] : partition.first[d + 1] + 1]
         if len(document_edges) > 1:
             numbers.append(d)
             documents.append(slice(document_edges[0], document_edges[-1]))
-            # Offsets in the bucket become offsets in the stream. The + 1 below is the [SEP].
+            # Offsets in the partition become offsets in the stream. The + 1 below is the [SEP].
             edges.append((document_edges - document_edges[0] + position).tolist())
             position = edges[-1][-1] + 1
     return numbers, documents, edges

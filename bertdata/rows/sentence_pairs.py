@@ -18,9 +18,9 @@ import numpy.typing as npt
 from .. import keys
 from ..config import PairsConfig
 from ..tally import Tally
-from .bucket import Bucket, Ints, Pairs, SpecialIds, copy
 from .chunks import Chunks, cut, cut_whole
 from .exchange import choose, even_half, fair_half, groups, position_ranks, ranks
+from .partition import Ints, Pairs, Partition, SpecialIds, copy
 
 __all__ = ["build"]
 
@@ -28,7 +28,7 @@ _ALONE = "no-partner"  # why a document or chunk is dropped that no other of its
 
 
 class _Rows(NamedTuple):
-    """Pairs as positions in the bucket's tokens: first and second segment, label, documents, and a number to shuffle by."""
+    """Pairs as positions in the partition's tokens: first and second segment, label, documents, and a number to shuffle by."""
 
     a_start: Ints
     a_end: Ints
@@ -56,53 +56,53 @@ class _Counts(NamedTuple):
     alone: set[int]
 
 
-def build(bucket: Bucket, config: PairsConfig, special: SpecialIds, name: str) -> Pairs:
-    """Build a bucket's pairs, each copy for itself: partners are never from another copy.
+def build(partition: Partition, config: PairsConfig, special: SpecialIds, name: str) -> Pairs:
+    """Build a partition's pairs, each copy for itself: partners are never from another copy.
 
     Only the number of labels 1 goes on from copy to copy, so that half of all pairs have one, and not of each copy, rounded.
     """
-    chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(bucket.tokens) * config.dupe_factor)
+    chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(partition.tokens) * config.dupe_factor)
     counts = _Counts(chunks, tokens, Counter(), set())
-    copies = [_one_copy(bucket, config, number, name, counts) for number in range(config.dupe_factor)]
+    copies = [_one_copy(partition, config, number, name, counts) for number in range(config.dupe_factor)]
     # Each copy returns columns of equal length. Join them column by column, then shuffle the rows
     # of all copies together.
     columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
     order = np.argsort(columns[-1], kind="stable")
     rows = _Rows(*(column[order] for column in columns))
-    documents = _count_documents(bucket, rows, config.dupe_factor, counts)
+    documents = _count_documents(partition, rows, config.dupe_factor, counts)
     chunks.left, tokens.left = len(order), int((rows.a_end - rows.a_start + rows.b_end - rows.b_start).sum())
     # Every token is in a row or counted with a reason; the rest was cut off to fit.
     lost = tokens.entered - tokens.left - sum(tokens.dropped.values())
     tokens.dropped["truncation" if config.objective == "nsp" else "sentences that fit in with no neighbour"] = lost
-    return _lay_out(bucket, config, rows, special, [documents, chunks, tokens])
+    return _lay_out(partition, config, rows, special, [documents, chunks, tokens])
 
 
-def _one_copy(bucket: Bucket, config: PairsConfig, number: int, name: str, counts: _Counts) -> _Rows:
-    """Cut one copy of the bucket into chunks and make a pair of each."""
+def _one_copy(partition: Partition, config: PairsConfig, number: int, name: str, counts: _Counts) -> _Rows:
+    """Cut one copy of the partition into chunks and make a pair of each."""
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
-    doc_keys = bucket.keys(config.seed, max_tokens, number)
+    doc_keys = partition.keys(config.seed, max_tokens, number)
     how: dict[str, Any] = {"short_seq_prob": config.short_seq_prob or 0.0, "phase": number > 0, "pack": config.pack}
     if config.objective == "sop":
-        chunks = cut_whole(bucket, doc_keys, max_tokens=max_tokens, **how)
+        chunks = cut_whole(partition, doc_keys, max_tokens=max_tokens, **how)
         counts.chunks.entered += len(chunks.start)
-        rows = _swap(bucket, chunks.take(np.argsort(chunks.order)), counts.surplus[0])
+        rows = _swap(partition, chunks.take(np.argsort(chunks.order)), counts.surplus[0])
         counts.surplus[0] += 2 * int(rows.labels.sum()) - len(rows.labels)
         return rows
-    chunks = cut(bucket, doc_keys, max_tokens=max_tokens, **how)
-    chunks = _without_long_words(bucket, chunks, max_tokens, counts)
+    chunks = cut(partition, doc_keys, max_tokens=max_tokens, **how)
+    chunks = _without_long_words(partition, chunks, max_tokens, counts)
     # `order` is random per chunk and depends on the document's id, not on its place in the
     # partition.
     chunks = chunks.take(np.argsort(chunks.order))  # so no order of documents matters
-    return _exchange(bucket, chunks, max_tokens, name, counts)
+    return _exchange(partition, chunks, max_tokens, name, counts)
 
 
-def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts: _Counts) -> _Rows:
+def _exchange(partition: Partition, chunks: Chunks, max_tokens: int, name: str, counts: _Counts) -> _Rows:
     """Make pairs for next sentence prediction: in each group half of the chunks exchange their Bs."""
     # First shorten each chunk that is longer than a row, with its own A and B, as if nothing were
     # exchanged. Only then are lengths compared, so both labels start from the same lengths.
-    start, end = _fit(bucket, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
+    start, end = _fit(partition, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
     sizes, chunks = chunks.end - chunks.start, chunks._replace(start=start, end=end)
-    found = groups(bucket, chunks)
+    found = groups(partition, chunks)
     # Both directions of each match: `one` would get the B of `other`. If that B doesn't fit behind
     # the A of `one`, it is cut to the length of the B that `one` has now. This happens to both
     # chunks of each match, exchanged or not. If only exchanged Bs were cut, a B that ends in the
@@ -110,11 +110,11 @@ def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts
     matches = np.concatenate([rows[pairs] for _, rows, pairs in found])
     one, other = np.concatenate([matches, matches[:, ::-1]]).T
     b_length, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
-    end[other[too_long]] = _cut_to(bucket, chunks.cut[other[too_long]], b_length[too_long])
+    end[other[too_long]] = _cut_to(partition, chunks.cut[other[too_long]], b_length[too_long])
     # B keeps its first word whole, even where that is longer than it should be: then A is shortened.
-    start[one], end[other] = _fit(bucket, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
-    labels, partner = _choose(bucket, chunks, found, name, counts.surplus)
-    start, end = _fit(bucket, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
+    start[one], end[other] = _fit(partition, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
+    labels, partner = _choose(partition, chunks, found, name, counts.surplus)
+    start, end = _fit(partition, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
     documents = chunks.document, chunks.document[partner]
     rows = _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
     # Chunks without a partner are not in any group's rows. Drop and count them.
@@ -129,7 +129,7 @@ def _exchange(bucket: Bucket, chunks: Chunks, max_tokens: int, name: str, counts
 
 
 def _choose(
-    bucket: Bucket, chunks: Chunks, found: list[tuple[int, Ints, Ints]], name: str, surplus: Counter[int]
+    partition: Partition, chunks: Chunks, found: list[tuple[int, Ints, Ints]], name: str, surplus: Counter[int]
 ) -> tuple[npt.NDArray[np.int8], Ints]:
     """Let half of each group's chunks exchange; return labels [N], and for each chunk the one whose B it gets [N].
 
@@ -157,18 +157,18 @@ def _choose(
         else:
             half = even_half(count)
         half = min(half, 2 * len(matches)) if len(found) > 1 else half
-        chosen, partners = choose(bucket, chunks.take(rows), matches, name, half, fewer)
+        chosen, partners = choose(partition, chunks.take(rows), matches, name, half, fewer)
         labels[rows], partner[rows] = chosen, rows[partners]
         surplus[number] += 2 * int(chosen.sum()) - len(rows)
     return labels, partner
 
 
-def _swap(bucket: Bucket, chunks: Chunks, surplus: int) -> _Rows:
+def _swap(partition: Partition, chunks: Chunks, surplus: int) -> _Rows:
     """Make pairs for sentence order: half of the chunks, one of every two neighbours in random order, have A and B swapped."""
     # ALBERT's task: both segments are of the same document, and the label says whether they are
     # swapped. The segments keep their text, so only the order can reveal the label.
     coins = keys.stream(chunks.order, 1)[:, 0]
-    swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(bucket, chunks)], coins, surplus)
+    swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(partition, chunks)], coins, surplus)
     first = np.where(swapped, chunks.cut, chunks.start), np.where(swapped, chunks.end, chunks.cut)
     second = np.where(swapped, chunks.start, chunks.cut), np.where(swapped, chunks.cut, chunks.end)
     return _Rows(*first, *second, swapped.astype(np.int8), chunks.document, chunks.document, _shuffle(chunks))
@@ -179,10 +179,10 @@ def _shuffle(chunks: Chunks) -> keys.Bits:
     return keys.stream(chunks.order, 3)[:, 2]
 
 
-def _without_long_words(bucket: Bucket, chunks: Chunks, max_tokens: int, counts: _Counts) -> Chunks:
+def _without_long_words(partition: Partition, chunks: Chunks, max_tokens: int, counts: _Counts) -> Chunks:
     """Drop chunks where A's last word or B's first is longer than half of a row: A or B could only be cut inside that word."""
-    last_word = chunks.cut - bucket.word_start(chunks.cut - 1)
-    first_word = bucket.next_word(chunks.cut + 1) - chunks.cut
+    last_word = chunks.cut - partition.word_start(chunks.cut - 1)
+    first_word = partition.next_word(chunks.cut + 1) - chunks.cut
     # `_fit` shortens A from its front and B from its end. It can't shorten below the word next to
     # the cut, so these two words must fit in half a row each.
     too_long = np.maximum(last_word, first_word) > max_tokens // 2
@@ -193,12 +193,12 @@ def _without_long_words(bucket: Bucket, chunks: Chunks, max_tokens: int, counts:
     return chunks.take(~too_long)
 
 
-def _cut_to(bucket: Bucket, start: Ints, length: Ints) -> Ints:
+def _cut_to(partition: Partition, start: Ints, length: Ints) -> Ints:
     """Return where segments end that are cut to a length, at a word boundary, but not before the end of their first word."""
-    return np.maximum(bucket.next_word(start + 1), bucket.word_start(start + length))
+    return np.maximum(partition.next_word(start + 1), partition.word_start(start + length))
 
 
-def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: Ints, b_end: Ints) -> tuple[Ints, Ints]:
+def _fit(partition: Partition, max_tokens: int, a_start: Ints, a_end: Ints, b_start: Ints, b_end: Ints) -> tuple[Ints, Ints]:
     """Cut tokens off A's front and B's end, at word boundaries, so that both fit; return where A starts and where B ends.
 
     With 13 tokens, and words of one token: A of 20 and B of 20 get 7 and 6; A of 4 leaves 9 to B.
@@ -208,15 +208,15 @@ def _fit(bucket: Bucket, max_tokens: int, a_start: Ints, a_end: Ints, b_start: I
     a, b = a_end - a_start, b_end - b_start
     for_a = np.minimum(a, np.maximum(max_tokens - max_tokens // 2, max_tokens - b))
     for_b = np.minimum(b, max_tokens - for_a)
-    start, end = bucket.next_word(a_end - for_a), bucket.word_start(b_start + for_b)
+    start, end = partition.next_word(a_end - for_a), partition.word_start(b_start + for_b)
     return np.where(for_a < a, start, a_start), np.where(for_b < b, end, b_end)
 
 
-def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) -> Tally:
+def _count_documents(partition: Partition, rows: _Rows, copies: int, counts: _Counts) -> Tally:
     """Count the documents, and the tokens of those that are too short for a pair."""
     # Documents count as used if the A of some row is theirs.
-    gave = np.bincount(rows.a_documents, minlength=len(bucket.ids)) > 0
-    sentences = np.diff(bucket.first)
+    gave = np.bincount(rows.a_documents, minlength=len(partition.ids)) > 0
+    sentences = np.diff(partition.first)
     documents = Tally("documents", entered=len(gave), left=int(gave.sum()))
     alone = np.isin(np.arange(len(gave)), list(counts.alone))
     reasons = (
@@ -227,11 +227,11 @@ def _count_documents(bucket: Bucket, rows: _Rows, copies: int, counts: _Counts) 
     )
     for reason, which in reasons:
         documents.dropped[reason] = int((which & ~gave).sum())
-    counts.tokens.dropped["documents of one sentence"] = int(bucket.sizes[sentences == 1].sum()) * copies
+    counts.tokens.dropped["documents of one sentence"] = int(partition.sizes[sentences == 1].sum()) * copies
     return documents
 
 
-def _lay_out(bucket: Bucket, config: PairsConfig, rows: _Rows, special: SpecialIds, tallies: list[Tally]) -> Pairs:
+def _lay_out(partition: Partition, config: PairsConfig, rows: _Rows, special: SpecialIds, tallies: list[Tally]) -> Pairs:
     """Concatenate the pairs: [CLS] A [SEP] B [SEP], segment ids 0…0 1…1."""
     # All rows end to end, without padding. For row i with A of length a and B of length b:
     #
@@ -248,8 +248,8 @@ def _lay_out(bucket: Bucket, config: PairsConfig, rows: _Rows, special: SpecialI
         copy(laid_out, first + a + 2, values, rows.b_start, b)
         return laid_out
 
-    input_ids = gather(bucket.tokens)
+    input_ids = gather(partition.tokens)
     input_ids[first], input_ids[first + a + 1], input_ids[last] = special.cls_id, special.sep_id, special.sep_id
-    continues = gather(bucket.continues) if config.chinese_words != "none" else None
+    continues = gather(partition.continues) if config.chinese_words != "none" else None
     token_type_ids = np.repeat(np.tile(np.array([0, 1], np.uint8), len(a)), np.stack([a + 2, b + 1], 1).ravel())
     return Pairs(input_ids, token_type_ids, continues, ends, rows.labels, rows.a_documents, rows.b_documents, tallies)

@@ -26,7 +26,7 @@ __all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "
 _SLICE_BYTES = 5 << 20  # maximum text per tokenizer call: two record batches of build-corpus
 _NAMED = 1000  # maximum corpus inputs that a derived dataset names
 BATCHES = 8  # maximum record batches per task: 16 MB of text from build-corpus
-_USUAL_TASKS = 4096  # a larger corpus has larger tasks, because each has one piece per make-pairs bucket,
+_USUAL_TASKS = 4096  # a larger corpus has larger tasks, because each has one piece per make-pairs partition,
 _TOGETHER = 8  # up to this factor: 128 MB of text and 70 MB of tokens in memory
 
 

@@ -13,7 +13,7 @@ import bertdata
 from bertdata.config import CorpusConfig, PairsConfig
 from bertdata.dataset import run, spilled
 from bertdata.errors import OutputExistsError, StorageError
-from bertdata.stages.rows.bucket import BuildBucket
+from bertdata.stages.rows.build_rows import BuildPartition
 from bertdata.storage.files import to_path
 
 
@@ -37,7 +37,7 @@ def test_files_for_a_store_lie_on_a_local_disk_and_a_run_goes_on_with_them(
     with serving() as store:
         reach(monkeypatch, environment(store.url))
         with monkeypatch.context() as broken:
-            broken.setattr(BuildBucket, "__call__", fail)
+            broken.setattr(BuildPartition, "__call__", fail)
             with pytest.raises(StorageError, match="enough"):
                 _run(store, sample_corpus, sample_vocab)
         (build,) = local.iterdir()
@@ -46,7 +46,7 @@ def test_files_for_a_store_lie_on_a_local_disk_and_a_run_goes_on_with_them(
         assert len(files) == len(list(build.glob(".bertdata/tasks/tokenize/*.json"))) > 0
         done = run.count_done(build, "tokenize")
         with monkeypatch.context() as seen:
-            seen.setattr("bertdata.stages.rows.buckets.WriteTokens.__call__", fail)
+            seen.setattr("bertdata.stages.rows.partitions.WriteTokens.__call__", fail)
             _run(store, sample_corpus, sample_vocab)
         assert done == len(files) and list(local.iterdir()) == []
         assert not [key for key in store.written if "/work/tokens" in key or "/tasks/tokenize/" in key]

@@ -36,8 +36,8 @@ from bertdata.exports.base import ExportSource
 from bertdata.records import FileRange, Report, Task
 from bertdata.stages.corpus.plan import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
-from bertdata.stages.rows.bucket import Output
-from bertdata.stages.rows.buckets import Tokens
+from bertdata.stages.rows.build_rows import Output
+from bertdata.stages.rows.partitions import Tokens
 from bertdata.storage.files import write_json
 from bertdata.tokens.vocab import Vocabulary
 

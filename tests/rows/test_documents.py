@@ -20,7 +20,7 @@ def test_doctests() -> None:
 
 
 def _parts(built: Any) -> list[list[int]]:
-    """Return the rows as positions in the bucket's tokens."""
+    """Return the rows as positions in the partition's tokens."""
     rows = [built.input_ids[s:e].tolist() for s, e in zip(built.ends[:-1].tolist(), built.ends[1:].tolist(), strict=True)]
     assert all(row[0] == CLS and row[-1] == SEP and min(row[1:-1]) >= FIRST for row in rows)
     return [[token - FIRST for token in row[1:-1]] for row in rows]
@@ -49,7 +49,7 @@ def test_rows_are_of_one_document_and_use_every_token_once(documents: Any, lengt
 
 def _check_cuts(text: Text, parts: list[list[int]], room: int) -> None:
     """A row ends with a sentence unless the one it is in has no end within reach; between words unless a word fills it."""
-    edges, total = text.bucket.sentences, len(text.bucket.tokens)
+    edges, total = text.partition.sentences, len(text.partition.tokens)
     for part in parts:
         start, end = part[0], part[-1] + 1
         reached = edges[(edges > start) & (edges <= start + room)]

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.config import PairsConfig
-from bertdata.rows import Bucket, Pairs, SpecialIds, build
+from bertdata.rows import Pairs, Partition, SpecialIds, build
 
 CLS, SEP, FIRST = 2, 3, 10
 LAW = settings(deadline=None, max_examples=60)
 
 
-def bucket(sizes: list[tuple[int, int]], variants: Any = None, tokens: Any = None) -> Bucket:
+def partition(sizes: list[tuple[int, int]], variants: Any = None, tokens: Any = None) -> Partition:
     """Make documents of so many sentences of ten tokens, each of a group."""
     counts = np.array([count for count, _ in sizes], np.int64)
     sentences = np.arange(counts.sum() + 1) * 10
@@ -25,17 +25,17 @@ def bucket(sizes: list[tuple[int, int]], variants: Any = None, tokens: Any = Non
     documents = np.append(0, np.cumsum(counts))
     names = [f"w:{number}" for number in range(len(sizes))]
     groups = np.array([group for _, group in sizes], np.int64)
-    return Bucket(ids, np.zeros(len(ids), bool), sentences, documents, names, groups, variants)
+    return Partition(ids, np.zeros(len(ids), bool), sentences, documents, names, groups, variants)
 
 
-def pairs(made: Bucket, **options: Any) -> Pairs:
+def pairs(made: Partition, **options: Any) -> Pairs:
     built = build(made, PairsConfig(max_seq_length=32, **options), SpecialIds(CLS, SEP))
     for tally in built.tallies:
         tally.check()
     return built
 
 
-def by_group(made: Bucket, built: Pairs) -> dict[int, tuple[int, int]]:
+def by_group(made: Partition, built: Pairs) -> dict[int, tuple[int, int]]:
     """Return pairs and NotNext pairs of each group; no pair may join two."""
     assert made.groups is not None and built.labels is not None
     a, b = made.groups[built.a_documents], made.groups[built.b_documents]
@@ -53,7 +53,7 @@ def by_group(made: Bucket, built: Pairs) -> dict[int, tuple[int, int]]:
 @pytest.mark.slow
 def test_half_of_each_group_and_exactly_half_of_all(sizes: Any, seed: int, copies: int, pack: bool) -> None:
     sizes = [*sizes, *[(9, group) for group in range(4) for _ in range(4)]]  # so that no group is too small for a ring
-    made = bucket(sizes)
+    made = partition(sizes)
     built = pairs(made, seed=seed, dupe_factor=copies, pack=pack)
     found = by_group(made, built)
     assert sorted(found) == [0, 1, 2, 3]
@@ -65,14 +65,14 @@ def test_half_of_each_group_and_exactly_half_of_all(sizes: Any, seed: int, copie
 def test_groups_of_two_chunks_take_turns() -> None:
     """Two documents of one chunk each exchange or do not: of many such groups half exchange."""
     for seed in range(10):
-        made = bucket([*[(2, group) for group in range(1, 21) for _ in range(2)], *[(9, 0)] * 20])
+        made = partition([*[(2, group) for group in range(1, 21) for _ in range(2)], *[(9, 0)] * 20])
         found = by_group(made, pairs(made, seed=seed, short_seq_prob=0.0))
         assert Counter(ones for count, ones in found.values() if count == 2) == {0: 10, 2: 10}
         assert sum(2 * ones - count for count, ones in found.values()) == sum(count for count, _ in found.values()) % 2
 
 
 def test_a_document_without_a_partner_is_dropped_and_counted() -> None:
-    made = bucket([(30, 1), (4, 2), (200, 3), (4, 3), *[(12, 0)] * 30])
+    made = partition([(30, 1), (4, 2), (200, 3), (4, 3), *[(12, 0)] * 30])
     built = pairs(made)
     documents, chunks, tokens = built.tallies
     found = by_group(made, built)
@@ -84,14 +84,14 @@ def test_a_document_without_a_partner_is_dropped_and_counted() -> None:
 
 
 def test_nothing_but_lone_documents_gives_no_rows() -> None:
-    built = pairs(bucket([(30, 1), (30, 2), (30, 3)]))
+    built = pairs(partition([(30, 1), (30, 2), (30, 3)]))
     assert built.labels is not None and len(built.labels) == 0
     assert built.tallies[0].dropped["no-partner"] == 3 and built.tallies[0].left == 0
 
 
 def test_one_group_is_as_without_groups() -> None:
-    made = bucket([(20, 7)] * 20)
-    plain = Bucket(made.tokens, made.continues, made.sentences, made.documents, made.ids)
+    made = partition([(20, 7)] * 20)
+    plain = Partition(made.tokens, made.continues, made.sentences, made.documents, made.ids)
     for one, other in zip(pairs(made, seed=3)[:7], pairs(plain, seed=3)[:7], strict=True):
         assert (one is None and other is None) or one.tolist() == other.tolist()
 
@@ -105,7 +105,7 @@ def test_chunks_of_one_script_variant_are_matched_where_documents_mix_both() -> 
     tokens = (np.concatenate(runs) + FIRST).astype(np.uint32)
     shares = []
     for signs in (variants, None):
-        made = bucket([(100, 0)] * 100, signs, tokens)
+        made = partition([(100, 0)] * 100, signs, tokens)
         built = pairs(made)
         assert built.labels is not None
         ids = built.input_ids.astype(int)

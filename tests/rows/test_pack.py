@@ -72,7 +72,7 @@ def test_parts_are_rows_of_one_document(objective: str, documents: Any, length: 
             assert not positions or _document_of(text, positions[0]) == _document_of(text, positions[-1])
             assert positions == list(range(positions[0], positions[-1] + 1)) if positions else piece == [SEP]
         used = np.sort(packed.input_ids[packed.input_ids >= FIRST].astype(int)) - FIRST
-        assert used.tolist() == np.repeat(np.arange(len(text.bucket.tokens)), copies).tolist()
+        assert used.tolist() == np.repeat(np.arange(len(text.partition.tokens)), copies).tolist()
     assert statistics(packed)["parts"] == packed.tallies[1].left == len(pieces)
 
 
@@ -110,7 +110,7 @@ def test_cuts_of_two_sentences_or_more(sizes: list[int], room: int) -> None:
     ("objective", "unpacked", "full"), [("documents", 0.97, 0.99), ("nsp", 0.92, 0.985), ("sop", 0.92, 0.99)]
 )
 def test_rows_of_long_documents_are_full(objective: str, unpacked: float, full: float) -> None:
-    """In a bucket of 380 rows; Bs of equal length, which pairs exchange, are rarer there than in one of 2,000."""
+    """In a partition of 380 rows; Bs of equal length, which pairs exchange, are rarer there than in one of 2,000."""
     rng = np.random.default_rng(3)
     text = _plain([rng.integers(5, 60, 300).tolist() for _ in range(40)])
     fill = [_build(text, 1024, None, objective=objective, pack=pack).ends for pack in (False, True)]
@@ -131,8 +131,14 @@ def test_lengths_and_places_do_not_tell_the_label_of_a_part(objective: str) -> N
     begin = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST
     if objective == "sop":  # of a swapped pair the text begins with B
         begin = np.minimum(begin, built.input_ids[built.ends[1:] - 1 - b].astype(np.int64) - FIRST)
-    begin -= text.bucket.sentences[text.bucket.documents][built.a_documents]
-    scores = {"part": whole, "A": whole - b - 3, "B": b, "its place": begin, "its document": text.bucket.sizes[built.a_documents]}
+    begin -= text.partition.sentences[text.partition.documents][built.a_documents]
+    scores = {
+        "part": whole,
+        "A": whole - b - 3,
+        "B": b,
+        "its place": begin,
+        "its document": text.partition.sizes[built.a_documents],
+    }
     told = {name: _auc(score, label == NOT_NEXT) for name, score in scores.items()}
     assert all(abs(auc - 0.5) <= 0.015 for auc in told.values()), told
 

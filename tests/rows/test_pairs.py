@@ -1,6 +1,6 @@
 """Pairs: exactly half NotNext, every token accounted for, and nothing but the text tells the label.
 
-In these buckets every token is another number (its position), so a pair tells exactly which text it is made of.
+In these partitions every token is another number (its position), so a pair tells exactly which text it is made of.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from bertdata import keys
 from bertdata.config import PairsConfig
 from bertdata.errors import EmptyResultError
-from bertdata.rows import Bucket, Pairs, SpecialIds, bucket, build, chunks, exchange, running_text, statistics
+from bertdata.rows import Pairs, Partition, SpecialIds, build, chunks, exchange, partition, running_text, statistics
 
 LAW = settings(deadline=None, max_examples=80)
 CLS, SEP, FIRST = 2, 3, 10
@@ -27,9 +27,9 @@ IS_NEXT, NOT_NEXT = 0, 1
 
 
 class Text(NamedTuple):
-    """Documents as lengths of words: document -> sentence -> word -> pieces; and the bucket they make."""
+    """Documents as lengths of words: document -> sentence -> word -> pieces; and the partition they make."""
 
-    bucket: Bucket
+    partition: Partition
     continues: np.ndarray
     edges: list[int]  # where sentences begin, and where the last ends
     documents: list[int]  # the first sentence of each, and how many there are
@@ -46,8 +46,8 @@ def _text(documents: Sequence[Sequence[Sequence[int]]], ids: Sequence[str] = ())
     tokens = np.arange(FIRST, len(continues), dtype=np.uint32)
     names = ids or [f"w:{i}" for i in range(len(documents))]
     flags = np.array(continues)
-    bucket = Bucket(tokens, flags[FIRST:], np.array(sentences, np.int64), np.array(starts, np.int64), names)
-    return Text(bucket, flags, sentences, starts)
+    partition = Partition(tokens, flags[FIRST:], np.array(sentences, np.int64), np.array(starts, np.int64), names)
+    return Text(partition, flags, sentences, starts)
 
 
 def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
@@ -57,11 +57,11 @@ def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
 
 def _build(text: Text, length: int = 32, short: float | None = 0.1, seed: int = 1, **more: Any) -> Pairs:
     config = PairsConfig(max_seq_length=length, short_seq_prob=short, seed=seed, **more)
-    return build(text.bucket, config, SpecialIds(CLS, SEP), "bucket 0 of 1")
+    return build(text.partition, config, SpecialIds(CLS, SEP), "partition 0 of 1")
 
 
 class Row(NamedTuple):
-    """A pair as its parts; a and b are positions in the bucket's tokens."""
+    """A pair as its parts; a and b are positions in the partition's tokens."""
 
     ids: list[int]
     segments: list[int]
@@ -88,19 +88,19 @@ def _document_of(text: Text, token: int) -> int:
 
 
 def _check(text: Text, built: Pairs, length: int, copies: int = 1, objective: str = "nsp") -> list[Row]:
-    """Check all laws that hold for any bucket."""
+    """Check all laws that hold for any partition."""
     rows, edges = _rows(built), set(text.edges)
     for row in rows:
         _check_row(text, row, length, objective, edges)
     count, chosen = len(rows), sum(row.label for row in rows)
-    two_by_two = objective == "nsp" and (count <= 16 * copies or len({text.bucket.ids[row.a_document] for row in rows}) < 3)
+    two_by_two = objective == "nsp" and (count <= 16 * copies or len({text.partition.ids[row.a_document] for row in rows}) < 3)
     assert abs(2 * chosen - count) <= (2 if two_by_two else 1)  # over all copies, not of each
     used = Counter(t for row in rows for t in (*row.a, *row.b))
     assert not used or max(used.values()) <= copies  # no token twice in a copy
     documents, chunked, tokens = built.tallies
     for tally in built.tallies:
         tally.check()
-    assert documents.entered == len(text.bucket.ids) and tokens.entered == len(text.bucket.tokens) * copies
+    assert documents.entered == len(text.partition.ids) and tokens.entered == len(text.partition.tokens) * copies
     assert documents.left == len({row.a_document for row in rows})
     assert chunked.left == count and tokens.left == sum(used.values())
     assert min(tokens.dropped.values()) >= 0
@@ -120,7 +120,7 @@ def _check_row(text: Text, row: Row, length: int, objective: str, sentence_start
     for side in (row.a, row.b):
         assert not text.continues[side[0] + FIRST]  # begins with a word
         after = side[-1] + 1
-        assert after == len(text.bucket.tokens) or not text.continues[after + FIRST]  # and ends with one
+        assert after == len(text.partition.tokens) or not text.continues[after + FIRST]  # and ends with one
     if objective == "sop":
         first, second = (row.b, row.a) if row.label else (row.a, row.b)
         assert second[0] == first[-1] + 1 and row.a_document == row.b_document
@@ -130,15 +130,15 @@ def _check_row(text: Text, row: Row, length: int, objective: str, sentence_start
     if row.label == IS_NEXT:
         assert row.b[0] == row.a[-1] + 1 and row.a_document == row.b_document
     else:
-        assert row.label == NOT_NEXT and text.bucket.ids[row.a_document] != text.bucket.ids[row.b_document]
+        assert row.label == NOT_NEXT and text.partition.ids[row.a_document] != text.partition.ids[row.b_document]
 
 
 def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) -> None:
     """The documents that gave nothing are those of the reasons that were counted."""
     documents, _, tokens = built.tallies
     lost, alone = Counter[str](), 0
-    for d in range(len(text.bucket.ids)):
-        positions = text.bucket.sentences[text.bucket.documents[d] : text.bucket.documents[d + 1] + 1]
+    for d in range(len(text.partition.ids)):
+        positions = text.partition.sentences[text.partition.documents[d] : text.partition.documents[d + 1] + 1]
         if not any(position in used for position in range(int(positions[0]), int(positions[-1]))):
             sentences = int((np.diff(positions) > 0).sum())
             reason = {0: "no text", 1: "one sentence"}.get(sentences, "no two sentences that fit")
@@ -151,10 +151,10 @@ def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) 
 # --- worked by hand ---
 
 
-@pytest.mark.parametrize("module", [bucket, chunks, exchange, running_text], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [partition, chunks, exchange, running_text], ids=lambda module: module.__name__)
 def test_doctests(module: Any) -> None:
     done = doctest.testmod(module)
-    assert done.failed == 0 and (done.attempted or module is bucket)
+    assert done.failed == 0 and (done.attempted or module is partition)
 
 
 def test_two_documents_of_two_sentences_exchange_their_second() -> None:
@@ -167,7 +167,7 @@ def test_two_documents_of_two_sentences_exchange_their_second() -> None:
 
 
 def _spans(text: Text, room: int, short: float = 0.0, phase: bool = False) -> list[tuple[int, int]]:
-    cut = chunks.cut(text.bucket, text.bucket.keys(1, room, 0), max_tokens=room, short_seq_prob=short, phase=phase)
+    cut = chunks.cut(text.partition, text.partition.keys(1, room, 0), max_tokens=room, short_seq_prob=short, phase=phase)
     return list(zip(cut.start.tolist(), cut.end.tolist(), strict=True))
 
 
@@ -238,8 +238,8 @@ def test_bs_that_end_alike_are_matched() -> None:
         end=np.array([26, 156, 96, 172]),
         order=np.arange(4, dtype=np.uint64),
     )
-    assert chunks.ending(text.bucket, own).tolist() == [0, 2, 0, 2]
-    assert exchange.match(text.bucket, own).tolist() == [[0, 2], [1, 3]]
+    assert chunks.ending(text.partition, own).tolist() == [0, 2, 0, 2]
+    assert exchange.match(text.partition, own).tolist() == [[0, 2], [1, 3]]
 
 
 def test_a_few_tokens_before_a_boundary_are_no_a() -> None:
@@ -260,13 +260,13 @@ DOCUMENTS = st.lists(st.lists(WORDS, max_size=12), max_size=8)
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 5), st.integers(1, 3))
 @pytest.mark.slow
-def test_any_bucket_keeps_the_laws_or_says_why_not(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
+def test_any_partition_keeps_the_laws_or_says_why_not(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
     text = _text(documents)
     try:
         built = _build(text, length, short, seed, dupe_factor=copies)
     except EmptyResultError as error:
         assert "holds most of the text" in str(error) and "Use more documents" in str(error)
-        assert "bucket 0 of 1" in str(error)
+        assert "partition 0 of 1" in str(error)
         return
     _check(text, built, length, copies)
 
@@ -277,8 +277,8 @@ def test_chunks_of_short_sentences_hold_every_token_once(lengths: Any, room: int
     """Where no sentence is over a quarter of the room nothing is lost, and no chunk is over the room."""
     text = _plain(lengths)
     spans = _spans(text, room, short=0.3, phase=phase)
-    assert [position for start, end in spans for position in range(start, end)] == list(range(len(text.bucket.tokens)))
-    starts = set(text.bucket.sentences.tolist())
+    assert [position for start, end in spans for position in range(start, end)] == list(range(len(text.partition.tokens)))
+    starts = set(text.partition.sentences.tolist())
     assert all(starts & set(range(start + 1, end)) and end - start <= room for start, end in spans)
 
 
@@ -306,7 +306,7 @@ def test_half_of_all_copies_together_not_of_each_rounded(objective: str, pack: b
 def test_full_sentences_use_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
     text = _text(documents)
     built = _build(text, length, None, seed, objective="full-sentences", dupe_factor=copies)
-    edges = set(text.bucket.sentences.tolist())
+    edges = set(text.partition.sentences.tolist())
     used = Counter[int]()
     for start, end in zip(built.ends[:-1].tolist(), built.ends[1:].tolist(), strict=True):
         row = built.input_ids[start:end].tolist()
@@ -329,7 +329,7 @@ def test_running_text_uses_every_token_once(documents: Any, length: int, seed: i
     built = _build(text, length, None, seed, objective="causal", dupe_factor=copies)
     sizes = np.diff(built.ends)
     assert (sizes == length).sum() >= len(sizes) - copies and (sizes <= length).all() and (sizes > 0).all()
-    full = int((text.bucket.sizes > 0).sum())
+    full = int((text.partition.sizes > 0).sum())
     assert (built.input_ids == SEP).sum() == full * copies and not (built.input_ids == CLS).any()
     _check_packed(text, built, Counter(t - FIRST for t in built.input_ids.tolist() if t >= FIRST), copies)
 
@@ -346,12 +346,12 @@ def _split(row: list[int]) -> list[list[int]]:
 
 
 def _check_packed(text: Text, built: Pairs, used: Counter[int], copies: int) -> None:
-    assert used == Counter(dict.fromkeys(range(len(text.bucket.tokens)), copies))
+    assert used == Counter(dict.fromkeys(range(len(text.partition.tokens)), copies))
     assert not built.token_type_ids.any() and len(built.token_type_ids) == len(built.input_ids)
     assert built.labels is None and built.b_documents is None
     for tally in built.tallies:
         tally.check()
-    assert built.tallies[0].left == (text.bucket.sizes > 0).sum()
+    assert built.tallies[0].left == (text.partition.sizes > 0).sum()
     assert statistics(built) == Counter(rows=len(built.ends) - 1, ones=0, tokens=int(built.ends[-1]))
 
 
@@ -385,7 +385,7 @@ def test_copies_are_cut_and_paired_anew() -> None:
     seen = Counter((tuple(row.a), tuple(row.b)) for row in rows)
     assert sum(count - 1 for count in seen.values()) < 0.1 * len(rows)
     used = Counter(t for row in rows for t in (*row.a, *row.b))
-    assert sum(count == 3 for count in used.values()) > 0.97 * len(text.bucket.tokens)
+    assert sum(count == 3 for count in used.values()) > 0.97 * len(text.partition.tokens)
     third = len(rows) // 3
     assert len({row.a_document for row in rows[:third]}) > 50, "the copies are shuffled together"
 
@@ -433,7 +433,9 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
     other = _build(there, seed=seed)
     position = np.concatenate(
         [
-            np.arange(here.bucket.sentences[here.bucket.documents[i]], here.bucket.sentences[here.bucket.documents[i + 1]])
+            np.arange(
+                here.partition.sentences[here.partition.documents[i]], here.partition.sentences[here.partition.documents[i + 1]]
+            )
             for i in order
         ]
         or [[]]
@@ -502,21 +504,21 @@ def test_empty_and_one_sentence_documents_among_others() -> None:
 )
 @pytest.mark.parametrize("alone", [True, False])
 def test_sentences_without_a_token(document: list[list[int]], alone: bool) -> None:
-    """A sentence of control characters only gives no token; it may be the last of a bucket."""
+    """A sentence of control characters only gives no token; it may be the last of a partition."""
     text = _text([document] if alone else [[[1, 1], [1, 1, 1]], [[1], [1]], document])
     _check(text, _build(text, short=0), 32)
 
 
 def test_one_document_says_why_it_cannot() -> None:
     text = _plain([[10] * 100])
-    with pytest.raises(EmptyResultError, match=r"bucket 0 of 1: w:0 holds most of the text.*Use more documents$") as caught:
+    with pytest.raises(EmptyResultError, match=r"partition 0 of 1: w:0 holds most of the text.*Use more documents$") as caught:
         _build(text)
     assert caught.value.exit_code == 3
 
 
-def test_where_there_is_one_bucket_the_message_begins_with_the_document() -> None:
+def test_where_there_is_one_partition_the_message_begins_with_the_document() -> None:
     with pytest.raises(EmptyResultError, match="^w:0 holds most of the text.*NotNext needs several documents"):
-        build(_plain([[10] * 100]).bucket, PairsConfig(max_seq_length=32), SpecialIds(CLS, SEP))
+        build(_plain([[10] * 100]).partition, PairsConfig(max_seq_length=32), SpecialIds(CLS, SEP))
 
 
 def test_two_documents() -> None:
@@ -597,7 +599,7 @@ def test_lengths_and_places_do_not_tell_the_label(many: tuple[Text, Pairs, int])
     whole = np.diff(built.ends)
     b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64) - 1
     a = whole - b - 3
-    bounds = text.bucket.sentences[text.bucket.documents]
+    bounds = text.partition.sentences[text.partition.documents]
     begin = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST - bounds[built.a_documents]
     size = np.diff(bounds)[built.a_documents]
     scores = {"pair": whole, "A": a, "B": b, "A's position": begin, "A's document": size, "share of A": a / (a + b)}
@@ -609,7 +611,7 @@ def test_how_b_ends_and_how_full_the_row_is_do_not_tell_the_label_together(many:
     """A row that is not full ends with a sentence, if B follows A: so it must where B is another's."""
     text, built, length = many
     last = built.input_ids[built.ends[1:] - 2].astype(np.int64) - FIRST
-    inside = ~np.isin(last + 1, text.bucket.sentences)
+    inside = ~np.isin(last + 1, text.partition.sentences)
     unfull = np.diff(built.ends) < length - 1
     label = built.labels
     for one in (False, True):
@@ -619,7 +621,7 @@ def test_how_b_ends_and_how_full_the_row_is_do_not_tell_the_label_together(many:
 
 
 @pytest.mark.slow
-def test_small_buckets_tell_no_more_than_a_large_one() -> None:
+def test_small_partitions_tell_no_more_than_a_large_one() -> None:
     """Few chunks have Bs of equal length there; cut to fit, their rows are as long whether they exchanged or not."""
     random = np.random.default_rng(4)
     a, b, labels = [], [], []
@@ -658,7 +660,7 @@ def test_little_is_cut_and_little_is_padding(many: tuple[Text, Pairs, int]) -> N
     assert np.diff(built.ends).max() <= length
 
 
-def test_the_large_bucket_keeps_every_law(many: tuple[Text, Pairs, int]) -> None:
+def test_the_large_partition_keeps_every_law(many: tuple[Text, Pairs, int]) -> None:
     text, built, _length = many
     a_ids, b_ids = built.a_documents, built.b_documents
     assert (a_ids[built.labels == NOT_NEXT] != b_ids[built.labels == NOT_NEXT]).all()
@@ -668,7 +670,7 @@ def test_the_large_bucket_keeps_every_law(many: tuple[Text, Pairs, int]) -> None
     middle = np.flatnonzero(np.diff(built.token_type_ids.astype(int)) == 1)
     before, after = built.input_ids[middle - 1].astype(int), built.input_ids[middle + 1].astype(int)
     assert (after == before + 1)[built.labels == IS_NEXT].all() and not (after == before + 1)[built.labels == NOT_NEXT].any()
-    assert np.isin(after - FIRST, text.bucket.sentences).all()
+    assert np.isin(after - FIRST, text.partition.sentences).all()
 
 
 def test_short_sequences_are_as_many_as_asked() -> None:

@@ -29,7 +29,7 @@ INSIDE = 305  # the first piece that continues a word
 MASKS = {"masking": "static", "max_seq_length": 64}
 
 
-def _bucket(documents: int, sentences: int, length: int, seed: int = 0) -> pairs.Bucket:
+def _partition(documents: int, sentences: int, length: int, seed: int = 0) -> pairs.Partition:
     """Documents of words of one to three pieces."""
     random = np.random.default_rng(seed)
     count = documents * sentences * length
@@ -37,15 +37,15 @@ def _bucket(documents: int, sentences: int, length: int, seed: int = 0) -> pairs
     tokens[::length] = 7  # a sentence begins with a word
     starts = np.arange(0, count + 1, length)
     names = [f"w:{i}" for i in range(documents)]
-    return pairs.Bucket(tokens, tokens >= INSIDE, starts, np.arange(0, documents * sentences + 1, sentences), names)
+    return pairs.Partition(tokens, tokens >= INSIDE, starts, np.arange(0, documents * sentences + 1, sentences), names)
 
 
-def _build(bucket: pairs.Bucket, config: PairsConfig) -> pairs.Pairs:
-    return pairs.build(bucket, config, pairs.SpecialIds(2, 3), "bucket 0 of 1")
+def _build(partition: pairs.Partition, config: PairsConfig) -> pairs.Pairs:
+    return pairs.build(partition, config, pairs.SpecialIds(2, 3), "partition 0 of 1")
 
 
-def _mask(built: pairs.Pairs, config: PairsConfig, split: str = "train", bucket: int = 0) -> dict[str, Any]:
-    return static_masks.mask_rows(built, VOCABULARY, config, split, bucket)[0]
+def _mask(built: pairs.Pairs, config: PairsConfig, split: str = "train", partition: int = 0) -> dict[str, Any]:
+    return static_masks.mask_rows(built, VOCABULARY, config, split, partition)[0]
 
 
 def _positions(columns: dict[str, Any], row: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def test_masks_are_undone_by_positions_and_labels(
     unit: dict[str, bool], objective: str, prob: float, most: int, seed: int
 ) -> None:
     config = PairsConfig(**MASKS, **unit, objective=objective, masked_lm_prob=prob, max_predictions=most, seed=seed)
-    built = _build(_bucket(30, 6, 9, seed), config)
+    built = _build(_partition(30, 6, 9, seed), config)
     columns, counts = static_masks.mask_rows(built, VOCABULARY, config, "train", 0)
     assert (_unmasked(columns, built.ends) == built.input_ids).all()
     assert columns["masked_lm_positions"].dtype == np.uint16 and columns["masked_lm_labels"].dtype == np.uint16
@@ -89,7 +89,7 @@ def test_masks_are_undone_by_positions_and_labels(
 
 def test_shares_over_many_rows() -> None:
     config = PairsConfig(**MASKS, dupe_factor=5)
-    built = _build(_bucket(300, 20, 30), config)
+    built = _build(_partition(300, 20, 30), config)
     columns = _mask(built, config)
     counts, sizes = np.diff(columns["masked_lm_ends"]), np.diff(built.ends) - 3
     assert (counts == np.maximum(1, np.rint(sizes * 0.15))).all(), "without --max-predictions each row has its share"
@@ -104,7 +104,7 @@ def test_shares_over_many_rows() -> None:
 def test_equal_rows_of_two_copies_have_other_masks() -> None:
     """Documents of one chunk that was not exchanged give the same row in each copy."""
     config = PairsConfig(**MASKS, dupe_factor=5, short_seq_prob=0)
-    built = _build(_bucket(200, 2, 30), config)
+    built = _build(_partition(200, 2, 30), config)
     columns = _mask(built, config)
     masks: dict[bytes, list[bytes]] = defaultdict(list)
     for row, (start, end) in enumerate(zip(built.ends[:-1], built.ends[1:], strict=True)):
@@ -114,13 +114,13 @@ def test_equal_rows_of_two_copies_have_other_masks() -> None:
     assert all(len(set(found)) == len(found) for found in repeated)
 
 
-def test_masks_go_by_seed_split_bucket_and_row_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_go_by_seed_split_partition_and_row_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     config = PairsConfig(**MASKS)
-    built = _build(_bucket(40, 5, 20), config)
+    built = _build(_partition(40, 5, 20), config)
     first = _mask(built, config)["masked_lm_positions"]
     others = [
         _mask(built, config, "validation"),
-        _mask(built, config, bucket=1),
+        _mask(built, config, partition=1),
         _mask(built, PairsConfig(**MASKS, seed=1)),
     ]
     assert all((other["masked_lm_positions"] != first).mean() > 0.5 for other in others)
@@ -131,7 +131,7 @@ def test_masks_go_by_seed_split_bucket_and_row_alone(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("per_piece", [False, True])
 def test_words_go_whole(per_piece: bool) -> None:
     config = PairsConfig(**MASKS, whole_word=True, per_piece=per_piece)
-    built = _build(_bucket(100, 10, 20), config)
+    built = _build(_partition(100, 10, 20), config)
     columns = _mask(built, config)
     word = np.cumsum(built.input_ids < INSIDE)
     chosen = np.zeros(len(word), bool)

@@ -1,4 +1,4 @@
-"""Documents are chosen across the corpus as a plain loop over all of them would choose, at any number of tasks and buckets."""
+"""Documents are chosen across the corpus as a plain loop over all of them would choose, at any number of tasks and partitions."""
 
 from __future__ import annotations
 
@@ -229,13 +229,13 @@ def test_the_rules_choose_as_a_loop_would(
 
 @pytest.mark.parametrize("name", ["all", "exact"])
 @pytest.mark.slow
-def test_buckets_and_tasks_do_not_matter(
+def test_partitions_and_tasks_do_not_matter(
     inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     one = build(tmp_path / "one", inputs, **CHOICES[name])
     monkeypatch.setattr(rounds, "CLAIMS", 16)
     monkeypatch.setattr(facts, "ROWS", 7)
-    assert rounds.bucket_count(rules.make(ChoiceConfig(), "", Kinds.of(["text"]))[0], 1 << 20) > 10
+    assert rounds.partition_count(rules.make(ChoiceConfig(), "", Kinds.of(["text"]))[0], 1 << 20) > 10
     assert digests(build(tmp_path / "many", inputs, **CHOICES[name])) == digests(one)
     whole = build(tmp_path / "whole", inputs, task_bytes=1 << 30, **CHOICES[name])
     assert read_rows(whole) == read_rows(one), "the size of a task changes files, not what is chosen"
@@ -425,7 +425,7 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
 def test_every_rule_drops_the_same_through_the_groupbykey_of_beam(
     inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With several buckets, and with each bundle done twice."""
+    """With several partitions, and with each bundle done twice."""
     monkeypatch.setattr(rounds, "CLAIMS", 64)
     choice: dict[str, Any] = {
         "dedup": "near",

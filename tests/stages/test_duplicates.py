@@ -20,7 +20,7 @@ from bertdata.errors import UsageError
 from bertdata.stages.corpus import trial
 from bertdata.stages.selection import claims, duplicates, facts, minhash, mixture, rounds
 from bertdata.stages.selection.claims import Table
-from bertdata.stages.selection.duplicates import bucket, fingerprint, first_of_each, normal
+from bertdata.stages.selection.duplicates import fingerprint, first_of_each, normal, partition
 from bertdata.stages.selection.mixture import ALL, Cut, cut, scaled
 from bertdata.stages.selection.rounds import Received
 from bertdata.stages.shuffle import Pieces
@@ -62,8 +62,8 @@ def test_the_first_of_each_hash(tasks: list[list[tuple[int, int, int]]]) -> None
 
 
 @given(st.lists(ANY_KEY), st.integers(1, 9999))
-def test_a_bucket_is_a_range_of_hashes(keys: list[int], count: int) -> None:
-    found = bucket(np.array(keys, np.uint64)[:, None], count).tolist()
+def test_a_partition_is_a_range_of_hashes(keys: list[int], count: int) -> None:
+    found = partition(np.array(keys, np.uint64)[:, None], count).tolist()
     assert all(0 <= each < count and abs(each - (key * count >> 64)) <= 1 for each, key in zip(found, keys, strict=True))
     assert found == [each for _, each in sorted(zip(keys, found, strict=True))] or keys != sorted(keys)
 
@@ -159,7 +159,7 @@ def test_near_copies_go_and_others_stay(tmp_path: Path, monkeypatch: pytest.Monk
     assert all(told[f"near-{n}"]["detail"].endswith(f"original-{n}") for n in range(1, 40, 2))
     monkeypatch.setattr(rounds, "CLAIMS", 64)
     monkeypatch.setattr(facts, "ROWS", 5)
-    assert digests(build(tmp_path / "buckets", files, dedup="near")) == digests(made)
+    assert digests(build(tmp_path / "partitions", files, dedup="near")) == digests(made)
 
 
 def test_texts_without_a_word_are_no_copies_of_each_other(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.records import Task
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages.rows import buckets, encoding
+from bertdata.stages.rows import encoding, partitions
 from bertdata.tokens import vocab
 
 PIECES = [*vocab.SPECIAL, *"abcdefghijklmnopqrstuvwxyz.,", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
@@ -35,12 +35,12 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
 
     monkeypatch.setattr(encoding.DocumentsEncoder, "__init__", count)
     monkeypatch.setattr(encoding, "_encoders", {})
-    source, layout = corpus.read(sample_corpus), buckets.Layout(1, 3, 0.0)
-    packed = pickle.dumps(buckets.Tokenize(str(tmp_path), given(tmp_path), source.reader, layout))
+    source, layout = corpus.read(sample_corpus), partitions.Layout(1, 3, 0.0)
+    packed = pickle.dumps(partitions.Tokenize(str(tmp_path), given(tmp_path), source.reader, layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
 
     def tokenize(task: Task) -> list[tuple[bytes, bytes]]:
-        step: buckets.Tokenize = pickle.loads(packed)
+        step: partitions.Tokenize = pickle.loads(packed)
         return [(found.tokens, found.ends) for found in step.documents(task)]
 
     with ThreadPoolExecutor(2) as pool:

@@ -18,7 +18,7 @@ from bertdata.dataset import manifest
 from bertdata.dataset.data_set import DataSet
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.errors import UsageError
-from bertdata.stages.rows.buckets import shard_count
+from bertdata.stages.rows.partitions import shard_count
 from bertdata.tokens.vocab import read as read_vocabulary
 
 COLUMNS = ["input_ids", "token_type_ids"]
@@ -115,7 +115,7 @@ def test_unknown_tokens_are_counted(
     assert f"{share:.4%} of the text tokens are `[UNK]`" in (tmp_path / "p" / "README.md").read_text()
 
 
-def test_shards_are_as_many_as_bound_a_buckets_memory() -> None:
+def test_shards_are_as_many_as_bound_a_partitions_memory() -> None:
     """One for 12 MB of text, of which every copy counts; but 16 documents for each."""
     assert [shard_count(PairsConfig(dupe_factor=n), 40 << 20, 100_000) for n in (1, 2, 40)] == [4, 7, 134]
     assert [shard_count(PairsConfig(), 40 << 20, documents) for documents in (1, 40, 100)] == [1, 2, 4]

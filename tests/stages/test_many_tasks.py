@@ -1,4 +1,4 @@
-"""What grows with the number of tasks, files and buckets: references and their size, the cut of tasks, digests of many inputs."""
+"""What grows with the number of tasks, files and partitions: references, the cut of tasks, digests of many inputs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
-    """Tasks have a few claims each: what an array takes besides is not held for all tasks of a bucket at a time."""
+    """Tasks have a few claims each: what an array takes besides is not held for all tasks of a partition at a time."""
     columns = np.zeros(16_000, [("hash", "<u8", (1,)), ("row", "<u4")])
     columns["hash"][:, 0] = columns["row"] = np.arange(16_000)
     pieces = [(task, claims.Table(columns[4 * task : 4 * task + 4]).to_bytes()) for task in range(4000)]
@@ -74,7 +74,7 @@ def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
 
 
 def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks times buckets are the pieces that make-pairs moves: a task then reads several shards."""
+    """Tasks times partitions are the pieces that make-pairs moves: a task then reads several shards."""
     (tmp_path / "data").mkdir()
     shards: list[dict[str, Any]] = []
     for number in range(7):

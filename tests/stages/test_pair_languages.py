@@ -17,7 +17,7 @@ from bertdata.dataset import manifest
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import UsageError
 from bertdata.stages.corpus_reader import read
-from bertdata.stages.rows.buckets import Layout, shard_count
+from bertdata.stages.rows.partitions import Layout, shard_count
 from bertdata.stages.rows.partners import FEWEST, Partners, fill
 from bertdata.verification import verify
 
@@ -210,7 +210,7 @@ def test_as_many_shards_as_leave_languages_together() -> None:
     assert shard_count(config, 1 << 40, 10**9, 7) == 7
 
 
-def test_small_groups_lie_in_a_ring_of_buckets(made: Made) -> None:
+def test_small_groups_lie_in_a_ring_of_partitions(made: Made) -> None:
     source = read(made["corpus"])
     partners = Partners.of(PairsConfig()).spread(source, PairsConfig(), 8, 1)
     train, validation = partners.windows
@@ -218,11 +218,11 @@ def test_small_groups_lie_in_a_ring_of_buckets(made: Made) -> None:
     small = [train[group] for group in ("zh Hans", "de Latn", "zh Hant", "sr Cyrl")]
     assert [count for _, count in small] == [3, 2, 1, 1]
     load = Counter((start + step) % 8 for start, count in train.values() if count < 8 for step in range(count))
-    assert max(load.values()) - min(load[bucket] for bucket in range(8)) <= 1
+    assert max(load.values()) - min(load[partition] for partition in range(8)) <= 1
     assert set(validation.values()) == {(0, 1)}
     layout = Layout(1, 8, 0.0, partners)
     start, count = train["zh Hant"]
-    buckets = {layout.bucket(f"zh:{n}", "text zh-tw Hant") for n in range(50)}
-    assert buckets == {(start + step) % 8 for step in range(count)}
-    assert {layout.bucket(f"d{n}", "text en Latn") for n in range(200)} == set(range(8))
-    assert all(layout.bucket(f"d{n}", "text en Latn") == Layout(1, 8, 0.0).bucket(f"d{n}") for n in range(50))
+    partitions = {layout.partition(f"zh:{n}", "text zh-tw Hant") for n in range(50)}
+    assert partitions == {(start + step) % 8 for step in range(count)}
+    assert {layout.partition(f"d{n}", "text en Latn") for n in range(200)} == set(range(8))
+    assert all(layout.partition(f"d{n}", "text en Latn") == Layout(1, 8, 0.0).partition(f"d{n}") for n in range(50))

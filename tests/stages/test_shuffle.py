@@ -87,6 +87,6 @@ def test_a_task_that_has_not_written_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_crosses_does_not_grow_with_the_partitions(tmp_path: Path) -> None:
-    """Of 4,000 tasks and 40,000 buckets there would be 160 million references."""
+    """Of 4,000 tasks and 40,000 partitions there would be 160 million references."""
     pieces = [(number, np.int64(number).tobytes()) for number in range(0, 40_000, 7)]
     assert list(FileShuffle(tmp_path, "tokens", 1, 40_000).put(0, pieces)) == [(0, 0)]

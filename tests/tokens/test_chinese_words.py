@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bertdata
 from bertdata import rows as pairs
 from bertdata.config import PairsConfig
-from bertdata.stages.rows import buckets
+from bertdata.stages.rows import partitions
 from bertdata.storage.progress import Work
 from bertdata.tokens.chinese import WordEncoder
 from bertdata.tokens.encoder import Encoder
@@ -81,10 +81,10 @@ def test_flags_stay_with_their_tokens(objective: str) -> None:
     continues[::15] = False
     tokens = np.arange(10, 10 + len(continues), dtype=np.uint32)
     starts = np.arange(0, len(tokens) + 1, 15)
-    bucket = pairs.Bucket(tokens, continues, starts, np.arange(0, 40 * 8 + 1, 8), [f"w:{i}" for i in range(40)])
+    partition = pairs.Partition(tokens, continues, starts, np.arange(0, 40 * 8 + 1, 8), [f"w:{i}" for i in range(40)])
     words = "none" if objective == "causal" else "jieba"
     config = PairsConfig(objective=objective, max_seq_length=64, dupe_factor=2, chinese_words=words)
-    built = pairs.build(bucket, config, pairs.SpecialIds(2, 3), "bucket 0 of 1")
+    built = pairs.build(partition, config, pairs.SpecialIds(2, 3), "partition 0 of 1")
     if words == "none":
         assert built.continues is None
         return
@@ -119,7 +119,7 @@ def test_one_task_tells_how_far_it_is_while_it_segments(corpus: Path, tmp_path: 
     monkeypatch.setattr(Work, "add", note)
     config, made = PairsConfig(max_seq_length=32, chinese_words="jieba"), []
     for size in (1 << 30, 4000):
-        monkeypatch.setattr(buckets, "_SEGMENTED_BYTES", size)
+        monkeypatch.setattr(partitions, "_SEGMENTED_BYTES", size)
         told.clear()
         where = {"vocab": corpus / "vocab", "output": tmp_path / str(size)}
         made += bertdata.make_pairs(corpus / "corpus-zh", **where, config=config, workers=1)

@@ -1,1 +1,1 @@
-"""Build rows from documents: move documents to their buckets, build each bucket's rows, and mask them if masks are static."""
+"""Build rows from documents: move documents to partitions, build each partition's rows, and mask them if masks are static."""

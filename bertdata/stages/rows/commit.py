@@ -1,4 +1,4 @@
-"""Commit rows: check that the counts of all buckets add up, then write the vocabulary, the data card and, last, the manifest."""
+"""Commit rows: check that the counts of partitions add up, then write the vocabulary, the data card and, last, the manifest."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ...storage.files import to_path
 from ...tally import Tally
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
-from .bucket import PARTNERS, TOKENS_OF, UNKNOWN_OF, Output
-from .buckets import different_ids
+from .build_rows import PARTNERS, TOKENS_OF, UNKNOWN_OF, Output
+from .partitions import different_ids
 from .partners import origins_of
 
 __all__ = ["PairsCommit", "describe"]
@@ -47,7 +47,7 @@ class PairsCommit:
         return [to_path(output.root) for output in self.outputs]
 
     def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
-        """Return, for each output, the summed report of each split and the files of each bucket."""
+        """Return, for each output, the summed report of each split and the files of each partition."""
         held = list(reports)  # about 1 kB each
         return [_add_up(of_output) for of_output in zip(*held, strict=True)], [
             [output["files"] for output in report] for report in held
@@ -63,7 +63,7 @@ class PairsCommit:
         counts = {of_split["split"]: Counter(of_split["statistics"]) for of_split in total}
         in_all = sum(counts.values(), Counter[str]())
         if in_all["documents"] != self.documents:
-            raise VerificationError(f"of {self.documents} documents in the corpus {in_all['documents']} came to their buckets")
+            raise VerificationError(f"of {self.documents} documents in the corpus {in_all['documents']} came to their partitions")
         tallies = [Tally.from_json(tally) for of_split in total for tally in _named(of_split)]
         for split, count in counts.items():
             if not count["rows"]:
@@ -85,7 +85,8 @@ class PairsCommit:
             origins=origins_of(self.source.manifest()) or None,
             pairings=_pairings(in_all) if config.objective == "nsp" else None,
             splits={
-                of_split["split"]: describe(counts[of_split["split"]], config, shards=of_split["buckets"]) for of_split in total
+                of_split["split"]: describe(counts[of_split["split"]], config, shards=of_split["partitions"])
+                for of_split in total
             },
         )
         manifest.check_rows(contents, in_all["rows"])
@@ -124,13 +125,13 @@ def _pairings(counts: Counter[str]) -> dict[str, dict[str, Pairing]]:
 
 
 def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add up the bucket reports of an output, or sums of them: one sum per split, in order of first appearance."""
+    """Add up the partition reports of an output, or sums of them: one sum per split, in order of first appearance."""
     totals: dict[str, dict[str, Any]] = {}
     for part in parts:
         tallies = [Tally(tally["stage"]) for tally in part["tallies"]]
-        new = {"split": part["split"], "buckets": 0, "statistics": Counter(), "tallies": tallies}
+        new = {"split": part["split"], "partitions": 0, "statistics": Counter(), "tallies": tallies}
         total = totals.setdefault(part["split"], new)
-        total["buckets"] += part.get("buckets", 1)
+        total["partitions"] += part.get("partitions", 1)
         total["statistics"].update(part["statistics"])
         for tally, more in zip(total["tallies"], part["tallies"], strict=True):
             tally.merge(Tally.from_json(more))

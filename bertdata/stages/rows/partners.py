@@ -1,12 +1,12 @@
-"""Decide which documents may exchange text, and bring the documents of rare languages together in few buckets.
+"""Decide which documents may exchange text, and bring the documents of rare languages together in few partitions.
 
 Documents exchange text within their group: those of one language and script, and with ``pair_within`` source also of one source.
-A group is spread over as many buckets as leave each of them 16 of its documents or more. Most groups have enough for all buckets.
-The buckets of the others lie in a ring, one group after the other, so that all buckets get about equally many of them:
+A group is spread over as many partitions as leave each of them 16 of its documents or more. Most groups have enough for all.
+The partitions of the others lie in a ring, one group after the other, so that all partitions get about equally many of them:
 
-    bucket      0     1     2     3     4     5     6
-    en        160   160   160   160   160   160   160      1,120 documents: all buckets
-    de         20    20    20                              60 documents: three buckets
+    partition      0     1     2     3     4     5     6
+    en        160   160   160   160   160   160   160      1,120 documents: all partitions
+    de         20    20    20                              60 documents: three partitions
     zh Hans                      16    16                  33 documents: two
     zh Hant                                  11            11 documents: one
 
@@ -30,20 +30,20 @@ from ..corpus_reader import Corpus
 
 __all__ = ["FEWEST", "Partners", "describe", "fill", "origins", "origins_of"]
 
-FEWEST = 16  # documents of a group per bucket, on average, so that they find partners
+FEWEST = 16  # documents of a group per partition, on average, so that they find partners
 _SAMPLED = 16  # record batches of 2 MB sampled to count scripts
 _OTHERS = "?"  # scripts of a language that are not in the sample
-Window = tuple[int, int]  # first bucket and number of buckets of a group
+Window = tuple[int, int]  # first partition and number of partitions of a group
 
 
 class Partners(NamedTuple):
-    """The groups of documents that may exchange text, and the buckets of groups too small to fill all of them.
+    """The groups of documents that may exchange text, and the partitions of groups too small to fill all of them.
 
     Attributes:
         scripts: whether scripts are detected; without pairs nothing needs them.
         across: whether languages and scripts are ignored.
         by_source: whether a group has one source only.
-        windows: the buckets of each group in the split ``train``, by the name of the group, and those in ``validation``.
+        windows: the partitions of each group in the split ``train``, by the name of the group, and those in ``validation``.
     """
 
     scripts: bool = False
@@ -53,18 +53,18 @@ class Partners(NamedTuple):
 
     @classmethod
     def of(cls, config: PairsConfig) -> Partners:
-        """Return the groups for a configuration, each spread over all buckets."""
+        """Return the groups for a configuration, each spread over all partitions."""
         if config.objective != "nsp":
             return cls()
         return cls(True, config.pair_across_languages, config.pair_within == "source")
 
     def spread(self, corpus: Corpus, config: PairsConfig, train: int, validation: int) -> Partners:
-        """Choose the buckets of small groups of a corpus. `train` and `validation` are the bucket counts of the splits."""
+        """Choose the partitions of small groups of a corpus. `train` and `validation` are the partition counts of the splits."""
         if max(train, validation) == 1 or not self.scripts or (self.across and not self.by_source):
             return self
         groups = self._count(corpus)
         shares = ((train, 1 - config.validation_fraction), (validation, config.validation_fraction))
-        train_windows, validation_windows = (_windows(groups, buckets, share) for buckets, share in shares)
+        train_windows, validation_windows = (_windows(groups, partitions, share) for partitions, share in shares)
         return self._replace(windows=(train_windows, validation_windows))
 
     def group(self, origin: str) -> str:
@@ -74,7 +74,7 @@ class Partners(NamedTuple):
         return " ".join(parts)
 
     def window(self, origin: str, held_out: bool) -> Window | None:
-        """Return the buckets of a document's group in its split, or None for all buckets."""
+        """Return the partitions of a document's group in its split, or None for all partitions."""
         windows, group = self.windows[held_out], self.group(origin)
         return windows.get(group) or windows.get(f"{group.rpartition(' ')[0]} {_OTHERS}")
 
@@ -125,9 +125,9 @@ def origins_of(manifest: CorpusManifest) -> list[tuple[str, str]]:
 
 
 def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
-    """Return the maximum number of buckets in which the documents of a corpus still find partners.
+    """Return the maximum number of partitions in which the documents of a corpus still find partners.
 
-    Either the largest group fills all of them, or several groups share each bucket.
+    Either the largest group fills all of them, or several groups share each partition.
     """
     partners, groups = Partners.of(config), Counter[str]()
     for (source, language), documents in _languages(manifest):
@@ -144,19 +144,19 @@ def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]
             yield (source, language), counts.documents
 
 
-def _windows(groups: Mapping[str, float], buckets: int, share: float) -> dict[str, Window]:
-    """Place groups that are too small for all buckets into a ring of buckets, the largest group first."""
+def _windows(groups: Mapping[str, float], partitions: int, share: float) -> dict[str, Window]:
+    """Place groups that are too small for all partitions into a ring of partitions, the largest group first."""
     # The largest group comes first, and each group begins where the one before ended. So small
-    # groups are spread over the ring instead of all beginning at bucket 0.
+    # groups are spread over the ring instead of all beginning at partition 0.
     windows: dict[str, Window] = {}
     start = 0
     for group, documents in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
         count = max(1, int(documents * share) // FEWEST)
-        if count >= buckets:
-            windows[group] = (0, buckets)
+        if count >= partitions:
+            windows[group] = (0, partitions)
         else:
             windows[group] = (start, count)
-            start = (start + count) % buckets
+            start = (start + count) % partitions
     return windows
 
 

@@ -1,6 +1,6 @@
-"""Mask the rows of a bucket when they are built, into masked ids, masked positions, and the original ids at these positions.
+"""Mask the rows of a partition when they are built, into masked ids, masked positions, and the original ids at these positions.
 
-A mask is a function of (seed, split, bucket, row), so the rows of each copy have their own.
+A mask is a function of (seed, split, partition, row), so the rows of each copy have their own.
 
     input_ids             [CLS] the [MASK] is high [SEP] it will turn [MASK] noon [SEP]
     masked_lm_positions   2 9
@@ -27,7 +27,7 @@ _TOKENS = 1 << 17  # tokens masked per call, including padding; each takes about
 
 
 def mask_rows(
-    built: Pairs, vocabulary: AnyVocabulary, config: PairsConfig, split: str, bucket: int
+    built: Pairs, vocabulary: AnyVocabulary, config: PairsConfig, split: str, partition: int
 ) -> tuple[dict[str, Any], Counter[str]]:
     """Return the columns that masking changes or adds, and the counts of maskable and masked tokens."""
     mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special), vocabulary.special.pad
@@ -42,7 +42,7 @@ def mask_rows(
         masked, positions, labels = masking.mask(
             ids,
             mask_vocabulary,
-            seed=keys.key(config.seed, "static masks", split, bucket),
+            seed=keys.key(config.seed, "static masks", split, partition),
             epoch=0,
             rows=rows,
             max_predictions=masking.max_predictions_of(config),

@@ -108,7 +108,7 @@ def read(pieces: Pieces, dtype: np.dtype[Any], has_payload: bool) -> Iterator[tu
 
 
 def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
-    """Join the claims of tasks, some at a time: each of 100,000 tasks may have only a few claims in a bucket."""
+    """Join the claims of tasks, some at a time: each of 100,000 tasks may have only a few claims in a partition."""
     left, joined = iter(claims), [Claims(np.zeros(0, dtype), np.zeros(0, np.uint32))]
     while some := [*islice(left, _AT_ONCE)]:
         joined.append(_joined([Claims.of(task, table) for task, table in some]))

@@ -14,7 +14,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LONG", "Indices", "bucket", "fingerprint", "first_of_each", "normal"]
+__all__ = ["LONG", "Indices", "partition", "fingerprint", "first_of_each", "normal"]
 
 LONG = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 
@@ -55,12 +55,12 @@ def first_of_each(hashes: npt.NDArray[np.uint64]) -> Indices:
     return np.asarray(np.maximum.accumulate(np.where(new, index, 0)), np.int64)
 
 
-def bucket(hashes: npt.NDArray[np.uint64], count: int) -> Indices:
-    """Return the bucket of each hash [N, numbers]: its first number selects one of `count` equal ranges.
+def partition(hashes: npt.NDArray[np.uint64], count: int) -> Indices:
+    """Return the partition of each hash [N, numbers]: its first number selects one of `count` equal ranges.
 
-    >>> bucket(np.array([[0], [2**63], [2**64 - 1]], np.uint64), 4).tolist()
+    >>> partition(np.array([[0], [2**63], [2**64 - 1]], np.uint64), 4).tolist()
     [0, 2, 3]
     """
     # Multiply and shift: h / 2^32 * count without division. Unlike h % count it keeps the order of
-    # hashes, so bucket 0 has the smallest ones.
+    # hashes, so partition 0 has the smallest ones.
     return np.asarray((hashes[:, 0] >> np.uint64(32)) * np.uint64(count) >> np.uint64(32), np.int64)

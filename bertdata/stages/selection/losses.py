@@ -136,9 +136,9 @@ def by_task(task: npt.NDArray[Any], table: Table) -> Iterator[tuple[int, Table]]
 
 
 def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
-    """Merge a task's losses from all buckets of a round. Each document or paragraph is listed once. Pairs are all kept.
+    """Merge a task's losses from all partitions of a round. Each document or paragraph is listed once. Pairs are all kept.
 
-    A document may lose in several buckets, one per band of its signature, against different documents. The list then names the
+    A document may lose in several partitions, one per band of its signature, against different documents. The list then names the
     earliest of them in the corpus.
     """
     held = list(tables)

@@ -1,7 +1,7 @@
 """Drop near-copies in two rounds: find documents that share a band of their signatures, then compare the signatures.
 
-    task 7 claims    bands of row 3      bucket of a band's hash       row 3 of task 7 shares it with row 5 of task 2
-    task 7 claims    (2, 5) for row 3, with row 3's signature       bucket of task 2, which reads its facts, compares
+    task 7 claims    bands of row 3      partition of a band's hash       row 3 of task 7 shares it with row 5 of task 2
+    task 7 claims    (2, 5) for row 3, with row 3's signature       partition of task 2, which reads its facts, compares
 
 No lookup is needed: a document sends its signature to each earlier document that it may be a copy of.
 """
@@ -47,7 +47,7 @@ class Bands:
         return float(minhash.layout(self.threshold)[0])
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Claim the hash of each band of a signature. Documents that share a band meet in one bucket."""
+        """Claim the hash of each band of a signature. Documents that share a band meet in one partition."""
         bands, rows = minhash.layout(self.threshold)
         signatures = facts.signatures(table)
         # An all-zero signature belongs to a text without words. Such texts are not copies of each other.
@@ -57,9 +57,9 @@ class Bands:
         made["row"] = np.repeat(documents, bands)
         return made
 
-    def bucket(self, columns: Columns, count: int) -> Indices:
-        """Return the bucket of each hash."""
-        return duplicates.bucket(columns["hash"], count)
+    def partition(self, columns: Columns, count: int) -> Indices:
+        """Return the partition of each hash."""
+        return duplicates.partition(columns["hash"], count)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Pair each document with the first document that shares a band with it, and with the closest one before it.
@@ -97,9 +97,9 @@ class Near:
     """Drop a document that is a near-copy of an earlier one, even if the earlier one is dropped too.
 
     If a is like b, and b is like c, then c is dropped because of b, although b is dropped because of a. Otherwise the decision
-    about c would depend on the decision about b, which another bucket makes at the same time.
+    about c would depend on the decision about b, which another partition makes at the same time.
 
-    A pair is compared in the bucket of the earlier document. A bucket is a range of tasks and reads their facts once. The
+    A pair is compared in the partition of the earlier document. A partition is a range of tasks and reads their facts once. The
     signature of the later document arrives with the claim.
     """
 
@@ -109,21 +109,21 @@ class Near:
     name = "near"
     columns = PAIRS
     payload = staticmethod(facts.signature_payloads)
-    per_document = 2.0  # a bucket holds signatures of its documents, 128 bytes each
+    per_document = 2.0  # a partition holds signatures of its documents, 128 bytes each
     drops = True
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Claim each pair of one of the task's documents and an earlier one to compare."""
         return read_kept(self.root, Bands.name, task, PAIRS).columns
 
-    def bucket(self, columns: Columns, count: int) -> Indices:
-        """Return the bucket of the earlier document's task."""
+    def partition(self, columns: Columns, count: int) -> Indices:
+        """Return the partition of the earlier document's task."""
         return np.asarray(columns["first_task"].astype(np.int64) * count // self.tasks)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
-        # A bucket covers a range of tasks, so each task's facts are read by one bucket only.
-        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this bucket's range
+        # A partition covers a range of tasks, so each task's facts are read by one partition only.
+        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this partition's range
         for claims in in_batches(received.by_task(), _COMPARED):
             tasks, lost = list[npt.NDArray[Any]](), list[Table]()
             for first_task in np.unique(claims.columns["first_task"]).tolist():

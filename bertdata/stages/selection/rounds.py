@@ -1,11 +1,11 @@
 """Select documents across the corpus: each rule drops some in a separate round, then the affected shards are rewritten.
 
-A round is two shuffles.  Each task puts its claims, a hash and the row of a document or paragraph each, into buckets by hash.  A
-bucket gets all claims whose hashes are in its range, and decides which of them lose.  It writes the losses of each task
-into a piece for the task.  The task then stores its losses from all buckets in one file.  A document that one rule has dropped
+A round is two shuffles.  Each task puts its claims, a hash and the row of a document or paragraph each, into partitions by hash.
+A partition gets all claims whose hashes are in its range, and decides which of them lose.  It writes the losses of each task
+into a piece for the task.  The task then stores its losses from all partitions in one file.  A document that one rule has dropped
 makes no claims to the next.
 
-    tasks ── claims, by hash ──► buckets ── losses, by task ──► tasks
+    tasks ── claims, by hash ──► partitions ── losses, by task ──► tasks
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .claims import Claims, Columns, Table
 from .duplicates import Indices
 from .losses import LOST, PAIRS, Losses, merged, write_kept
 
-__all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "bucket_count"]
+__all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "partition_count"]
 
-CLAIMS = 1 << 19  # target claims of a bucket: 35 MB while they are sorted, plus their payloads
-DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of buckets; few wikis have less
+CLAIMS = 1 << 19  # target claims of a partition: 35 MB while they are sorted, plus their payloads
+DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of partitions; few wikis have less
 
 
 class Rule(Protocol):
-    """A rule of one round: the claims of a task, their buckets, and the claims of a bucket that lose."""
+    """A rule of one round: the claims of a task, their partitions, and the claims of a partition that lose."""
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class Rule(Protocol):
 
     @property
     def per_document(self) -> float:
-        """Return the number of claims per document, or 0 if all claims go to one bucket."""
+        """Return the number of claims per document, or 0 if all claims go to one partition."""
 
     @property
     def columns(self) -> np.dtype[Any]:
@@ -58,28 +58,28 @@ class Rule(Protocol):
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Return the claims of a task's documents from their facts, except documents dropped in earlier rounds."""
 
-    def bucket(self, columns: Columns, count: int) -> Indices:
-        """Return the bucket of each claim, out of `count`."""
+    def partition(self, columns: Columns, count: int) -> Indices:
+        """Return the partition of each claim, out of `count`."""
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
-        """Yield the losses of each task in a bucket once, in order of tasks."""
+        """Yield the losses of each task in a partition once, in order of tasks."""
 
 
-def bucket_count(rule: Rule, plain_bytes: int) -> int:
-    """Return the number of buckets of a round for `plain_bytes` of uncompressed input."""
+def partition_count(rule: Rule, plain_bytes: int) -> int:
+    """Return the number of partitions of a round for `plain_bytes` of uncompressed input."""
     return max(1, min(99_999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
 
 
 @dataclass(frozen=True)
 class Received:
-    """The claims in one bucket."""
+    """The claims in one partition."""
 
     pieces: Pieces
     columns: np.dtype[Any]
     has_payload: bool
 
     def by_task(self) -> Iterator[tuple[int, Table]]:
-        """Read the claims of each task in this bucket, in order of tasks."""
+        """Read the claims of each task in this partition, in order of tasks."""
         return claims.read(self.pieces, self.columns, self.has_payload)
 
     def all(self) -> Claims:
@@ -95,7 +95,7 @@ class Received:
 
 @dataclass(frozen=True)
 class PutClaims(InContext):
-    """Distribute a task's claims to buckets."""
+    """Distribute a task's claims to partitions."""
 
     root: str
     rule: Rule
@@ -113,34 +113,34 @@ class PutClaims(InContext):
     def _pieces(self, task: int) -> Iterator[tuple[int, bytes]]:
         rule, table = self.rule, facts.read(to_path(self.root), task)
         columns = rule.claims(table, task, Losses(self.root, task, self.earlier))
-        # Equal hashes fall into the same bucket from all tasks, so a bucket can decide about them
-        # without knowing any other bucket. Memory is bounded by the size of a bucket, not of the
+        # Equal hashes fall into the same partition from all tasks, so a partition can decide about them
+        # without knowing any other partition. Memory is bounded by the size of a partition, not of the
         # corpus.
-        for bucket, found in claims.split(Table(columns), rule.bucket(columns, self.shuffle.partitions)):
-            # Payloads are collected per bucket, because all payloads together may be many times the size of the task's documents.
+        for partition, found in claims.split(Table(columns), rule.partition(columns, self.shuffle.partitions)):
+            # Payloads are collected per partition, because all together may be many times the size of the task's documents.
             payload = rule.payload(table, found.columns["row"]) if rule.payload else None
-            yield bucket, found._replace(payload=payload).to_bytes()
+            yield partition, found._replace(payload=payload).to_bytes()
 
 
 @dataclass(frozen=True)
 class Decide(InContext):
-    """Decide the losses of a bucket, and write them to the pieces of their tasks."""
+    """Decide the losses of a partition, and write them to the pieces of their tasks."""
 
     rule: Rule
     claims: Shuffle
     losses: Shuffle
 
     def __call__(self, group: tuple[int, Iterable[Any]], context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
-        bucket, members = group
+        partition, members = group
         rule = self.rule
-        with context.working(f"{rule.name} choice", bucket), self.claims.get(bucket, members) as pieces:
+        with context.working(f"{rule.name} choice", partition), self.claims.get(partition, members) as pieces:
             lost = rule.decide(Received(pieces, rule.columns, rule.payload is not None))
-            yield from self.losses.put(bucket, ((task, table.to_bytes()) for task, table in lost))
+            yield from self.losses.put(partition, ((task, table.to_bytes()) for task, table in lost))
 
 
 @dataclass(frozen=True)
 class KeepLosses:
-    """Store a task's losses from all buckets of a round in one file. Return the task."""
+    """Store a task's losses from all partitions of a round in one file. Return the task."""
 
     root: str
     rule: Rule

@@ -4,10 +4,10 @@ The first of identical documents is kept, by order of source (wikipedia, books, 
 For a page that occurs in several dumps, the newest copy is kept.
 
 A rule has two parts.  `claims` runs once for each task and turns documents into rows of (hash, task, row, paragraph).  `decide`
-runs once for each bucket, which has all claims of a hash, and returns the losing ones.  Other facts about a document,
+runs once for each partition, which has all claims of a hash, and returns the losing ones.  Other facts about a document,
 such as its id, arrive with the claim, so no lookup is needed.  For equal texts, with hashes 5 and 9:
 
-    task 0 claims   5 row 0, 9 row 1        bucket sorts   5: (0, 0) (1, 0)       (1, 0) loses to (0, 0)
+    task 0 claims   5 row 0, 9 row 1        partition sorts   5: (0, 0) (1, 0)       (1, 0) loses to (0, 0)
     task 1 claims   5 row 0                                9: (0, 1)
 """
 
@@ -78,8 +78,8 @@ class _ByHash:
     per_document = 1.0
     drops = True
 
-    def bucket(self, columns: Columns, count: int) -> Indices:
-        return duplicates.bucket(columns["hash"], count)
+    def partition(self, columns: Columns, count: int) -> Indices:
+        return duplicates.partition(columns["hash"], count)
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ class _Paragraphs(_ByHash):
 
 
 class _ByKey:
-    """Rules that choose by a key hashed from the id. All claims go to one bucket, because a cut depends on all of them."""
+    """Rules that choose by a key hashed from the id. All claims go to one partition, because a cut depends on all of them."""
 
     payload = None
     per_document = 0.0
     drops = True
 
-    def bucket(self, columns: Columns, count: int) -> Indices:
+    def partition(self, columns: Columns, count: int) -> Indices:
         return np.zeros(len(columns), np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Build the rows of one bucket: order its documents, build each output's rows, and write their shards."""
+"""Build the rows of one partition: order its documents, build each output's rows, and write their shards."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ...storage.progress import NO_CONTEXT, TaskContext, current
 from ...text.language import writing
 from ...tokens import vocab
 from ..shuffle import Pieces
-from .buckets import Layout, Tokens, from_pieces
+from .partitions import Layout, Tokens, from_pieces
 from .static_masks import mask_rows
 
-__all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildBucket", "Output"]
+__all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildPartition", "Output"]
 
 TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # prefixes of count names by source and language
 PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
@@ -42,8 +42,8 @@ class Output(NamedTuple):
 
 
 @dataclass
-class BuildBucket:
-    """Build a bucket's rows, once for each output. `origins` are the sources and languages of the corpus, in order of numbers."""
+class BuildPartition:
+    """Build a partition's rows, once for each output. `origins` are the corpus' sources and languages, in order of numbers."""
 
     vocabulary: StoredValue
     outputs: list[Output]
@@ -62,9 +62,9 @@ class BuildBucket:
         for document in documents:
             content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
             content.update(document.tokens + document.ends + document.continues)
-        bucket = self._bucket(documents)
-        tokens = _origins(documents, bucket.tokens.itemsize)
-        tokens.update(_unknown(documents, bucket.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
+        partition = self._partition(documents)
+        tokens = _origins(documents, partition.tokens.itemsize)
+        tokens.update(_unknown(documents, partition.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
         numbers = {f"{source} {language}": number for number, (source, language) in enumerate(self.origins)}
         found = [numbers[document.origin.rpartition(" ")[0]] for document in documents] if numbers else []
         origin = np.array(found, np.uint16) if numbers else None
@@ -74,11 +74,11 @@ class BuildBucket:
         for output in self.outputs:
             task = [number, content.hexdigest()]
             rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
-            work = _Build(output, rows_of, bucket, origin, tokens, facts, *split)
+            work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
             done.append(perform(to_path(output.root), "pairs", number, task, work, dict, context=context))
         return reports.reference(number, ("pairs",), done)
 
-    def _bucket(self, documents: list[Tokens]) -> rows.Bucket:
+    def _partition(self, documents: list[Tokens]) -> rows.Partition:
         vocabulary = vocab.of_run(self.vocabulary)
         dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
         tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
@@ -103,16 +103,16 @@ class BuildBucket:
         names, groups = np.unique([partners.group(d.origin) for d in documents], return_inverse=True)
         is_chinese = not partners.across and any(d.origin.endswith(writing.CHINESE) for d in documents)
         variants = _variants_of_run(self.vocabulary) if is_chinese else None
-        return rows.Bucket(tokens, continues, sentences, starts, ids, groups if len(names) > 1 else None, variants)
+        return rows.Partition(tokens, continues, sentences, starts, ids, groups if len(names) > 1 else None, variants)
 
 
 @dataclass(frozen=True)
 class _Build:
-    """Build one output's rows of a bucket, and write their shard."""
+    """Build one output's rows of a partition, and write their shard."""
 
     output: Output
     vocabulary: vocab.AnyVocabulary
-    bucket: rows.Bucket
+    partition: rows.Partition
     origin: npt.NDArray[np.uint16] | None  # the origin number of each document
     tokens: Counter[str]  # see `_origins`
     facts: Facts
@@ -131,16 +131,16 @@ class _Build:
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
         tallies = [tally.to_json() for tally in built.tallies]
-        current().add(documents=len(self.bucket.ids))
+        current().add(documents=len(self.partition.ids))
         return {"split": self.split, "files": [encode(file)], "tallies": tallies, "statistics": counts}
 
     def _pairs(self) -> rows.Pairs:
         special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
         name = "" if self.split == "train" else self.split
         if self.count > 1:
-            name = f"{self.split} bucket {self.number} of {self.count}"
+            name = f"{self.split} partition {self.number} of {self.count}"
         try:
-            return rows.build(self.bucket, self.output.config, special, name)
+            return rows.build(self.partition, self.output.config, special, name)
         except EmptyResultError as error:
             more = ", or another `objective`, such as documents"
             more += ", or use fewer `shards`" if self.count > 1 else ""
@@ -170,21 +170,21 @@ class _Build:
 
     def _documents(self, built: rows.Pairs) -> dict[str, Any]:
         """Return the columns with the document ids: of A and B for pairs, else of each row."""
-        a = [self.bucket.ids[d] for d in built.a_documents.tolist()]
+        a = [self.partition.ids[d] for d in built.a_documents.tolist()]
         if built.b_documents is not None:
-            return {"a_document": a, "b_document": [self.bucket.ids[d] for d in built.b_documents.tolist()]}
+            return {"a_document": a, "b_document": [self.partition.ids[d] for d in built.b_documents.tolist()]}
         ends = np.arange(len(built.ends)) if built.document_ends is None else built.document_ends
         return {"documents": a, "document_ends": ends if built.parts is None else np.searchsorted(built.parts, built.ends)}
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
         """Count the rows and, for documents, their number, repeated ids, tokens and [UNK] tokens."""
-        documents, unk = self.bucket.ids, self.vocabulary.special.unk
+        documents, unk = self.partition.ids, self.vocabulary.special.unk
         return {
             **rows.statistics(built),
             "documents": len(documents),
             "repeated_ids": len(documents) - len(set(documents)),
-            "text_tokens": len(self.bucket.tokens),
-            "unknown": int(np.count_nonzero(self.bucket.tokens == unk)),
+            "text_tokens": len(self.partition.tokens),
+            "unknown": int(np.count_nonzero(self.partition.tokens == unk)),
             **self.tokens,
             **self._partners(built),
         }

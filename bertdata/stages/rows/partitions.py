@@ -1,8 +1,8 @@
-"""Move documents to their buckets: tokenize each batch once, and write each document's ids to the piece of its bucket.
+"""Move documents to their partitions: tokenize each batch once, and write each document's ids to the piece of its partition.
 
-Every bucket is a uniform sample of its split of the corpus: ``bucket = hash(seed, document id) mod B``.  For pairs, documents of
-a rare language are spread over fewer buckets (partners.py).  The split depends only on a hash of the id, so a document stays
-in ``validation`` for any seed, length and number of buckets.
+Every partition is a uniform sample of its split of the corpus: ``partition = hash(seed, document id) mod B``.  For pairs,
+documents of a rare language are spread over fewer partitions (partners.py).  The split depends only on a hash of the id, so a
+document stays in ``validation`` for any seed, length and number of partitions.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of
 
 
 def shard_count(config: PairsConfig, text_bytes: int, documents: int, most: int | None = None) -> int:
-    """Return the number of buckets, one shard each, from the size of all copies of a bucket, which are in memory together.
+    """Return the number of partitions, one shard each, from the size of all copies of a partition, which are in memory together.
 
-    The number is limited so that each bucket has enough documents to exchange text: to `most`, or by the number of documents.
+    The number is limited so that each partition has enough documents to exchange text: to `most`, or by the number of documents.
     """
-    # Enough buckets that each fits in memory, and not so many that a bucket has too few documents
+    # Enough partitions that each fits in memory, and not so many that a partition has too few documents
     # to find partners.
     by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
     return config.shards or max(1, min(99999, by_size, documents // FEWEST if most is None else most))
 
 
 class Layout(NamedTuple):
-    """The buckets of a run: first ``train``, then ``validation``, which contains `fraction` of the documents."""
+    """The partitions of a run: first ``train``, then ``validation``, which contains `fraction` of the documents."""
 
     seed: int
     train: int
@@ -56,16 +56,16 @@ class Layout(NamedTuple):
 
     @property
     def validation(self) -> int:
-        """Number of ``validation`` buckets, about as large as the others."""
+        """Number of ``validation`` partitions, about as large as the others."""
         return max(1, round(self.train * self.fraction / (1 - self.fraction))) if self.fraction else 0
 
     @property
     def total(self) -> int:
-        """Number of buckets in both splits."""
+        """Number of partitions in both splits."""
         return self.train + self.validation
 
-    def bucket(self, doc_id: str, origin: str = "") -> int:
-        """Return the bucket of a document."""
+    def partition(self, doc_id: str, origin: str = "") -> int:
+        """Return the partition of a document."""
         # A hash of the id is a uniform number of 64 bits: it is below f * 2^64 with probability f.
         # Seed 0 and not the run's seed, so that a document held out once is held out in every run.
         held_out = self.fraction > 0 and keys.key(0, "split", doc_id) < self.fraction * 2.0**64
@@ -73,18 +73,18 @@ class Layout(NamedTuple):
         window = self.partners.window(origin, held_out) if any(self.partners.windows) else None
         start, size = window or (0, count)
         # hash * size >> 64 maps the hash to 0 .. size - 1. A group of a rare language uses `size`
-        # buckets from `start` on, around the ring.
+        # partitions from `start` on, around the ring.
         return first + (start + (keys.key(self.seed, "bucket", doc_id) * size >> 64)) % count
 
-    def split_of(self, bucket: int) -> tuple[str, int, int]:
-        """Return a bucket's split, its index in the split, and the number of buckets of the split.
+    def split_of(self, partition: int) -> tuple[str, int, int]:
+        """Return a partition's split, its index in the split, and the number of partitions of the split.
 
         >>> Layout(1, 9, 0.1).split_of(2), Layout(1, 9, 0.1).split_of(9)
         (('train', 2, 9), ('validation', 0, 1))
         """
-        if bucket < self.train:
-            return "train", bucket, self.train
-        return "validation", bucket - self.train, self.validation
+        if partition < self.train:
+            return "train", partition, self.train
+        return "validation", partition - self.train, self.validation
 
 
 class Tokens(NamedTuple):
@@ -113,7 +113,7 @@ def to_bytes(document: Tokens) -> bytes:
 
 
 def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
-    """Read the documents of all pieces of a bucket.
+    """Read the documents of all pieces of a partition.
 
     >>> written = [Tokens("a", b"12", b"", b"", 3, 7, "books en "), Tokens("b", b"", b"8", b"1", 3, 8, "text  ")]
     >>> list(from_pieces([(3, b"".join(map(to_bytes, written)))])) == written
@@ -141,23 +141,23 @@ class Tokenize:
     chinese_words: str = "none"
 
     def __call__(self, task: Task) -> list[tuple[int, bytes | bytearray]]:
-        """Return the serialized documents of each non-empty bucket, in order of buckets.
+        """Return the serialized documents of each non-empty partition, in order of partitions.
 
         `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
         task, and a file records the text.
         """
         try:
-            return self._by_bucket(task, exact=False)
+            return self._by_partition(task, exact=False)
         except DifferentIdsError as error:
             write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
-            return self._by_bucket(task, exact=True)
+            return self._by_partition(task, exact=True)
 
-    def _by_bucket(self, task: Task, exact: bool) -> list[tuple[int, bytes | bytearray]]:
-        by_bucket: dict[int, bytearray] = {}
+    def _by_partition(self, task: Task, exact: bool) -> list[tuple[int, bytes | bytearray]]:
+        by_partition: dict[int, bytearray] = {}
         for document in self.documents(task, exact):
-            bucket = self.layout.bucket(document.id, document.origin)
-            by_bucket.setdefault(bucket, bytearray()).extend(to_bytes(document))
-        return sorted(by_bucket.items())
+            partition = self.layout.partition(document.id, document.origin)
+            by_partition.setdefault(partition, bytearray()).extend(to_bytes(document))
+        return sorted(by_partition.items())
 
     def documents(self, task: Task, exact: bool = False) -> Iterator[Tokens]:
         """Yield the documents of a task."""

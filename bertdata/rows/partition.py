@@ -1,4 +1,4 @@
-"""What pairs are made from and made into: a bucket of tokenized documents, and rows of ids end to end."""
+"""What pairs are made from and made into: a partition of tokenized documents, and rows of ids end to end."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy.typing as npt
 from .. import keys
 from ..tally import Tally
 
-__all__ = ["Bucket", "Ints", "Pairs", "SpecialIds", "copy", "text_tallies"]
+__all__ = ["Partition", "Ints", "Pairs", "SpecialIds", "copy", "text_tallies"]
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass
-class Bucket:
+class Partition:
     """Tokenized documents, end to end; documents of one id never exchange text.
 
     Attributes:
@@ -107,7 +107,7 @@ class Pairs(NamedTuple):
     """Rows in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
 
     `continues` [T] is None unless the rows store words that ``##`` does not mark.  `labels` [N] and `b_documents` [N] are None
-    for the objectives without a pair.  `a_documents` and `b_documents` index the bucket's documents; those of rows of many
+    for the objectives without a pair.  `a_documents` and `b_documents` index the partition's documents; those of rows of many
     documents end at `document_ends` [N + 1] in `a_documents`.  `tallies` count documents, chunks and tokens, each copy for itself
     but the documents once.  Packed rows have `parts` [K + 1], where their parts begin in the ids, and T; labels and documents
     then are of the parts, [K].
@@ -132,10 +132,10 @@ def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: In
         to_bytes[at : at + size] = from_bytes[first : first + size]
 
 
-def text_tallies(bucket: Bucket, copies: int, chunks: int) -> list[Tally]:
+def text_tallies(partition: Partition, copies: int, chunks: int) -> list[Tally]:
     """Count documents, chunks and tokens where all text is used: only documents without text have no rows."""
-    empty = int((bucket.sizes == 0).sum())
-    documents = Tally("documents", entered=len(bucket.ids), left=len(bucket.ids) - empty)
+    empty = int((partition.sizes == 0).sum())
+    documents = Tally("documents", entered=len(partition.ids), left=len(partition.ids) - empty)
     documents.dropped["no text"] = empty
-    tokens = len(bucket.tokens) * copies
+    tokens = len(partition.tokens) * copies
     return [documents, Tally("chunks", entered=chunks, left=chunks), Tally("tokens", entered=tokens, left=tokens)]
