@@ -52,7 +52,7 @@ def download_wikipedia(
     Examples:
         >>> download_wikipedia("english", output=here)
         Traceback (most recent call last):
-        bertdata.errors.UsageError: `language`: 'english' is not a language code: use 'en'
+        bertdata.errors.UsageError: `language`: 'english' is not a language code: use en
     """
     from ..sources.download.client import Client, user_agent
     from ..sources.download.wikimedia import find_dump

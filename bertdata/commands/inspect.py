@@ -64,7 +64,7 @@ def inspect(
         >>> from bertdata import build_corpus
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
         >>> [example["language"] for example in inspect(corpus.path, n=2)]
-        ['en', 'en']
+        ['en', 'zh']
     """
     path = to_path(str(directory))
     with steady(path):
