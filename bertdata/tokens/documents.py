@@ -152,7 +152,7 @@ class _Written:
         nothing = {i for i, piece in enumerate(pieces) if i in special.never or unknown in (i, piece)}
         table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
         self._is_unknown = np.array([each == UNKNOWN.encode() for each in table])
-        self._sizes = np.array([len(each) for each in table], np.int64)
+        self._sizes = np.array([len(each) for each in table], np.int32)
         self._pieces = pa.array(table, pa.large_binary())
         self.lead = b"".join(table[i] for i in exact([b"a"])[0].tolist()).removesuffix(b"a")
         characters = "".join(re.escape(piece) for piece in pieces if len(piece) == 1)
@@ -161,14 +161,14 @@ class _Written:
 
     def is_text(self, ids: npt.NDArray[Any], data: bytes, trusted: bool = False) -> bool:
         """Return True if the bytes of tokens, end to end, are these. `trusted`: they are if there are as many."""
-        size = int(self._sizes[ids].sum())
+        size = int(self._sizes[ids].sum(dtype=np.int64))
         if size != len(data) or trusted or not size:
             return size == len(data)
         return bool(self._pieces.take(pa.array(ids)).buffers()[2].slice(0, size).equals(pa.py_buffer(data)))
 
     def ends(self, ids: npt.NDArray[Any], bounds: Ints) -> Ints:
         """Return how many tokens end at or before each byte of their text."""
-        return np.asarray(np.searchsorted(np.cumsum(self._sizes[ids]), bounds, "right"), np.int64)
+        return np.asarray(np.searchsorted(np.cumsum(self._sizes[ids], dtype=np.int64), bounds, "right"), np.int64)
 
     def known(self, ids: npt.NDArray[Any], parts: list[bytes]) -> list[bytes]:
         """Return the bytes that tokens should stand for in each part of a normalized text.

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from .engines import Encoded, Engine, Memo, exact_engine, fast_engine
+from .engines import Encoded, Engine, Memo, check_engine, exact_engine, fast_engine
 
 __all__ = ["DifferentIdsError", "Encoder", "sampled"]
 
@@ -41,9 +41,9 @@ class Encoder:
     def __init__(self, tokenizer: Tokenizer, pieces: Sequence[str]) -> None:
         self.dtype = np.dtype(np.uint16 if len(pieces) <= 1 << 16 else np.uint32)
         self.exact = exact_engine(tokenizer)
-        self.fast = fast_engine(tokenizer.to_str(), pieces)
-        is_library = self.fast and not isinstance(self.fast, Memo)
-        self._check = (is_library and fast_engine(tokenizer.to_str(), pieces, Memo)) or self.exact
+        form = tokenizer.to_str()
+        self.fast = fast_engine(form, pieces)
+        self._check = self.exact if isinstance(self.fast, Memo) else check_engine(form, self.exact)
 
     def encode(self, sentences: Sequence[str] | pa.Array, exact: bool = False) -> Encoded:
         """Return the ids of all sentences end to end [T], and the end of each sentence in them [S].

@@ -17,10 +17,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from .hard_strings import HARD_STRINGS
+from .hard_strings import HARD_STRINGS, has_unassigned, rare_characters
 
-__all__ = ["Encoded", "Engine", "Gigatoken", "Ints", "Memo", "Nanotoken", "exact_engine", "fast_engine", "joined"]
+__all__ = ["Encoded", "Engine", "Gigatoken", "Ints", "Memo", "Nanotoken", "check_engine", "exact_engine", "fast_engine", "joined"]
 
 Ints = npt.NDArray[np.int64]
 Encoded = tuple[npt.NDArray[Any], Ints]
@@ -44,12 +43,8 @@ GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on syste
 WORDS_OF_TEXT = 50  # words that are encoded in one text
 MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
 MEMO_WORD_BYTES = 32  # longer words are rarely seen twice
-CHARACTER_NORMALIZERS = (
-    *("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled"),
-    "BertNormalizer",
-)
+CHARACTER_NORMALIZERS = "NFC NFD NFKC NFKD Nmt Lowercase StripAccents Precompiled BertNormalizer".split()
 SPACE_RUNS = (" {2,}", r"\s+")
-ASCII = bytes(range(128))
 
 
 def _end_to_end(parts: Sequence[npt.NDArray[Any]]) -> Encoded:
@@ -63,17 +58,6 @@ def joined(encoded: Sequence[Encoded]) -> Encoded:
     ids, before = _end_to_end([ids for ids, _ in encoded])
     moved = [ends + start for (_, ends), start in zip(encoded, [0, *before.tolist()], strict=False)]
     return ids, np.concatenate([before[:0], *moved])
-
-
-@cache
-def _unassigned() -> npt.NDArray[np.bool_]:
-    """Return, for each code point, whether Python's version of Unicode leaves it undefined. A newer one may define a letter."""
-    return np.fromiter((unicodedata.category(chr(code)) == "Cn" for code in range(sys.maxunicode + 1)), bool, sys.maxunicode + 1)
-
-
-def _has_unassigned(text: bytes) -> bool:
-    rare = text.translate(None, ASCII).decode()
-    return bool(_unassigned()[np.frombuffer(rare.encode("utf-32-le"), "<u4")].any())
 
 
 def exact_engine(tokenizer: Tokenizer) -> Engine:
@@ -100,10 +84,7 @@ def fast_engine(form: str, pieces: Sequence[str], *kinds: Callable[[dict[str, An
         pieces: Its tokens by id.
         kinds: Classes of engines to try, in this order. All by default.
     """
-    parsed = json.loads(form)
-    # Special tokens in a text are text, so the engines do not get them.
-    plain = {**parsed, "added_tokens": [token for token in parsed.get("added_tokens") or [] if not token["special"]]}
-    plain |= {"post_processor": None, "truncation": None, "padding": None}
+    plain = _plain(form)
     words = [piece.strip("▁Ġ#") for piece in pieces]
     texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
     data = tuple(text.encode() for text in texts)
@@ -113,6 +94,21 @@ def fast_engine(form: str, pieces: Sequence[str], *kinds: Callable[[dict[str, An
             if all(map(np.array_equal, engine(data), _exact_ids(form, data))):
                 return engine
     return None
+
+
+def check_engine(form: str, exact: Engine) -> Engine:
+    """Return the engine that checks samples: `tokenizers` with a memo of words where that is possible, or `exact`."""
+    try:
+        return Memo(_plain(form))
+    except UnsupportedError:
+        return exact
+
+
+def _plain(form: str) -> dict[str, Any]:
+    """Parse a tokenizer.json. Special tokens in a text are text, so the engines do not get them."""
+    parsed = json.loads(form)
+    added = [token for token in parsed.get("added_tokens") or [] if not token["special"]]
+    return {**parsed, "added_tokens": added, "post_processor": None, "truncation": None, "padding": None}
 
 
 @lru_cache(maxsize=1)
@@ -173,27 +169,30 @@ class Gigatoken:
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         self.changed, data = False, b"".join(texts)
-        unassigned = _has_unassigned(data)
+        rare = rare_characters(data)
+        is_plain = not (has_unassigned(rare) or self._changes(rare))
         with _failures_as_exceptions():
-            parts = [self._encode(text, unassigned) for text in texts]
+            parts = [np.asarray(self._tokenizer.encode(text)) if is_plain else self._encode(text) for text in texts]
         self._encoded += len(data)
         grown = _process_bytes() - self._start_bytes
         if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
             self._restart()
         return _end_to_end(parts)
 
-    def _encode(self, text: bytes, unassigned: bool) -> npt.NDArray[Any]:
-        if unassigned and _has_unassigned(text):
+    def _encode(self, text: bytes) -> npt.NDArray[Any]:
+        rare = rare_characters(text)
+        if has_unassigned(rare):
             self.changed = True
             ids: npt.NDArray[Any] = self._exact([text])[0]
             return ids
-        return np.asarray(self._tokenizer.encode(self._normal(text)))
+        if self._normalizer is not None and self._changes(rare):
+            self.changed = True
+            text = str(self._normalizer.normalize_str(text.decode())).encode()
+        return np.asarray(self._tokenizer.encode(text))
 
-    def _normal(self, text: bytes) -> bytes:
-        if self._normalizer is None or (self._only_nfc and (text.isascii() or unicodedata.is_normalized("NFC", text.decode()))):
-            return text
-        self.changed = True
-        return str(self._normalizer.normalize_str(text.decode())).encode()
+    def _changes(self, rare: str) -> bool:
+        """Return True if normalization may change a text with these characters outside ASCII."""
+        return self._normalizer is not None and not (self._only_nfc and unicodedata.is_normalized("NFC", rare))
 
 
 class Memo:
@@ -225,9 +224,10 @@ class Memo:
         # None: not a word that can be encoded independently. Behind a text's first space, byte-level BPE has a word.
         self._start: dict[bytes, bytes | None] = {b"": b"" if self._space else None, b" ": None}
         self._ids = self._start.copy()
-        mark = "Ġ" if self._space else "▁"
+        self._is_bert = first["type"] == "BertPreTokenizer"
+        mark = "##" if self._is_bert else "Ġ" if self._space else "▁"
         pieces = (tokenizer.id_to_token(i) or "" for i in range(max(tokenizer.get_vocab().values()) + 1))
-        self._begins = np.array([piece.startswith(mark) for piece in pieces])
+        self._begins = np.array([piece.startswith(mark) for piece in pieces]) ^ self._is_bert
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         words_of_texts = [text.split(b" ") for text in texts]
@@ -237,7 +237,8 @@ class Memo:
         new = set(chain.from_iterable(words_of_texts)).difference(known)
         known |= dict.fromkeys(new)
         alone = [word for word in new if self._stands_alone(word.removeprefix(self._space).decode())]
-        together = [word for word in alone if word.startswith(self._space) and word.decode().isprintable()]
+        is_one = bytes.isalnum if self._is_bert else lambda word: word.startswith(self._space) and word.decode().isprintable()
+        together = [word for word in alone if is_one(word)]
         for words in (together, list({*alone}.difference(together))):
             known.update(zip(words, self._words(words, words is together), strict=True))
         found = [[*map(known.__getitem__, words)] for words in words_of_texts]

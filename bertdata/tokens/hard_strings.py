@@ -1,8 +1,15 @@
-"""Strings that tokenizer libraries are likely to disagree about; `engines` compares libraries on them before it uses one."""
+"""Strings and characters that tokenizer libraries are likely to disagree about.
+
+`engines` compares libraries on the strings before it uses one.
+"""
 
 from __future__ import annotations
 
-__all__ = ["HARD_STRINGS"]
+import unicodedata
+
+import numpy as np
+
+__all__ = ["HARD_STRINGS", "has_unassigned", "rare_characters"]
 
 # Every kind of whitespace, controls, combining marks, scripts, emoji, very long words.
 HARD_STRINGS = (
@@ -46,3 +53,16 @@ HARD_STRINGS = (
         "AbCdEf ALLCAPS camelCase iPhone McX",
     ),
 )
+
+
+def rare_characters(data: bytes) -> str:
+    """Return the characters outside ASCII, each run of them with the character before it: all that NFC can change."""
+    codes = np.frombuffer(data, np.uint8)
+    kept = codes > 0x7F
+    kept[:-1] |= kept[1:]
+    return codes[kept].tobytes().decode()
+
+
+def has_unassigned(text: str) -> bool:
+    """Return True if Python's version of Unicode does not define a character of a text. A newer one may define a letter."""
+    return any(unicodedata.category(character) == "Cn" for character in set(text))
