@@ -43,7 +43,7 @@ GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on syste
 WORDS_OF_TEXT = 50  # words that are encoded in one text
 MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
 MEMO_WORD_BYTES = 32  # longer words are rarely seen twice
-CHARACTER_NORMALIZERS = "NFC NFD NFKC NFKD Nmt Lowercase StripAccents Precompiled BertNormalizer".split()
+CHARACTER_NORMALIZERS = ["NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled", "BertNormalizer"]
 SPACE_RUNS = (" {2,}", r"\s+")
 
 
