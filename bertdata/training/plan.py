@@ -261,15 +261,20 @@ def _buckets(
 ) -> tuple[npt.NDArray[Any], list[list[_Part]]]:
     """Return the rows in order of bucket and group, and the parts of each bucket."""
     table = np.empty(len(lengths), np.uint32 if len(lengths) < 1 << 32 else np.int64)
-    # `bucket_of[n]` is the bucket of a row of n tokens: one table look-up per row.
-    bucket_of = np.searchsorted(widths, np.arange(widths[-1] + 1))
     ends, cells = np.cumsum([size for size, _ in parts]), len(widths) * len(parts)
+    # `cell_of[n]` is the first cell of the bucket of a row of n tokens: one table look-up per row, in 16 bits if possible,
+    # which NumPy sorts faster.
+    cell_of = (np.searchsorted(widths, np.arange(widths[-1] + 1)) * len(parts)).astype(np.uint16 if cells < 1 << 16 else np.int64)
 
     def cells_of(first: int) -> npt.NDArray[Any]:
-        """Return the cells of a chunk of rows, in 16 bits if possible, which NumPy sorts faster."""
+        """Return the cells of a chunk of rows."""
         last = min(first + _CHUNK, len(lengths))
-        of_rows = np.searchsorted(ends, np.arange(first, last), "right") if groups is None else groups[first:last]
-        return np.asarray(bucket_of[lengths[first:last]] * len(parts) + of_rows, np.uint16 if cells < 1 << 16 else np.int64)
+        if groups is None:  # directories are ranges of rows
+            sizes = np.diff(np.clip([0, *ends], first, last))
+            of_rows = np.repeat(np.arange(len(parts), dtype=cell_of.dtype), sizes)
+        else:
+            of_rows = groups[first:last].astype(cell_of.dtype)
+        return np.asarray(cell_of[lengths[first:last]] + of_rows)
 
     # A counting sort in two passes: count the rows of each cell (a bucket and a group), then put each row where its cell
     # begins. It needs no memory beyond the table, in which a row takes 4 bytes.
@@ -281,8 +286,9 @@ def _buckets(
     for first in range(0, len(lengths), _CHUNK):
         of_rows = cells_of(first)
         counts = np.bincount(of_rows, minlength=cells)
-        places = np.arange(len(of_rows)) + np.repeat(filled - np.cumsum(counts) + counts, counts)
-        table[places] = np.argsort(of_rows, kind="stable") + first
+        rows, stops = np.argsort(of_rows, kind="stable") + first, np.cumsum(counts)
+        for cell in np.flatnonzero(counts).tolist():
+            table[filled[cell] : filled[cell] + counts[cell]] = rows[stops[cell] - counts[cell] : stops[cell]]
         filled += counts
     of_bucket, weights = sizes.reshape(len(widths), len(parts)), [weight for _, weight in parts]
     return table, [_parts(starts[k], of_bucket, k, weights) for k in range(len(widths))]

@@ -200,7 +200,7 @@ def test_only_documents_in_chinese_are_segmented(build: Build, corpus: Path, tmp
     assert inside == [row["continues_word"] for row in read_rows(made)]
     plain = _make(build, corpus, tmp_path / "plain", language="en")
     assert [row["input_ids"] for row in read_rows(plain)] == [row["input_ids"] for row in read_rows(made)]
-    assert list(read_rows(plain)[0]) == ["input_ids", "token_type_ids", "next_sentence_label"]
+    assert list(read_rows(plain)[0]) == ["input_ids", "token_type_ids", "next_sentence_label", "origin"]
 
 
 def test_another_jieba_does_not_resume(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
