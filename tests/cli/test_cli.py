@@ -77,7 +77,7 @@ def test_help_and_version(run: Run) -> None:
         (["train-vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "is not a directory"),
         (["train-vocab", "{tmp}/own", "--output", "{tmp}/x"], 2, "no dataset of bertdata"),
         (["train-vocab", "{corpus}", "--output", "{tmp}/x", "--size", "3"], 2, "--size"),
-        (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "none (No such file or directory): give"),
+        (["make-pairs", "{corpus}", "--vocab", "{tmp}/none", "--output", "{tmp}/x"], 2, "none (No such file or directory)"),
         (["make-pairs", "{vocab}", "--vocab", "{vocab}", "--output", "{tmp}/x"], 2, "holds vocabulary, not documents"),
         (["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--max-seq-length", "9"], 2, "--max-seq-length"),
         (

@@ -101,8 +101,11 @@ def written_by(records: Iterable[Path]) -> set[int]:
     found = set()
     for record in records:
         with contextlib.suppress(FileNotFoundError):  # committed since
-            named = json.loads(record.read_text(encoding="utf-8"))["report"]["files"]
-            found |= modes(record.parents[3] / file["name"] for file in named)
+            report = json.loads(record.read_text(encoding="utf-8"))["report"]
+            entries = [value for key, value in report.items() if key != "inputs"]  # a file, or a list of files
+            files = [file for entry in entries for file in (entry if isinstance(entry, list) else [entry])]
+            named = [file["name"] for file in files if isinstance(file, dict) and "sha256" in file]
+            found |= modes(record.parents[3] / name for name in named)
     return found
 
 

@@ -80,7 +80,7 @@ def test_parameters_become_a_command_line() -> None:
     given = ["--command=build-corpus", "--read=own:read gs://b/a b.txt;own:other gs://b/c.txt", "--output=gs://b/o"]
     read = ["--read", "own:read", "gs://b/a b.txt", "--read", "own:other", "gs://b/c.txt"]
     assert module.command_line(given)[1:7] == read
-    with pytest.raises(SystemExit, match="no command 'train': give the parameter"):
+    with pytest.raises(SystemExit, match="no command 'train'. Set the parameter"):
         module.command_line(["--command=train"])
 
 
