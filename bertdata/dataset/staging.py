@@ -2,7 +2,7 @@
 
     corpus/.bertdata/build-1f0c…/    build directory, named after a digest of the run's settings, versions and inputs
     corpus/.bertdata/old/            during a commit: the replaced dataset
-    corpus/.bertdata/new/            during a commit: the renamed build-1f0c…; from now on, data in corpus/ is new
+    corpus/.bertdata/new/            during a commit: the renamed build. Once it exists, all data in corpus/ comes from it
     corpus/.bertdata/commit          locked during a commit
 
 A build is complete when it has a manifest.  The commit then moves away the old manifest and data, renames build-… to new,
@@ -68,7 +68,7 @@ def is_complete(directory: Path) -> bool:
 
 
 def is_begun(root: Path) -> bool:
-    """Return True if this is a build directory: False on a host that does not see the driver's directory of this name."""
+    """Return True if this is a build directory. False also on a host that does not mount the driver's directory."""
     return not (is_local(root) and root.is_symlink()) and (root / STATE / _RUN).exists()
 
 
@@ -87,15 +87,16 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
         sync_directory(build.parent)
     check_own(build)
     if strange := next(_strange(build), None):
-        raise _distrusted(strange, "is a link, or no file")
+        raise _distrusted(strange, "is a link or special file")
     return build
 
 
 def build_path(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the path of a build directory on a disk."""
-    # `NO_BYTES` are settings that do not change the output, such as the number of workers.
-    inputs = sorted(identity.get("inputs", []), key=json.dumps)  # their order and notation do not matter
+    # `NO_BYTES` are fields that do not change the output: the timestamps of inputs and the shuffle method.
+    inputs = sorted(identity.get("inputs", []), key=json.dumps)  # the order of inputs does not matter
     named = {name: value for name, value in identity.items() if name not in NO_BYTES}
+    # `given` is a digest of the arguments as the user wrote them. It does not change the output either.
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
@@ -134,7 +135,7 @@ def check_own(path: Path, *owners: int) -> None:
     # put files there that look like finished tasks. The run would take them as its own results.
     about = os.lstat(path)
     if not stat.S_ISDIR(about.st_mode):
-        raise _distrusted(path, "is a link, or no directory")
+        raise _distrusted(path, "is a link or file, not a directory")
     reference = _temporary(path if path.name == STATE else path.parent)
     expected = os.lstat(reference)
     with contextlib.suppress(FileNotFoundError):  # another command, which has the lock, may have removed it
@@ -154,7 +155,8 @@ def _temporary(state: Path) -> Path:
 
 
 def _distrusted(path: Path, why: str) -> OutputExistsError:
-    return OutputExistsError(f"{path} {why}: it was left as it is; look who made it and remove it, or choose another `output`")
+    fix = "Check who created it, then remove it, or choose another `output`"
+    return OutputExistsError(f"{path} {why}. It was not changed. {fix}")
 
 
 def _strange(directory: Path) -> Iterator[Path]:
@@ -177,7 +179,7 @@ def discard(path: Path, *owners: int) -> None:
 
 @contextlib.contextmanager
 def commit(root: Path) -> Iterator[bool]:
-    """Lock the directory of a build for a block that writes its manifest if True is yielded, then move the build into place.
+    """Lock the output. Yield True if the manifest must still be written (the block does that), then move the build into place.
 
     An engine may commit twice, even at the same time: the second commit waits for the first. A build under final names, as in a
     store, needs none of this.
@@ -190,7 +192,8 @@ def commit(root: Path) -> Iterator[bool]:
         # From here on only one process works on the commit. Another engine worker may have finished
         # it while this one waited: then the build is gone, and the dataset in place is this
         # build's.
-        owners = [] if os.geteuid() else [os.lstat(directory).st_uid]  # workers may be root, in containers
+        # In containers, workers may be root: also accept the owner of the output.
+        owners = [] if os.geteuid() else [os.lstat(directory).st_uid]
         if not root.exists() and is_complete(directory):
             identity = read_json(directory / STATE / _RUN)
             if isinstance(identity, dict) and build_path(directory, identity).name == root.name:
@@ -290,7 +293,7 @@ def _finish(directory: Path, *owners: int) -> None:
 
 
 def _move(source: Path, target: Path, names: tuple[str, ...]) -> None:
-    """Move the existing ones of these names, and sync them to disk."""
+    """Move those of `names` that exist, and sync them to disk."""
     for name in names:
         if os.path.lexists(source / name):
             os.rename(source / name, target / name)

@@ -1,10 +1,10 @@
 """Pack several rows, one after another, into a row of at most `max_seq_length` tokens.
 
-    of at most 20 tokens, rows of 12, 9, 8, 7 and 3      12 + 8, 9 + 7 + 3
+    rows of 12, 9, 8, 7 and 3 tokens, at most 20 together  ->  12 + 8 and 9 + 7 + 3
 
-Best fit decreasing: take the longest row first, and add it to the packed row with the least space left, or start a new one
-(Johnson 1973, "Near-optimal bin packing algorithms": at most 11/9 of the minimum, plus a constant). So no two rows of a partition
-fit into one. The original rows are the *parts* of a packed row.
+Best fit decreasing: take the longest row first, and add it to the packed row with the least space left in which it fits, or
+start a new one (Johnson 1973, "Near-optimal bin packing algorithms": at most 11/9 of the minimum, plus a constant). So no two
+packed rows of a partition fit into one. The original rows are the *parts* of a packed row.
 
 A row of 95 % of the length usually stays alone, because few rows are short enough for the remaining space. So text for packing is
 cut, where possible, into full rows and rows of at most half the length (`cut_to_pack`).
@@ -24,14 +24,14 @@ from .partition import Pairs, copy
 
 __all__ = ["best_fit", "cut_to_pack", "pack"]
 
-_IMPOSSIBLE = 1 << 62  # the cost up to an end that no way of cutting has
-_SHORT = 32  # a row of half the length or less, to be packed, costs as much as one of which a 32nd stays empty
+_IMPOSSIBLE = 1 << 62  # larger than any cost: this end cannot be reached
+_SHORT = 32  # cost of a short span: capacity / 32
 
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
     """Pack the rows of a partition, whose order is random already, into rows of at most `most` tokens.
 
-    The packed rows are in random order; the parts of one stay in that of the rows they were.
+    The packed rows are in random order. Within a packed row, parts keep the order of the original rows.
     """
     # `built.ends` are offsets: row i has the tokens `ends[i]` to `ends[i + 1]`. All rows are stored
     # end to end without padding, so packing means: decide which packed row each row belongs to,
@@ -70,7 +70,7 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
 
 
 def best_fit(sizes: Sequence[int], most: int) -> list[int]:
-    """Return for each size the row it goes into; of equal sizes the first one goes first.
+    """Return the packed row of each size. Equal sizes are placed in input order.
 
     >>> best_fit([12, 9, 8, 7, 3], 20)
     [0, 1, 0, 1, 1]
@@ -85,8 +85,8 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
     #
     # So a step takes a few operations on one Python integer, however many rows are open.
     row_of, count = [0] * len(sizes), 0
-    open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the space that is left in them
-    spaces = 0  # of which there is a row: bit r is set where `open_rows[r]` is not empty
+    open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the space left in them
+    spaces = 0  # bit r is set if `open_rows[r]` is not empty
     for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
         size = sizes[part]
         if fitting := spaces >> size:
@@ -105,11 +105,13 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
 
 
 def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[int, int]]:
-    """Cut a text whose sentences begin and end at `ends` into spans most of which fill a row and the others at most half of one.
+    """Cut a text at sentence ends so that most spans fill a row and the others take at most half of one.
 
-    A row holds `capacity` tokens.  A span of `capacity` - n costs n; one of half a row at most, packed with others of its kind,
-    costs a 32nd of a row at most.  Of all ways to cut this is one of the least cost.  Each span has `least` sentences or
-    more, and `capacity` tokens at most: there must be a way to cut so; with `least` over 1 it may cost more than the least.
+    `ends` are the positions where sentences begin and end, and a row holds `capacity` tokens. A span of `capacity` - n tokens
+    costs n. A span of at most half a row is packed with others of its kind, and costs at most 1/32 of a row.
+
+    Each span has at least `least` sentences and at most `capacity` tokens. The cut has the lowest cost if `least` is 1, otherwise
+    a low one. A valid cut must exist.
 
     >>> cut_to_pack([0, 60, 110, 188, 250], 128)
     [(0, 60), (60, 188), (188, 250)]
@@ -124,11 +126,12 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
     #   short   at most half a row: costs 1/32 of a row, because best fit packs it with others
     #
     # Spans between half a row and a full row are the expensive ones, because few rows fill their
-    # remaining space. In the example of 128: 60 | 128 | 62 costs 4 + 0 + 4, and 110 | 128 + rest
-    # would cost 18 for the first span alone.
+    # remaining space. In the first example, 60 | 128 | 62 costs 4 + 0 + 4 = 8, and 110 | 78 | 62
+    # would cost 18 + 50 + 4 = 72.
     cost, came = [0], [0]  # the least cost up to each end, and the end before it
-    short: deque[int] = deque()  # the ends that a short span to this one may begin at, with costs that rise
-    first, slack = 0, capacity // _SHORT  # the first end that any span to this one may begin at
+    short: deque[int] = deque()  # starts of a short span to this end, cheapest first
+    first = 0  # the earliest start of a span to this end
+    short_cost = capacity // _SHORT  # the cost of a short span
     for here, position in enumerate(ends[1:], 1):
         # `short` is a monotonic queue, the usual trick for a sliding-window minimum. A start with a
         # higher cost than a later start is never the best again, so it is removed.
@@ -142,15 +145,15 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
         # ...and a short span in half a row. What remains at the front is the cheapest short span.
         while short and position - ends[short[0]] > capacity // 2:
             short.popleft()
-        best, best_start = (cost[short[0]] + slack, short[0]) if short else (_IMPOSSIBLE, first)
-        # Long spans: try starts from the earliest on. Each later start wastes more space, so stop
-        # once the waste exceeds the price of a short span, if any way to cut was found.
+        best, best_start = (cost[short[0]] + short_cost, short[0]) if short else (_IMPOSSIBLE, first)
+        # Long spans: try starts from the earliest on. Each later start leaves more space empty, so
+        # stop once the space exceeds the cost of a short span, if any cut was found.
         for start in range(first, new + 1):
             empty = capacity - position + ends[start]
             total = cost[start] + empty
             if total < best or (total == best and start < best_start):
                 best, best_start = total, start
-            if empty > slack and best < _IMPOSSIBLE:
+            if empty > short_cost and best < _IMPOSSIBLE:
                 break
         cost.append(best)
         came.append(best_start)

@@ -60,12 +60,15 @@ class Batch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """The number of tokens, at least 1, of its padded rows."""
+        """Tokens of the padded batch, at least 1."""
         return max(1, len(self.rows) * self.width)
 
 
 class _Part(NamedTuple):
-    """Rows of one bucket and group: `size` entries of the table from `start`. An epoch serves `taken` of them."""
+    """Rows of one bucket and group: `size` entries of the table from `start`. An epoch serves `taken` of them.
+
+    `copy` is the copy number of the rows that it serves.
+    """
 
     start: int
     size: int
@@ -106,9 +109,9 @@ class BatchPlan:
             raise UsageError(f"batches of {batch_size} rows at widths {self.widths}. Use 1 row or more, and increasing widths")
         if lengths.max(initial=0) > self.widths[-1]:
             raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
-        # `_table` has all row numbers, sorted by bucket and, within a bucket, by directory.
-        # `_parts[k]` says which slices of the table bucket k has. Nothing else depends on the
-        # number of rows.
+        # `_table` has all row numbers, sorted by bucket and, within a bucket, by group.
+        # `_parts[k]` lists the slices of the table that belong to bucket k. No other state grows
+        # with the number of rows.
         self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)], groups)
         self._rows_of = [sum(part.taken for part in bucket) for bucket in self._parts]
         # Batches of 4 rows, and buckets of 10, 7 and 6 rows at widths 32, 64 and 128:
@@ -150,7 +153,7 @@ class BatchPlan:
         return self._planned[1][nth]
 
     def entries(self, rows: Ints) -> Ints:
-        """Return where rows are in this plan's table, for `find`."""
+        """Return the table indices of these rows, the input of `find`."""
         return np.flatnonzero(np.isin(self._table, rows))
 
     def find(self, entries: Ints, epoch: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -162,7 +165,7 @@ class BatchPlan:
         # of each permutation in reverse order: table entry -> served in this epoch? -> slot of the
         # bucket -> batch -> step. Rows that move on are followed through the wider buckets.
         found, size = [], self.batch_size
-        late = np.zeros((3, 0), np.int64)  # rows that move to the next bucket: positions among those that move, rows, copies
+        late = np.zeros((3, 0), np.int64)  # [3, K] of the rows moving on: position among them, row, copy
         for bucket, parts in enumerate(self._parts):
             here, first = list[Ints](), 0
             for number, part in enumerate(parts):
@@ -225,7 +228,8 @@ class BatchPlan:
         carried = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for bucket, total in enumerate(self._totals):
             # The slots after the last full batch. The rows in them depend on the epoch, because the
-            # permutation of slots does: over many epochs each row is left out equally often.
+            # permutation of slots does. Over many epochs, each row of a bucket is left out equally
+            # often. Rows of wide buckets are left out more often than rows of narrow ones.
             positions = np.arange(total - total % self.batch_size, total)
             carried.append(self._rows(epoch, bucket, positions, carried[-1]))
         return carried
@@ -242,9 +246,9 @@ class BatchPlan:
         for number, part in enumerate(self._parts[bucket]):
             inside = (first <= positions) & (positions < first + part.taken)
             nth = positions[inside] - first
-            if (
-                part.taken < part.size
-            ):  # with a fractional share, each epoch continues where the last one ended, until all rows have been served
+            # With a fractional share, each epoch continues where the last one ended, until all rows
+            # have been served.
+            if part.taken < part.size:
                 nth = shuffled((epoch * part.taken + nth) % part.size, part.size, keys.key(self.seed, "share", bucket, number))
             rows[inside], copies[inside] = self._table[part.start + nth], part.copy
             first += part.taken
@@ -295,16 +299,16 @@ def _buckets(
 
 
 def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) -> list[_Part]:
-    """Return the rows that an epoch serves of a bucket: for weight 2.5, all rows twice and half of them once more.
+    """Return which rows of a bucket an epoch serves, and how often: for weight 2.5, all rows twice and half of them once more.
 
     Shares are rounded over all buckets together, so that the total of a directory or group is right.
     """
     parts = []
     for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):
         size, before = int(sizes[bucket, d]), int(sizes[:bucket, d].sum())
-        # A running rounding: with share 0.5 and buckets of 3, 3 and 3 rows, rounding each bucket by
-        # itself makes 2 + 2 + 2 = 6 rows. The differences of the rounded running sums 1.5, 3 and
-        # 4.5 are 2 + 1 + 1 = 4, and 4.5 rows are wanted.
+        # A running rounding: with share 0.5 and buckets of 3, 3 and 3 rows, an epoch should serve
+        # 4.5 rows. Rounding each bucket separately makes 2 + 2 + 2 = 6. The running sums 1.5, 3 and
+        # 4.5 round to 2, 3 and 4, and their differences are 2 + 1 + 1 = 4.
         share = weight - int(weight)
         taken = [size] * int(weight) + [round((before + size) * share) - round(before * share)]
         parts += [_Part(start, size, number, copy) for copy, number in enumerate(taken) if number]

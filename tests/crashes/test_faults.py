@@ -106,9 +106,9 @@ IN_THE_WAY = {
     "": (5, "is a file: choose another --output"),
     "data": (5, "not a bertdata dataset: choose another --output"),
     ".bertdata": (5, "not a bertdata dataset: choose another --output"),
-    ".bertdata/old": (5, "is a link, or no directory: it was left as it is"),
-    ".bertdata/new": (5, "is a link, or no directory: it was left as it is"),
-    ".bertdata/build-0": (5, "is a link, or no directory: it was left as it is"),
+    ".bertdata/old": (5, "is a link or file, not a directory. It was not changed"),
+    ".bertdata/new": (5, "is a link or file, not a directory. It was not changed"),
+    ".bertdata/build-0": (5, "is a link or file, not a directory. It was not changed"),
     ".bertdata/lock/": (4, "a directory is in the place of a file; remove it"),
     "manifest.json/": (4, "a directory is in the place of a file; remove it"),
 }

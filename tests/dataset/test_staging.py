@@ -289,8 +289,8 @@ PLANTED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "another's": (_chown, "belongs to another user"),
     "open to the group": (lambda path: path.chmod(0o770), "may be written by other users"),
     "open to all": (lambda path: path.chmod(0o707), "may be written by other users"),
-    "a link": (_link, "is a link, or no directory"),
-    "a pipe": (_fifo, "is a link, or no directory"),
+    "a link": (_link, "is a link or file, not a directory"),
+    "a pipe": (_fifo, "is a link or file, not a directory"),
 }
 
 
@@ -336,7 +336,7 @@ def test_what_no_run_writes_inside_of_a_build_is_refused(directory: Path, tmp_pa
     else:
         path.symlink_to(tmp_path / "mine" if kind == "folder" else root / "data" / "part")
     with (
-        pytest.raises(OutputExistsError, match=r"data/strange is a link, or no file: .* remove it"),
+        pytest.raises(OutputExistsError, match=r"data/strange is a link or special file\. .* remove it"),
         building(directory, IDENTITY),
     ):
         raise AssertionError("it was adopted")

@@ -1,9 +1,9 @@
 """Read bzip2 block by block, from any block on. Each block has a mark and a checksum, so damage stays local.
 
-A bzip2 stream is a bit string: a header of four bytes, blocks of up to 900 kB of text, and an end.  Each block begins at any bit
-of a byte, with 48 bits that rarely occur elsewhere (the digits of pi) and its checksum. The end has a mark, too.
-So a block with a header before it and an end after it is a valid stream, even if its neighbors are damaged.  Only damage to the
-mark after a block, six bytes in several hundred thousand, also loses that block, because it hides where the block ends.
+A bzip2 stream is a bit string: a header of four bytes, blocks of up to 900 kB of text, and an end.  A block can begin at any bit
+of a byte. It begins with a mark (48 bits that rarely occur elsewhere: digits of pi) and its checksum. The end has a mark, too.
+So a block with a header before it and an end after it is a valid stream, even if its neighbors are damaged.  A damaged mark also
+loses the block before it, whose end can then not be found. Marks are six bytes of several hundred thousand.
 
     BZh9 | pi, sum, block | pi, sum, block | root of pi, sum | BZh9 | pi, sum, block | root of pi, sum
 """
@@ -40,9 +40,9 @@ _MAX_THREADS = 16  # maximum number of such threads; on a disk, one per core
 
 
 class DecompressedBlock(NamedTuple):
-    """Decompressed bytes, and the offset in the file of the block (plain files: of the bytes) that they come from.
+    """Decompressed bytes, and the offset in the file of their block. In a plain file it is the offset of `data`.
 
-    A bzip2 block begins in the byte with the first bit of its mark; the first block of a stream begins where the stream does.
+    A bzip2 block begins in the byte with the first bit of its mark. The first block of a stream begins where the stream does.
     """
 
     at: int
@@ -76,14 +76,15 @@ class _Segment(NamedTuple):
     data: bytes
     shift: int
     bits: int
-    opens: bool  # a stream; its header is before the segment, at `at`
-    last: bool
+    opens: bool  # the segment is the first of a stream, whose header is at `at`
+    last: bool  # the file ends here
 
 
 def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Damage]:
-    """Decompress the blocks from the one at `start` on; report damaged blocks and skip them.
+    """Decompress the blocks from the one at `start` on. Report damaged blocks and skip them.
 
-    Yield an empty DecompressedBlock before each block, so that a reader can stop without decompressing it.
+    Yield an empty DecompressedBlock before each block, except directly after damage. So a reader can stop without decompressing
+    the block.
     """
     broken: Damage | None = None  # starts at the first unreadable byte since the last good block
     failed: _Segment | None = None  # the previous segment, if it is a block that failed
@@ -97,8 +98,6 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
     #
     # So one Damage covers all consecutive failures.
     for segment in _segments(file, start):
-        # `failed` and `segment` may be the two halves of one block (see below): try them together
-        # first.
         text = None
         # A block can contain the 48 bits of a mark by chance. Then it is cut in two, both parts fail, and their join succeeds.
         if failed and (text := _text(joined := _join(failed, segment))) is not None:
@@ -222,20 +221,20 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
         known = max(0, len(data) - _MARK_BYTES + 1)
         data += chunk
         for bit, following in _marks(data, known):
-            # These six bytes are searched again: a mark that was complete in them is that of the open segment.
+            # The last six bytes are searched again. Skip the open segment's own mark, which is found again.
             if mark and bit <= begin:
                 continue
-            # The first mark of a stream follows its header, which is a whole number of bytes, so it is at bit 0.  Such a segment
-            # starts at the header: `at` is the start of the stream, and the previous segment ends there by `at`, ...
+            # The first mark of a stream follows its header, which is a whole number of bytes, so it is at bit 0.  The header
+            # belongs to the new segment: `at` points to it. Its bits stay at the end of the previous segment's data, and
+            # `_damage` allows them there.
             header = _HEADER.fullmatch(data, max(0, bit // 8 - _HEADER_BYTES), bit // 8) if bit % 8 == 0 else None
             is_first = header is not None and header.end() - header.start() == _HEADER_BYTES
             end = bit // 8 - _HEADER_BYTES * is_first
-            # ... but the header's bits are the last of the previous segment, where `_damage` checks that nothing else is there.
             yield _Segment(mark, at, data[begin // 8 : (bit + 7) // 8], begin % 8, bit - begin, opens, False)
             mark, at, begin, opens = following, base + end, bit, is_first
         rest = len(data) - begin // 8
-        # No block is this long: its end mark is damaged, or this is not bzip2.  Yield it, so that no more of the file than this
-        # is in memory, and continue the search; keep the last six bytes, because a mark may begin there.
+        # No block is this long: its end mark is damaged, or this is not bzip2.  Yield it to bound memory. Keep the last six
+        # bytes, in which a mark may begin.
         if rest > _MAX_BLOCK_BYTES:
             yield _Segment(mark, at, data[begin // 8 :], begin % 8, 8 * rest - begin % 8, opens, False)
             mark, begin, opens = _NO_MARK, 8 * (len(data) - _MARK_BYTES + 1), False
@@ -271,8 +270,7 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
     even = known - known % 2
     pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
     for pair in (even + 2 * np.flatnonzero(_PAIRS.take(pairs))).tolist():
-        # The pair is the second or the third byte of the mark, depending on whether the mark begins
-        # at an odd or an even byte.
+        # The pair begins at the second or the third byte of the mark. Try both.
         for first in (pair - 1, pair - 2):
             mark, shift = _INNER.get(data[first + 1 : first + 6], (_NO_MARK, 0))
             if mark and first >= known:
@@ -284,7 +282,7 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
 def _join(one: _Segment, two: _Segment) -> _Segment:
     """Join two consecutive segments."""
     # Segments are cut at bits. If the cut is inside a byte, both have a copy of this byte.
-    overlap = (one.shift + one.bits) % 8 > 0  # both segments share a byte
+    overlap = (one.shift + one.bits) % 8 > 0
     return one._replace(data=one.data[: len(one.data) - overlap] + two.data, bits=one.bits + two.bits, last=two.last)
 
 
@@ -292,9 +290,9 @@ def _text(segment: _Segment) -> Iterable[bytes] | None:
     """Decompress a block in steps; return None if it is not a block or fails its checksum."""
     if segment.mark != _BLOCK_MARK or segment.bits > 8 * _MAX_BLOCK_BYTES:
         return None
-    # A block of 900 kB can unpack to gigabytes if it was made to. Hold the text until the checksum
-    # is verified, but not more than 4 MB of it. A longer one is decompressed again, step by step,
-    # now that the first time has verified it.
+    # A block of 900 kB can unpack to 46 MB, because 5 bytes can encode a run of 259. Hold the text
+    # until the checksum is verified, but not more than 4 MB of it. A longer text is decompressed
+    # again, step by step, after the first pass has verified it.
     packed, held, size = _pack(segment), list[bytes](), 0
     try:
         for part in _steps(packed):
@@ -319,7 +317,7 @@ def _steps(packed: bytes) -> Iterator[bytes]:
 
 def _pack(segment: _Segment) -> bytes:
     """Make a block a complete stream: shift it to the first bit of a byte, and add a header and an end."""
-    # A decompressor expects blocks at the bits where a stream has them. Shift the block to bit 0:
+    # In a stream, the first block begins at a byte, so shift it there:
     #
     #   bytes       00010111 01100...        the block begins at bit 3
     #   << 3        10111000                 the rest of the byte, and

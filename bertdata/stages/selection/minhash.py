@@ -1,9 +1,9 @@
 """Find near-duplicate texts with MinHash signatures of their shingles and locality-sensitive hashing (LSH).
 
-A shingle is five words in a row, or five characters where a script writes no spaces (Han, kana).  The Jaccard similarity of two
-texts is the share of common shingles. The share of equal values in two signatures estimates it (Broder 1997, "On
-the resemblance and containment of documents").  Only texts with at least one common band are compared (Indyk and
-Motwani 1998).  Words are hashed here and rensa permutes the hashes by a fixed seed.
+A shingle is five words in a row, or five characters in scripts without spaces (Han, kana, Thai, Lao, Burmese, Khmer).  The
+Jaccard similarity of two texts is the share of common shingles. The share of equal values in two signatures estimates it
+(Broder 1997, "On the resemblance and containment of documents").  Only texts with at least one common band are compared
+(Indyk and Motwani 1998).  Shingles are hashed here, and rensa permutes these hashes by a fixed seed.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ WIDTH = 5  # tokens in a shingle, as is common in web text pipelines
 _ALGORITHM = 2  # of rensa's RMinHash; another value means other signatures
 _SEED = 20  # seed of the permutations: part of the signature format, never changes
 _FOUND = 0.99  # minimum probability that two texts at the threshold share a band
-_WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)  # odd numbers, so that word order matters
+# Distinct, so that word order matters; odd, so that no bits of a hash are lost.
+_WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)
 _MEMO = 1 << 17  # maximum cached words, and cached runs of words
 _LONGEST_RUN = 40  # characters; longer runs, as in scripts without spaces, rarely repeat
-_SPACELESS = (  # Thai to Khmer, kana, Han
+_SPACELESS = (  # Thai, Lao, Burmese, Khmer, kana, Han: in order of code points
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
 _TOKENS = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 
-# [N, VALUES], of each value the lowest eight bits (Li and König 2010, "b-bit minwise hashing").
+# [N, VALUES]: the lowest eight bits of each value (Li and König 2010, "b-bit minwise hashing").
 Signatures = npt.NDArray[np.uint8]
 
 
@@ -105,7 +106,8 @@ class Signer:
         #   hash 0    w0 A + w1 B + w2 C + w3 D + w4 E
         #   hash 1    w1 A + w2 B + w3 C + w4 D + w5 E
         #
-        # `keys.at` then mixes the bits, because a plain sum of random numbers is too regular.
+        # `keys.at` then mixes the bits, because a weighted sum is linear, and MinHash needs independent
+        # bits.
         width = min(WIDTH, len(tokens))
         hashes = np.zeros(len(tokens) - width + 1 if width else 0, np.uint64)
         for offset in range(width):

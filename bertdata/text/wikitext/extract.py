@@ -52,25 +52,33 @@ def extract_paragraphs(
 ) -> list[str]:
     """Return the paragraphs of running prose of a page, in order, one line each.
 
-    ``language`` is the wiki's code ("en", "zh"). It determines how numbers are written and whether ``-{…}-`` is
-    markup.  ``namespaces`` maps lowercase names in the dump's <siteinfo> to numbers.
-    ``definition_lists`` is "drop" or "keep", for ``:`` and ``;`` lines.  ``list_introductions`` is "keep" or "drop", for a
-    sentence that ends in a colon or dash before a dropped list, table or heading or at the end of the page, and for a bold
-    line that is a heading. ``dropped_lines`` counts both.
-    ``variant`` ("zh-tw") selects the words of ``-{…}-``; empty uses the wiki's order.
+    The defaults differ from those of ``build-corpus``, which uses ``math="text"``, ``list_introductions="drop"`` and the
+    built-in templates.
 
-    ``templates`` is the table of templates with words, from ``load_templates``. Without a table, all templates are
-    dropped, and only the parser functions for numbers and the page's name are resolved.  ``dropped`` counts, by name
-    (as in ``load_templates``; parser functions end with a colon), the calls that produced no words because they are
-    unknown, could not be resolved, or exceeded the page's limit.  It does not count footnote marks, templates that are
-    empty in the table, calls in comments, references and similar tags, and calls within a dropped or empty call.
-    ``examples`` stores the first line with each of these names.
-
-    ``math`` is the handling of formulas in tags and templates: "text", "tex", "drop-sentence" or "drop" (see ``formulas``).
-    With "text", numbers in ``<sup>`` and ``<sub>`` are also raised and lowered: 10⁶, H₂O; otherwise 106, H2O.
-    ``formulas`` counts them by tag or template. "found math" is the sum of "written math", "dropped math", and "left out math",
-    which are those in tables, lists and other places without text; "sentences" counts the sentences dropped because of a
-    formula.  ``split``, a function of a paragraph and a language, splits sentences.
+    Args:
+        wikitext: The source of the page.
+        title: The name of the page, for templates and parser functions that show it.
+        language: The wiki's code ("en", "zh"). It determines how numbers are written and whether ``-{…}-`` is markup.
+        namespaces: Maps lowercase names in the dump's <siteinfo> to numbers.
+        definition_lists: "drop" or "keep", for ``:`` and ``;`` lines.
+        list_introductions: "keep" or "drop", for a sentence that ends in a colon or dash before a dropped list, table or heading
+            or at the end of the page, and for a bold line that is a heading.
+        variant: Selects the words of ``-{…}-``, such as "zh-tw"; empty uses the wiki's order.
+        templates: The table of templates with words, from ``load_templates``. Without a table, all templates are dropped, and
+            only the parser functions for numbers and the page's name are resolved.
+        dropped: Counts, by name (as in ``load_templates``; parser functions end with a colon), the calls that produced no words
+            because they are unknown, could not be resolved, or exceeded the page's limit. It does not count footnote marks,
+            templates that are empty in the table, calls in comments, references and similar tags, and calls within a dropped or
+            empty call.
+        dropped_lines: Counts the lines that ``list_introductions`` drops.
+        examples: Stores the first line with each of the names in ``dropped``.
+        math: How to handle formulas in tags and templates: "text" (plain text, or drop the sentence if that fails), "tex",
+            "drop-sentence" or "drop". With "text", numbers in ``<sup>`` and ``<sub>`` are also raised and lowered: 10⁶, H₂O;
+            otherwise 106, H2O.
+        formulas: Counts formulas by tag or template. "found math" is the sum of "written math", "dropped math" and
+            "left out math". The last counts formulas in tables, lists and other places without text. "sentences" counts the
+            sentences dropped because of a formula.
+        split: A function of a paragraph and a language that splits sentences.
     """
     _check_choices(definition_lists=definition_lists, list_introductions=list_introductions)
     if is_redirect(wikitext, language):
