@@ -125,14 +125,17 @@ class FileShuffle:
         """Read one piece. Raise ValueError if its bytes differ from the written ones."""
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            # Two reads per task file: the two index entries, counted from the end of the file, then
-            # the piece.
-            place = os.fstat(descriptor).st_size - _ENTRY_BYTES * (self.partitions + 1 - partition)
-            entries = os.pread(descriptor, _ENTRIES.size, place) if place >= 0 else b""
-            # In a truncated file the entries are too short. Filled up with 0xff they are
-            # impossible offsets, which fail the check below.
-            start, _, end, digest = _ENTRIES.unpack(entries.ljust(_ENTRIES.size, b"\xff"))
-            data = os.pread(descriptor, end - start, start) if start < end <= place else b""
+            # Three reads per task file: the end of all pieces, the two index entries, and the piece.
+            # In a truncated file the pieces do not end where the index begins. Without this check, an entry of
+            # another partition, or none, could be read in its place.
+            size = os.fstat(descriptor).st_size
+            index = size - _ENTRY_BYTES * (self.partitions + 1)
+            last = os.pread(descriptor, 8, size - _ENTRY_BYTES) if index >= 0 else b""
+            if len(last) < 8 or int.from_bytes(last, "little") != index:
+                raise ValueError
+            entries = os.pread(descriptor, _ENTRIES.size, index + _ENTRY_BYTES * partition)
+            start, _, end, digest = _ENTRIES.unpack(entries)
+            data = os.pread(descriptor, end - start, start) if start < end <= index else b""
         finally:
             os.close(descriptor)
         if len(data) != end - start or (data and range_digest(data) != digest):

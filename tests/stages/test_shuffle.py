@@ -81,6 +81,18 @@ def test_a_damaged_file_is_found(tmp_path: Path, damage: str) -> None:
         list(pieces)
 
 
+@pytest.mark.parametrize("size", [0, 7, 16, -1, -16, -32])
+def test_a_truncated_file_is_found_in_every_partition(tmp_path: Path, size: int) -> None:
+    """Also if it ends between two entries of the index, or has none."""
+    found = FileShuffle(tmp_path, "claims", TASKS, PARTITIONS)
+    moved(found)
+    path = tmp_path / found.file(3)
+    path.write_bytes(path.read_bytes()[:size])
+    for partition in range(PARTITIONS):
+        with found.get(partition) as pieces, pytest.raises(VerificationError, match="is missing or damaged"):
+            list(pieces)
+
+
 def test_a_task_that_has_not_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="of 4 tasks 3 have written their files"):
         FileShuffle(tmp_path, "claims", TASKS, PARTITIONS).each_partition((0, [0, 2, 2, 3]))
