@@ -34,10 +34,16 @@ _FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
 def command(directory: Path, output: Path, vocab: Path | None, **values: Any) -> None:
     """Convert the corpus or the rows in DIRECTORY to the format of another trainer, one output shard per input shard.
 
-    jsonl and parquet store the text of a corpus, one document per row. mds stores rows for MosaicML Streaming; use packed rows
-    only with trainers that mask attention between documents. megatron stores the token ids of a corpus' sentences, encoded with
-    --vocab. tfrecord and hdf5 store pairs with static masks, for google-research/bert and NVIDIA's BERT. lddl stores pairs with
-    or without masks, as token strings.
+    \b
+        jsonl     text of a corpus, one document per line
+        parquet   text of a corpus, one document per row
+        mds       rows, for MosaicML Streaming
+        megatron  token ids of a corpus' sentences, encoded with --vocab
+        tfrecord  pairs with static masks, for google-research/bert
+        hdf5      pairs with static masks, for NVIDIA's BERT
+        lddl      pairs with or without masks, as token strings
+
+    Use packed rows in mds only with trainers that mask attention between documents.
 
     \b
         bertdata export pairs-1024 --to mds --output rows

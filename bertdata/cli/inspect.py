@@ -70,7 +70,8 @@ def command(
 
     Documents are shown as sentences, and ¶ marks the first sentence of a paragraph. Pairs are shown with A, B, label, segment
     ids, lengths and their static or dynamic masks. The command also checks that no file is missing and that all sizes match.
-    Use `bertdata verify` to check the contents.
+    Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
+    --epoch needs rows.
     """
     order: Order = "longest" if longest else "random" if random else "spread"
     if as_json or reason:

@@ -17,6 +17,7 @@ from .run import build, common_options, conclude, echo, foretell, take_options
 __all__ = ["command"]
 
 _SECTIONS = sections_of(PairsConfig)
+_SECTIONS["Rows"] = ["vocab", *_SECTIONS["Rows"]]
 _SECTIONS["Output"] = ["output", *_SECTIONS["Output"]]
 _FIRST = (
     *("vocab", "output", "objective", "max_seq_length", "dupe_factor", "pack", "masking", "validation_fraction", "seed"),
@@ -50,8 +51,8 @@ _FIRST = (
 def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, ...], **values: Any) -> None:
     """Build sentence pairs for BERT, or rows for another objective, from the documents in CORPUS.
 
-    Exactly half of the pairs are NotNext (or swapped), and only their text reveals which. By default, rows are stored without
-    masks, and each epoch masks them differently during loading. Use --masking static to store masks.
+    Half of the pairs are NotNext (for sop: swapped). Lengths, positions, language and script do not predict which. By default,
+    rows are stored without masks, and each epoch masks them differently during loading. Use --masking static to store masks.
 
     \b
         bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'

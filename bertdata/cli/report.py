@@ -37,8 +37,8 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
     """Write an HTML report about each DIRECTORY, and compare datasets or training runs of the same kind.
 
     The page is a single file without scripts or network access. It is based on the manifest and a sample of the rows, so it
-    takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. Run this command to write it
-    again with the duration of each stage, if available.
+    takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. This command writes it
+    again and adds the time of each stage, if it was recorded.
 
     \b
         bertdata report pairs

@@ -55,7 +55,7 @@ phases = [{ shards = "pairs", steps = 100 }]
 def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool) -> None:
     """Run the commands in PIPELINE.TOML in order: build-corpus, train-vocab, make-pairs, export, verify and train.
 
-    Each command has a table with its options. The file describes how a dataset was made. Run the same command again to resume:
+    Each command has a table with its options, so the file documents how a dataset was made. Run the same command again to resume:
     completed commands are skipped.
 
     \b

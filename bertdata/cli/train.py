@@ -57,14 +57,14 @@ def _option(name: str) -> Callable[[Any], Any]:
     "--cache-bytes",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Disk cache in TMPDIR for remote shards, in bytes. A larger split is read in windows of a third of the cache.  "
-    "[default: cache_bytes in RUN.TOML, or no limit]",
+    help="Disk cache in TMPDIR for remote shards, in bytes. If a split is larger, its rows are mixed only within parts of a "
+    "third of the cache.  [default: cache_bytes in RUN.TOML, or no limit]",
 )
 @click.option(
     "--model",
     metavar="DIR",
-    help="Masked-language model of transformers, which gets new weights: a directory, a config.json, or a model of the Hugging "
-    "Face Hub.  [default: model in RUN.TOML]",
+    help="Masked-language model of transformers, whose architecture is used with random weights: a directory, a config.json, or "
+    "a model of the Hugging Face Hub.  [default: model in RUN.TOML]",
 )
 @_option("init_from")
 @_option("checkpoint_words")
@@ -82,8 +82,8 @@ def command(
     """Train an encoder on the rows of make-pairs, with the settings in RUN.TOML.
 
     The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, predictions.json for a few rows, and at the end
-    curve.svg and report.html. After a signal (Ctrl-C, SIGTERM, SIGHUP), it finishes its step and saves a checkpoint. A second
-    Ctrl-C stops it at once. Run the same command to resume from the last checkpoint; on one process, the result is
+    curve.svg and report.html. After a signal (Ctrl-C, SIGTERM, SIGHUP), the run finishes its step and saves a checkpoint. A
+    second Ctrl-C stops it at once. Run the same command to resume from the last checkpoint; on one process, the result is
     bit-identical. On several GPUs:
 
     \b

@@ -39,8 +39,7 @@ class CorpusConfig(Config):
     )
     list_introductions: Literal["keep", "drop"] = option(
         "drop",
-        "Keep or drop wiki lines whose list or section is dropped: a last sentence that ends in a colon or dash, and bold lines "
-        "used as headings.",
+        'Keep or drop lines that introduce a dropped list ("It needs:") and bold lines used as headings.',
         section=_WIKIPEDIA,
     )
     listings: Literal["drop", "keep"] = option(
@@ -54,7 +53,7 @@ class CorpusConfig(Config):
     )
     templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
     learn_templates: bool = option(
-        True, "Learn the templates that no table has from the template pages of the dump itself.", section=_WIKIPEDIA
+        True, "For templates missing from the tables, read their text from the dump's template pages.", section=_WIKIPEDIA
     )
     learned: tuple[tuple[str, str], ...] = field(default=(), metadata={**FILES, **FREE})
     math: Literal["text", "tex", "drop-sentence", "drop"] = option(
@@ -128,7 +127,7 @@ class CorpusConfig(Config):
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
     max_documents: int = option(
         0,
-        "Maximum number of documents. Each task reads an equal number from its start, which suits a quick trial.",
+        "Maximum number of documents, taken evenly from the start of every task, for a quick trial.",
         section=_READ,
         least=1,
         unset="all",

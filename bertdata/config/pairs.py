@@ -70,7 +70,7 @@ class PairsConfig(Config):
     pack: bool = option(
         False,
         "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores where each one "
-        "begins, so that the model can mask attention between them. With causal, each packed row has one document.",
+        "begins, so that the model can mask attention between them. With causal, each segment has one document.",
         section=_ROWS_SECTION,
     )
     short_seq_prob: float | None = option(

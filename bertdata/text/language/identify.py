@@ -4,7 +4,7 @@ py3langid adds up how probable the text's short sequences of bytes are in each l
 languages.  `identify` returns ``und`` instead if no language is clearly the most likely, or if the sequences are rarer than in
 texts of that language.  Yakut, which the library does not know, is nearest to Kyrgyz, but its sequences are rare there.
 
-300 characters each from the beginning and the middle are enough for most texts.  If the result is unclear, 1,000 characters
+150 characters each from the beginning and the middle are enough for most texts.  If the result is unclear, 1,000 characters
 each from the beginning, the middle and the end decide together.
 """
 
