@@ -10,7 +10,8 @@ ends a few tokens before the limit, the chunk ends with it.  At most 20 tokens, 
 
 The last chunk of a document takes the rest, and needs a sentence boundary inside it.  So no chunk may end where only one
 sentence, or a part of one, would be left.  A sentence so long that no part of the next one fits loses tokens at its front, so
-that the boundary between the two is used; this is the only loss of tokens.
+that the boundary between the two is used.  Other losses are rare: words or sentences that fit nowhere.  Documents of one sentence
+become no chunk.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from .partition import Ints, Partition
 
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
-_SLACK = 16  # a chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused; A has at least as many tokens
+_SLACK = 16  # a chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused; A has at least this many if possible
 _MIN_HEAD_TOKENS = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
-_PACKED_SLACK = 64  # of a chunk that is to be packed: hardly another one is short enough for what stays unused
+_PACKED_SLACK = 64  # of a chunk that is to be packed: few rows are short enough to fill the rest
 
 
 class Chunks(NamedTuple):
@@ -192,7 +193,7 @@ def _spans(
         if end > first:
             yield start, end
             start = end
-        else:  # one word of B is longer than a chunk: skip that word
+        else:  # B's first word does not fit behind A: drop A and that word
             start = _after(inside, first + 1)
 
 

@@ -1,8 +1,8 @@
-"""Match chunks whose Bs are equally long, and let exactly half of the chunks exchange their Bs.
+"""Match chunks whose Bs are about equally long, and let exactly half of the chunks exchange their Bs.
 
 The two chunks of a match are of different documents, and their Bs end alike: inside a sentence, with one, or with their document.
-A B that does not fit behind the other's A is cut to the length of the other B, whether the two exchange or not.  So pairs that
-exchanged and pairs that did not differ only in their text.  At most 20 tokens, and four chunks:
+A B that does not fit behind the other's A is cut to the length of the other B, whether the two exchange or not.  So matched
+pairs that exchanged and matched pairs that did not differ only in their text.  At most 20 tokens, and four chunks:
 
     a 12 | 8 inside a sentence      a and b match: either B fits either A
     b 12 | 8 inside a sentence
@@ -13,7 +13,8 @@ Matches are taken two by two, in their order, and of each two a coin decides whi
 coins are tossed 64 times.  The toss is used that makes the chunks that exchange and those that do not the most alike in their
 lengths and in their positions in the documents.
 
-All of this happens within a group: documents of one language and script, or of one source. So neither reveals the label.
+All of this happens within a group: documents of one language and script, and with ``pair_within`` source also of one source.
+What the documents of a group share cannot reveal the label.
 """
 
 from __future__ import annotations
@@ -36,14 +37,15 @@ Mask = npt.NDArray[np.bool_]
 def groups(partition: Partition, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
     """Return each group's number, its chunks [N] as indices of `chunks`, and its matches [M, 2] as indices of these N chunks.
 
-    The smallest group comes first. A chunk without a partner is left out where its group has more than half again as many
-    chunks as are matched: kept, it would be one IsNext too many. Where all chunks are of one group, `choose` raises instead.
+    The smallest group comes first. Chunks without a partner are left out if their group has more than 1.5 chunks for each
+    matched one: with them, too many pairs would be IsNext. Where all chunks are of one group, `choose` raises instead.
     """
     if partition.groups is None or not len(chunks.start):
         return [(0, np.arange(len(chunks.start)), match(partition, chunks))]
     # Why groups: if an English A could get a French B, the model would learn to label pairs by
     # language, and never learn whether B follows A. The same is true for a book's A with an
-    # encyclopedia's B. So every group is matched, and has its half of exchanges, separately.
+    # encyclopedia's B, which `pair_within` source prevents. So every group is matched, and has its
+    # half of exchanges, separately.
     numbers, of_group = np.unique(partition.groups[chunks.document], return_inverse=True)
     found = []
     for index, number in enumerate(numbers.tolist()):
@@ -60,13 +62,14 @@ def groups(partition: Partition, chunks: Chunks) -> list[tuple[int, Ints, Ints]]
 
 
 def match(partition: Partition, chunks: Chunks) -> Ints:
-    """Return the matches [M, 2], as indices of chunks, which are in order of how, and after how many tokens, their Bs end.
+    """Return the matches [M, 2], as indices of chunks. To match, chunks are sorted by how B ends, then by its length.
 
-    Chunks of Chinese text are first in order of the script variants of A and B: documents mix them.
+    Chunks of Chinese text are first sorted by the script variants of A and B, because documents mix them.
 
     A chunk is matched with the nearest one before it, in this order, that has no match yet and is of another document.  Those
-    that have none wait on a stack, which at any time holds chunks of one document only.  So chunks are left over only where one
-    document has more than half of them.  With documents 1 1 2 1 2 the second and third match, and the fourth and fifth:
+    that have none wait on a stack, which at any time holds chunks of one document only.  So the chunks that are left over are of
+    one document, and more than half of all chunks are left over only if it has more than half.  With documents 1 1 2 1 2 the
+    second and third match, and the fourth and fifth:
 
         1           wait: 1
         1           wait: 1 1     the same document
@@ -108,8 +111,8 @@ def choose(
     """Choose the matches that exchange, so that `half` of the chunks do.
 
     Return labels [N], 1 for chunks that exchange, and for each chunk the one whose B it gets [N], itself where it does not.
-    Raise EmptyResultError where there are too few matches.  Where half is an odd number, one match takes a third chunk in, if a
-    third document has one; else, as where there are but two documents, one chunk more than half exchanges, or with `fewer` one
+    Raise EmptyResultError if there are too few matches.  If half is an odd number, a third chunk joins one match, if a third
+    document has one.  Otherwise, for example with only two documents, one chunk more than half exchanges, or with `fewer` one
     less.
     """
     count = len(chunks.start)
@@ -188,7 +191,7 @@ def _take_third(same: Ints, b: Ints, labels: npt.NDArray[np.int8], partner: Ints
 def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: int = 0) -> Mask:
     """Choose one of every two neighbours [N], the first where its coin shows 1, else the second; an odd last one by its own coin.
 
-    Where the copies before have chosen more than they left, by `surplus`, or fewer, the odd last one evens that out.
+    `surplus` is the number of chosen minus not chosen ones in earlier copies.  If it is not 0, an odd last one evens it out.
     `coins` are numbers of 64 bits [N]: bit k is the k-th toss.  The toss is used for which the sums of each of `facts` [N], all
     of them ranks, differ least between the chosen and the others; of several facts the one that differs most counts.
 

@@ -32,7 +32,7 @@ from ..storage.storage import storage_errors
 
 __all__ = ["EngineShuffle", "FileShuffle", "Moved", "Pieces", "Receive", "Shuffle"]
 
-Moved = int | tuple[int, bytes]  # an element of a piece: the number of the task that wrote a file, or with the bytes
+Moved = int | tuple[int, bytes]  # what `put` yields: a task number, whose file has the bytes, or (task number, bytes)
 _ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
 _ENTRY_BYTES = _ENTRIES.size // 2
 _IN_MEMORY = 64 << 20  # bytes of an engine's partition kept in memory; a larger one goes to a temporary file
@@ -58,7 +58,7 @@ class Shuffle(Protocol):
         """Take a task's pieces, at most one per partition, in order of partitions. Yield keyed elements for `get`."""
 
     def get(self, partition: int, members: Iterable[Any]) -> contextlib.AbstractContextManager[Pieces]:
-        """Return the pieces of a partition. `members` are the elements yielded for it."""
+        """Return the pieces of a partition. `members` are the elements that an engine collected for it. Files need none."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and l
 
 
 class Parts(NamedTuple):
-    """Segment starts of an unpadded batch, and its end, [K + 1] in int32. `longest` is the maximum length of a segment.
+    """Segment starts of an unpadded batch, and its end, [K + 1] in int32. `longest` is an upper bound of segment lengths.
 
     With `causal`, a position attends only to itself and earlier ones.
     """
@@ -64,8 +64,9 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
     if isinstance(allowed, Parts):
-        # Flash attention with boundaries is one kernel for all segments. It has no dropout and
-        # needs half precision, so everything else goes through the loop over segments.
+        # Flash attention with boundaries is one kernel for all segments. It has no dropout,
+        # needs half precision, and is not used for causal rows. All other cases use the loop over
+        # segments.
         if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout and not allowed.causal:
             return _varlen(query, key, value, allowed)
         return _one_by_one(query, key, value, allowed, dropout)
@@ -151,7 +152,7 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
     Args:
         batch: A padded batch of the loader with ``masked_lm_positions``, packed or not.
         unpadded: Remove padding: [B, L] becomes [1, T], and the logits are [1, B P, V] and, for pairs, [1, B D, 2].
-        dropout: Whether attention has dropout. On a GPU, packed rows then also need a mask for each pair of positions.
+        dropout: Whether attention has dropout. With dropout, packed or causal padded rows on a GPU use a dense mask.
     """
     names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
     arguments: dict[str, Any] = {argument: batch[name] for argument, name in names.items()}
@@ -203,10 +204,10 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
         model: A model of a class in `bertdata.training.models.MODELS`, before DistributedDataParallel or torch.compile.
 
     Returns:
-        ``input_ids``, ``labels`` and the other arguments of the class. For packed rows, ``attention_mask`` is [B, 1, L, L]:
-        booleans for SDPA, and values to add to the scores for eager attention. For a model with two kinds of layers, such as
-        ModernBERT, it is a dict with a mask for each kind. For flash attention with an unpadded batch, the start positions of
-        documents replace the mask.
+        ``input_ids``, ``labels`` and the other arguments of the class. For packed or causal rows, ``attention_mask`` is
+        [B, 1, L, L]: booleans for SDPA, and values to add to the scores for eager attention. For a model with two kinds of
+        layers, such as ModernBERT, it is a dict with a mask for each kind. For flash attention with an unpadded batch, the start
+        positions of documents replace the mask.
 
     Raises:
         UsageError: The class is not supported, or the batch is not for it.

@@ -24,7 +24,7 @@ from .table import RULES, UNKNOWN, WORDS, Templates, no_templates
 
 __all__ = ["PageContext", "expand_templates"]
 
-_MAX_COST = 2_000_000  # MediaWiki's limit on the template output of a page in characters; here also a limit on work
+_MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a page (2 MiB); here also a limit on work
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
@@ -66,7 +66,7 @@ class _Expander:
 
     def outer(self, text: str, span: Span) -> str:
         """Return the text of a span of the page; do not expand the content of an unknown call."""
-        if not span.kind:  # MediaWiki treats unmatched braces as text, so the line does not begin after them
+        if not span.kind:  # MediaWiki shows unmatched braces; here they are removed, and what follows must not start a line
             return SHIELD if text[span.end : span.end + 1] in LINE_MARKUP else ""
         if span.kind != CALL:
             return self.node(node(text, span), {}) or VANISHED
@@ -81,7 +81,7 @@ class _Expander:
         if kind == RULES:
             self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
             return VANISHED
-        return kind
+        return kind  # of all other names, the kind is the mark that the call leaves
 
     def repeated(self, text: str, span: Span, name: str) -> str:
         """Return the text of a known call; cached for repeated calls on the page."""
@@ -157,7 +157,7 @@ class _Expander:
         # Each call pays for the size of its body and of its output. Templates that call others twice, ten levels deep, would
         # write a thousand copies: they use up the page's budget and end as dropped calls, in linear time.
         self.left -= body.cost + len(shown)
-        if len(self.lost) > lost and name in self.table.learned:  # this call needs Lua or a missing template
+        if len(self.lost) > lost and name in self.table.learned:  # needs Lua or a missing template, or the budget is spent
             del self.lost[lost:]
             return self.drop(name)
         if not shown or shown.isspace():
