@@ -73,6 +73,7 @@ ANCHORED = {  # patterns that would take quadratic time in a search, and why not
     ("bertdata.text.wikitext.formulas.tex", "_DISTANCE"): _ONWARD,
     ("bertdata.text.wikitext.tables", "_ROW"): _LINE,
     ("bertdata.text.wikitext.templates.expressions", "_TOKEN"): _ONWARD,
+    ("bertdata.text.wikitext.redirects", "_REDIRECT"): "it is matched once against a page",
 }
 CLOSED = {  # patterns that see only strings with this end, and why
     ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),

@@ -78,7 +78,7 @@ _KEYWORDS: dict[str, str] = {
 }
 _WORDS = {word for words in _KEYWORDS.values() for word in words.split()}
 _CHOICE = "|".join(re.escape(word).replace("_", "[_ ]") for word in sorted(_WORDS, key=len, reverse=True))
-_REDIRECT = re.compile(rf"\s{{0,999}}[#＃](?:{_CHOICE})\s{{0,999}}(?::\s{{0,999}})?\[\[", re.IGNORECASE)
+_REDIRECT = re.compile(rf"\s{{0,999}}[#＃](?:{_CHOICE})\s*(?::\s*)?\[\[", re.IGNORECASE)
 
 
 def is_redirect(wikitext: str, language: str = "") -> bool:
