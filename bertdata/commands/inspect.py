@@ -19,6 +19,7 @@ from ..reports.trace import records
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
+from ..tokens.vocab import AnyVocabulary
 
 __all__ = ["Order", "choose", "inspect"]
 
@@ -79,7 +80,8 @@ def inspect(
             numbers: Iterable[int] = [row]
         else:
             numbers = islice(select(path, contents, wanted), n) if any(wanted.values()) else choose(path, contents, n, order)
-        return [{"row": number, **_example(path, contents, number)} for number in numbers]
+        vocabulary = None if isinstance(contents, CorpusManifest) else read_any(path)
+        return [{"row": number, **_example(path, contents, number, vocabulary)} for number in numbers]
 
 
 def choose(directory: Path, contents: RowManifest, count: int, order: Order) -> list[int]:
@@ -91,11 +93,10 @@ def choose(directory: Path, contents: RowManifest, count: int, order: Order) -> 
     return examples.pick(contents.rows, count)
 
 
-def _example(directory: Path, contents: RowManifest, number: int) -> dict[str, Any]:
+def _example(directory: Path, contents: RowManifest, number: int, vocabulary: AnyVocabulary | None) -> dict[str, Any]:
     values = examples.row(directory, contents, number)
-    if isinstance(contents, CorpusManifest):
+    if vocabulary is None:
         return values
-    vocabulary = read_any(directory)
     pieces, special = vocabulary.pieces, vocabulary.special
     text = join([pieces[i] for i in values["input_ids"]], special.mark, {pieces[i] for i in special.never})
     return {**values, "text": text}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
+from ..config.inputs import Paths
 from ..dataset.run import is_done, unfinished
 from ..errors import BertDataError
 from ..reports.words import count
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 __all__ = ["Finished", "Output", "Paths", "Plan", "RunOptions", "complete_already", "given_digest", "kept", "paths_of"]
-
-Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Tell apart finished, running and unfinished runs of a directory."""
+"""Report whether the run of a directory is complete, running or unfinished."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RunStatus(NamedTuple):
 def status(directory: str | Path) -> RunStatus:
     """Return whether the run of an output directory is complete, running or unfinished.
 
-    A run that failed or was killed is unfinished: the same command resumes it. In a store, a running run cannot be told from an
+    A run that failed or was killed is unfinished: the same command resumes it. In a store, a running run looks like an
     unfinished one, because stores have no locks.
 
     Args:

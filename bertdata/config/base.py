@@ -20,7 +20,6 @@ import functools
 import hashlib
 import json
 import math
-import textwrap
 import types
 import typing
 from collections.abc import Collection, Mapping
@@ -127,9 +126,7 @@ class Config:
         fields = {name: value for name, value in vars(cls).items() if isinstance(value, dataclasses.Field)}
         for name, field in fields.items():
             if "option" in field.metadata:
-                text = f"{name}: {field.metadata['option'].help}"
-                text = textwrap.fill(text, 100, initial_indent=" " * 4, subsequent_indent=" " * 8)
-                cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{text}\n"
+                cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n    {name}: {field.metadata['option'].help}\n"
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():

@@ -5,10 +5,13 @@ To add a kind, add an entry here and a module in `bertdata/stages/corpus/sources
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "PROJECTS", "TABLES", "WIKI_LICENCE", "Input"]
+__all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "PROJECTS", "TABLES", "WIKI_LICENCE", "Input", "Paths"]
 
+Paths = str | Path | Sequence[str | Path]  # of an argument
 _PACKED = (".bz2", ".gz", ".xz", ".zst")
 DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_PACKED))
 TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow", *DELIMITED)  # one text per row

@@ -7,14 +7,12 @@ functions take them as ``**options: Unpack[PairsOptions]``. `help(bertdata.Pairs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, TypedDict
 
 from .base import ShardFormat
+from .inputs import Paths
 
 __all__ = ["CorpusOptions", "PairsOptions", "PushOptions", "VocabOptions"]
-
-Paths = str | Path | Sequence[str | Path]  # like `commands.plan.Paths`, which the functions' other arguments have
 
 
 class CorpusOptions(TypedDict, total=False):

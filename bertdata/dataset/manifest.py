@@ -126,7 +126,8 @@ def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
     """Write a data card, and a manifest that is already JSON."""
     if card:
         write_text(directory / CARD, card)
-        contents = {**contents, "card": file_entry(directory, CARD)}
+        data = card.encode("utf-8")  # not read again from the file: reading takes a buffer of 512 kB beside the manifest
+        contents = {**contents, "card": {"name": CARD, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
     write_json(directory / NAME, {**contents, _OWN: _own_digest(contents)})
 
 
