@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,26 +13,60 @@ import numpy as np
 import numpy.typing as npt
 
 from ... import keys, rows
-from ...codec import encode
+from ...codec import Count, Record
 from ...config import PairsConfig
 from ...dataset import reports, shards
+from ...dataset.manifest_records import ShardEntry
 from ...dataset.plan_files import StoredValue
+from ...dataset.reports import TaskReport
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...pieces import bare
 from ...records import Report
 from ...storage.files import to_path
 from ...storage.progress import NO_CONTEXT, TaskContext, current
+from ...tally import StageCounts
 from ...text.language import writing
 from ...tokens import vocab
 from ..shuffle import Pieces
 from .partitions import Layout, Tokens, from_pieces
 from .static_masks import mask_rows
 
-__all__ = ["PARTNERS", "TOKENS_OF", "UNKNOWN_OF", "BuildPartition", "Output"]
+__all__ = ["PartitionReport", "BuildPartition", "Groups", "Output", "SplitCounts"]
 
-TOKENS_OF, UNKNOWN_OF = "tokens of ", "unknown of "  # prefixes of count names by source and language
-PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
+_PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
+Groups = dict[str, dict[str, dict[str, Count]]]  # counts of what, by group and name: see `SplitCounts`
+
+
+class SplitCounts(Record, frozen=True, kw_only=True):
+    """The counts of a partition's rows, or their sum over the partitions of a split.
+
+    Attributes:
+        split: Name of the split.
+        partitions: Number of partitions.
+        tallies: Counts of each stage.
+        statistics: Rows, documents and tokens, by name.
+        groups: ``tokens`` and ``unknown`` by source and language of the documents. ``pairs``, ``not_next`` and ``other`` (the
+            NotNext pairs whose B has a different value) by fact and value of A: its language, script or source.
+    """
+
+    split: str
+    partitions: Count = 1
+    tallies: Sequence[StageCounts]
+    statistics: dict[str, Count]
+    groups: Groups
+
+
+class PartitionReport(TaskReport, frozen=True, kw_only=True):
+    """The shard of a partition's rows, and their counts."""
+
+    shard: ShardEntry
+    counts: SplitCounts
+
+    @property
+    def files(self) -> Sequence[ShardEntry]:
+        """The shard."""
+        return [self.shard]
 
 
 class Output(NamedTuple):
@@ -63,8 +98,7 @@ class BuildPartition:
             content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
             content.update(document.tokens + document.ends + document.continues)
         partition = self._partition(documents)
-        tokens = _origins(documents, partition.tokens.itemsize)
-        tokens.update(_unknown(documents, partition.tokens.dtype, vocab.of_run(self.vocabulary).special.unk))
+        tokens = _tokens(documents, partition.tokens.dtype, vocab.of_run(self.vocabulary).special.unk)
         numbers = {f"{source} {language}": number for number, (source, language) in enumerate(self.origins)}
         found = [numbers[document.origin.rpartition(" ")[0]] for document in documents] if numbers else []
         origin = np.array(found, np.uint16) if numbers else None
@@ -75,7 +109,7 @@ class BuildPartition:
             task = [number, content.hexdigest()]
             rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
             work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
-            done.append(perform(to_path(output.root), "pairs", number, task, work, dict, context=context))
+            done.append(perform(to_path(output.root), "pairs", number, task, work, PartitionReport, context=context))
         return reports.reference(number, ("pairs",), done)
 
     def _partition(self, documents: list[Tokens]) -> rows.Partition:
@@ -114,13 +148,13 @@ class _Build:
     vocabulary: vocab.AnyVocabulary
     partition: rows.Partition
     origin: npt.NDArray[np.uint16] | None  # the origin number of each document
-    tokens: Counter[str]  # see `_origins`
+    tokens: Groups
     facts: Facts
     split: str
     number: int
     count: int
 
-    def __call__(self) -> dict[str, Any]:
+    def __call__(self) -> PartitionReport:
         config = self.output.config
         built = self._pairs()
         columns, counts = self._columns(built), self._counts(built)
@@ -130,9 +164,11 @@ class _Build:
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
-        tallies = [tally.to_json() for tally in built.tallies]
         current().add(documents=len(self.partition.ids))
-        return {"split": self.split, "files": [encode(file)], "tallies": tallies, "statistics": counts}
+        tallies, groups = [tally.counts() for tally in built.tallies], {**self.tokens, **self._partners(built)}
+        return PartitionReport(
+            shard=file, counts=SplitCounts(split=self.split, tallies=tallies, statistics=counts, groups=groups)
+        )
 
     def _pairs(self) -> rows.Pairs:
         special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
@@ -185,20 +221,18 @@ class _Build:
             "repeated_ids": len(documents) - len(set(documents)),
             "text_tokens": len(self.partition.tokens),
             "unknown": int(np.count_nonzero(self.partition.tokens == unk)),
-            **self.tokens,
-            **self._partners(built),
         }
 
-    def _partners(self, built: rows.Pairs) -> Counter[str]:
+    def _partners(self, built: rows.Pairs) -> Groups:
         """Count pairs, NotNext pairs, and those whose B has a different value, for each fact of A's document."""
-        counts: Counter[str] = Counter()
+        counts: Groups = {what: {} for what in _PARTNERS}
         if built.labels is None or built.a_documents is None or built.b_documents is None:
             return counts
         for fact, (names, of) in self.facts.items():
             a, other = of[built.a_documents], of[built.a_documents] != of[built.b_documents]
-            for what, which in zip(PARTNERS, (slice(None), built.labels == 1, other), strict=True):
+            for what, which in zip(_PARTNERS, (slice(None), built.labels == 1, other), strict=True):
                 numbers = np.bincount(a[which], minlength=len(names)).tolist()
-                counts.update({f"{what} of {fact} {name}": n for name, n in zip(names, numbers, strict=True)})
+                counts[what][fact] = dict(zip(names, numbers, strict=True))
         return counts
 
 
@@ -236,19 +270,12 @@ def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
     return vocab.of_run(vocabulary).continues()
 
 
-def _origins(documents: list[Tokens], size: int) -> Counter[str]:
-    """Count the tokens of documents by source and language. A token has `size` bytes."""
-    counts: Counter[str] = Counter()
+def _tokens(documents: list[Tokens], dtype: np.dtype[Any], unk: int) -> Groups:
+    """Count the tokens and the [UNK] tokens of documents by source and language."""
+    tokens, unknown = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
     for document in documents:
         source, language, _ = document.origin.split(" ")
-        counts[f"{TOKENS_OF}{source} {language}"] += len(document.tokens) // size
-    return counts
-
-
-def _unknown(documents: list[Tokens], dtype: np.dtype[Any], unk: int) -> Counter[str]:
-    """Count the [UNK] tokens of documents by source and language."""
-    counts: Counter[str] = Counter()
-    for document in documents:
-        source, language, *_ = document.origin.split(" ")
-        counts[f"{UNKNOWN_OF}{source} {language}"] += int(np.count_nonzero(np.frombuffer(document.tokens, dtype) == unk))
-    return counts
+        ids = np.frombuffer(document.tokens, dtype)
+        tokens[source][language] += len(ids)
+        unknown[source][language] += int(np.count_nonzero(ids == unk))
+    return {"tokens": {**tokens}, "unknown": {**unknown}}

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...codec import decode
 from ...config import LABEL_1, PairsConfig
 from ...dataset import manifest
 from ...dataset.manifest_records import Pairing, ShardEntry, Statistics
@@ -23,7 +22,7 @@ from ...storage.files import to_path
 from ...tally import Tally
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
-from .build_rows import PARTNERS, TOKENS_OF, UNKNOWN_OF, Output
+from .build_rows import Groups, Output, PartitionReport, SplitCounts
 from .partitions import different_ids
 from .partners import origins_of
 
@@ -40,37 +39,36 @@ class PairsCommit:
     documents: int
     spill: str
 
-    kinds: ClassVar = dict, list, list
+    kinds: ClassVar = PartitionReport, list[list[SplitCounts]], list[ShardEntry]
 
     def roots(self) -> list[Path]:
         """Return the directories of the rows."""
         return [to_path(output.root) for output in self.outputs]
 
-    def add_up(self, reports: Iterable[list[dict[str, Any]]]) -> tuple[list[list[dict[str, Any]]], list[Any]]:
-        """Return, for each output, the summed report of each split and the files of each partition."""
+    def add_up(self, reports: Iterable[list[PartitionReport]]) -> tuple[list[list[SplitCounts]], list[list[ShardEntry]]]:
+        """Return, for each output, the summed counts of each split, and the shard of each partition."""
         held = list(reports)  # about 1 kB each
-        return [_add_up(of_output) for of_output in zip(*held, strict=True)], [
-            [output["files"] for output in report] for report in held
-        ]
+        sums = [_add_up(report.counts for report in of_output) for of_output in zip(*held, strict=True)]
+        return sums, [[report.shard for report in of_partition] for of_partition in held]
 
-    def __call__(self, sums: Iterable[list[list[dict[str, Any]]]], entries: Iterable[list[list[dict[str, Any]]]]) -> None:
+    def __call__(self, sums: Iterable[list[list[SplitCounts]]], entries: Iterable[list[ShardEntry]]) -> None:
         for number, output in enumerate(self.outputs):
             total = _add_up(chain.from_iterable(of_outputs[number] for of_outputs in sums))
-            self._commit(output, total, [file for files in entries for file in files[number]])
+            self._commit(output, total, [of_outputs[number] for of_outputs in entries])
 
-    def _commit(self, output: Output, total: list[dict[str, Any]], files: list[dict[str, Any]]) -> None:
+    def _commit(self, output: Output, total: list[SplitCounts], shards: list[ShardEntry]) -> None:
         root, config = to_path(output.root), output.config
-        counts = {of_split["split"]: Counter(of_split["statistics"]) for of_split in total}
+        counts = {part.split: Counter(part.statistics) for part in total}
+        groups = _add_groups(part.groups for part in total)
         in_all = sum(counts.values(), Counter[str]())
         if in_all["documents"] != self.documents:
             raise VerificationError(f"of {self.documents} documents in the corpus {in_all['documents']} came to their partitions")
-        tallies = [Tally.from_json(tally) for of_split in total for tally in _named(of_split)]
+        tallies = [tally for part in total for tally in _named(part)]
         for split, count in counts.items():
             if not count["rows"]:
                 raise EmptyResultError(_why_empty(split, tallies))
         vocabulary = vocab.of_run(self.vocabulary)
         names = vocab.write(root, vocabulary)
-        shards = decode(files, list[ShardEntry])
         contents = PairsManifest(
             **manifest.head("pairs", config, shards, tallies, config.packages),
             inputs=self.source.inputs(),
@@ -80,14 +78,11 @@ class PairsCommit:
             **vocabulary.in_manifest(),
             different_ids=different_ids(to_path(self.spill)),
             statistics=describe(in_all, config),
-            tokens=_by_source(in_all, TOKENS_OF),
-            unknown_tokens=_by_source(in_all, UNKNOWN_OF),
+            tokens=_sorted(groups["tokens"]),
+            unknown_tokens=_sorted(groups["unknown"]),
             origins=origins_of(self.source.manifest()) or None,
-            pairings=_pairings(in_all) if config.objective == "nsp" else None,
-            splits={
-                of_split["split"]: describe(counts[of_split["split"]], config, shards=of_split["partitions"])
-                for of_split in total
-            },
+            pairings=_pairings(groups) if config.objective == "nsp" else None,
+            splits={part.split: describe(counts[part.split], config, shards=part.partitions) for part in total},
         )
         manifest.check_rows(contents, in_all["rows"])
         chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
@@ -97,51 +92,67 @@ class PairsCommit:
         manifest.write(root, contents, card.write(contents))
 
 
-def _by_source(counts: Counter[str], prefix: str) -> dict[str, dict[str, int]]:
-    """Return the counts whose names begin with a prefix, by source and language, such as the tokens of the documents.
-
-    >>> _by_source(Counter({"rows": 3, "tokens of books en": 7, "tokens of books ": 2}), TOKENS_OF)
-    {'books': {'': 2, 'en': 7}}
-    """
-    tokens: dict[str, dict[str, int]] = {}
-    for name in sorted(name for name in counts if name.startswith(prefix)):
-        source, _, language = name.removeprefix(prefix).partition(" ")
-        tokens.setdefault(source, {})[language] = counts[name]
-    return tokens
+def _sorted(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Return the counts that are not zero, by source and language."""
+    found = {source: {language: n for language, n in sorted(counts[source].items()) if n} for source in sorted(counts)}
+    return {source: languages for source, languages in found.items() if languages}
 
 
-def _pairings(counts: Counter[str]) -> dict[str, dict[str, Pairing]]:
+def _pairings(groups: Groups) -> dict[str, dict[str, Pairing]]:
     """Return, by language, script and source of A: pairs, NotNext pairs, and NotNext pairs whose B has a different value.
 
-    >>> _pairings(Counter({"pairs of source books": 7, "not_next of source books": 3}))
+    >>> _pairings({"pairs": {"source": {"books": 7}}, "not_next": {"source": {"books": 3}}, "other": {"source": {"books": 0}}})
     {'language': {}, 'script': {}, 'source': {'books': Pairing(pairs=7, not_next=3, other=0)}}
     """
-    found: dict[str, dict[str, Pairing]] = {}
-    for fact in ("language", "script", "source"):
-        prefix = f"{PARTNERS[0]} of {fact} "
-        values = sorted(name.removeprefix(prefix) for name, count in counts.items() if name.startswith(prefix) and count)
-        found[fact] = {value: Pairing(**{what: counts[f"{what} of {fact} {value}"] for what in PARTNERS}) for value in values}
-    return found
+    pairs, not_next, other = groups["pairs"], groups["not_next"], groups["other"]
+    return {
+        fact: {
+            value: Pairing(pairs=count, not_next=not_next[fact][value], other=other[fact][value])
+            for value, count in sorted(pairs.get(fact, {}).items())
+            if count
+        }
+        for fact in ("language", "script", "source")
+    }
 
 
-def _add_up(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add up the partition reports of an output, or sums of them: one sum per split, in order of first appearance."""
-    totals: dict[str, dict[str, Any]] = {}
+def _add_up(parts: Iterable[SplitCounts]) -> list[SplitCounts]:
+    """Add up the counts of partitions, or sums of them: one sum per split, in order of first appearance."""
+    totals: dict[str, SplitCounts] = {}
     for part in parts:
-        tallies = [Tally(tally["stage"]) for tally in part["tallies"]]
-        new = {"split": part["split"], "partitions": 0, "statistics": Counter(), "tallies": tallies}
-        total = totals.setdefault(part["split"], new)
-        total["partitions"] += part.get("partitions", 1)
-        total["statistics"].update(part["statistics"])
-        for tally, more in zip(total["tallies"], part["tallies"], strict=True):
-            tally.merge(Tally.from_json(more))
-    return [{**total, "tallies": [tally.to_json() for tally in total["tallies"]]} for total in totals.values()]
+        totals[part.split] = _sum(totals[part.split], part) if part.split in totals else part
+    return list(totals.values())
 
 
-def _named(total: dict[str, Any]) -> list[dict[str, Any]]:
+def _sum(one: SplitCounts, two: SplitCounts) -> SplitCounts:
+    tallies, statistics = [Tally.of(counts) for counts in one.tallies], Counter(one.statistics)
+    for tally, more in zip(tallies, two.tallies, strict=True):
+        tally.merge(Tally.of(more))
+    statistics.update(two.statistics)
+    return SplitCounts(
+        split=one.split,
+        partitions=one.partitions + two.partitions,
+        tallies=[tally.counts() for tally in tallies],
+        statistics=statistics,
+        groups=_add_groups([one.groups, two.groups]),
+    )
+
+
+def _add_groups(parts: Iterable[Groups]) -> Groups:
+    total: dict[str, dict[str, Counter[str]]] = {}
+    for part in parts:
+        for what, groups in part.items():
+            of_what = total.setdefault(what, {})
+            for group, counts in groups.items():
+                of_what.setdefault(group, Counter()).update(counts)
+    return {what: {**groups} for what, groups in total.items()}
+
+
+def _named(part: SplitCounts) -> list[Tally]:
     """Return the counts of a split. Names in ``validation`` include the split."""
-    prefix = "" if total["split"] == "train" else f"{total['split']} "
-    return [{**tally, "stage": f"{prefix}{tally['stage']}"} for tally in total["tallies"]]
+    tallies = [Tally.of(counts) for counts in part.tallies]
+    for tally in tallies:
+        tally.stage = f"{'' if part.split == 'train' else f'{part.split} '}{tally.stage}"
+    return tallies
 
 
 def _why_empty(split: str, tallies: list[Tally]) -> str:

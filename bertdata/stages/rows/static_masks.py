@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ... import keys
 from ...config import PairsConfig
@@ -28,7 +29,7 @@ _TOKENS = 1 << 17  # tokens masked per call, including padding; each takes about
 
 def mask_rows(
     built: Pairs, vocabulary: AnyVocabulary, config: PairsConfig, split: str, partition: int
-) -> tuple[dict[str, Any], Counter[str]]:
+) -> tuple[dict[str, npt.NDArray[Any]], Counter[str]]:
     """Return the columns that masking changes or adds, and the counts of maskable and masked tokens."""
     mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special), vocabulary.special.pad
     input_ids = np.empty_like(built.input_ids)
