@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .dataset.data_set import DataSet, open
     from .dataset.shards import Shards
     from .errors import BertDataError
-    from .reports.page.write import report
+    from .reports.page.dataset_page import report
     from .sources.books import read_book
     from .stages.trace import trace
     from .text.sentences import split_sentences
@@ -54,7 +54,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
-    "report": "reports.page.write",
+    "report": "reports.page.dataset_page",
     "trace": "stages.trace",
     "push": "commands.push",
     "verify": "verification",

@@ -47,7 +47,7 @@ TORCH = {
     TRAINER.parent / "loader.py",
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "pretrained.py",
-    TRAINER.parent / "steps.py",
+    TRAINER.parent / "passes.py",
 }  # the only files that import torch and safetensors
 WITH_TRANSFORMERS = {
     PACKAGE / "tokens" / "read.py",  # reads a tokenizer of transformers, in the driver alone
@@ -123,9 +123,9 @@ def imports_run_one_way(path: Path, imported: set[str]) -> None:
 
 
 WITH_BEAM = {
-    *(f"pipelines/engines/{name}.py" for name in ("dask_cluster", "engine", "jobs", "losses", "on_beam", "runners")),
+    *(f"pipelines/engines/{name}.py" for name in ("connection", "dask_cluster", "engine", "jobs", "on_beam", "runners")),
     "pipelines/dataflow/launch.py",
-    *(f"bertdata/beam/{name}.py" for name in ("blocks", "rows", "write")),
+    *(f"bertdata/beam/{name}.py" for name in ("building_blocks", "schemas", "write_documents")),
 }
 
 

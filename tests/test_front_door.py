@@ -17,7 +17,7 @@ from conftest import REPOSITORY, read_manifest
 
 import bertdata
 from bertdata import BertDataError, CorpusConfig, DataSet, PairsConfig, Progress
-from bertdata.config.inputs import INPUTS
+from bertdata.config.input_kinds import INPUTS
 from bertdata.errors import NoInputError, OutputExistsError, UsageError
 from bertdata.sample import sample
 from bertdata.stages.corpus.sources import source

@@ -10,9 +10,9 @@
 `providers.yaml` in this folder makes the same transforms available in Beam YAML.
 """
 
-from .blocks import ExtractParagraphs, ReadBooks, ReadText, ReadWikipedia, SplitSentences
-from .rows import Article, Document, InputFile, Prose, SkippedRecord
-from .write import WriteDocuments
+from .building_blocks import ExtractParagraphs, ReadBooks, ReadText, ReadWikipedia, SplitSentences
+from .schemas import Article, Document, InputFile, Prose, SkippedRecord
+from .write_documents import WriteDocuments
 
 __all__ = [
     "Article",

@@ -10,7 +10,7 @@ from ..records import Report
 from ..sources import PLAIN
 from ..stages.corpus.commit import CorpusCommit
 from ..stages.corpus.extract import Extract
-from ..stages.corpus.plan import CorpusPlan, packages
+from ..stages.corpus.plan_tasks import CorpusPlan, packages
 from ..stages.selection import rules
 from ..stages.selection.kinds import Kinds
 from ..stages.selection.rewrite import Rewrite

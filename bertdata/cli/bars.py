@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..reports.words import count, size
+from ..reports.summary import count, size
 from ..storage.signals import Answer, stopped
 from ..storage.terminal import unguarded
 from . import output

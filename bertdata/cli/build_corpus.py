@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..config import ChoiceConfig, CorpusConfig, FilterConfig
-from ..config.inputs import INPUTS, PROJECTS
+from ..config.input_kinds import INPUTS, PROJECTS
 from ..errors import UsageError
 from ..reports.card import reading_line
-from ..reports.words import count, size
+from ..reports.summary import count, size
+from .build_commands import build, common_options, conclude, echo, foretell, take_options
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, foretell, take_options
 
 if TYPE_CHECKING:
     from ..dataset.data_set import DataSet

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from ..config import read_toml
-from ..config.tables import TOML_NAMES
+from ..config.toml_tables import TOML_NAMES
 from ..errors import UsageError, did_you_mean
 
 __all__ = ["COMMANDS", "config_option", "from_file"]

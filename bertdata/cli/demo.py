@@ -15,10 +15,10 @@ import bertdata
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..extras import install
-from ..reports.words import describe
+from ..reports.summary import describe
 from ..storage.files import write_text
+from .build_commands import echo
 from .options import Command
-from .run import echo
 
 __all__ = ["command"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..reports.words import count
+from ..reports.summary import count
 from .options import Command
 from .output import echo
 

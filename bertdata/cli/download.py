@@ -12,12 +12,12 @@ import click
 
 from ..commands.download import WIKIMEDIA
 from ..errors import UsageError
-from ..reports.words import count, size
+from ..reports.summary import count, size
 from ..storage.files import is_local
 from ..storage.terminal import clean
 from .bars import of_bytes
+from .build_commands import echo
 from .options import Command
-from .run import echo
 from .suggest import Suggesting
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from ..config import ExportConfig
+from .build_commands import build, common_options, conclude, echo, foretell, take_options
 from .options import Command, config_options, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 

@@ -17,12 +17,12 @@ from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, P
 from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
 from ..pieces import shown
-from ..reports.words import describe
+from ..reports.summary import describe
 from ..storage.terminal import clean
+from .build_commands import echo
 from .folding import Line, print_folded
 from .options import Command
 from .paths import to_path
-from .run import echo
 
 if TYPE_CHECKING:
     from ..commands.inspect import Order

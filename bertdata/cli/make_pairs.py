@@ -10,9 +10,9 @@ import click
 from ..config import PairsConfig
 from ..reports.card import reading_line
 from ..reports.vocabulary_warnings import poor_fit
+from .build_commands import build, common_options, conclude, echo, foretell, take_options
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 

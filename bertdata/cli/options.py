@@ -15,7 +15,7 @@ import click
 
 from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
 from ..config.base import Config, Option, options_of
-from ..config.inputs import INPUTS
+from ..config.input_kinds import INPUTS
 from ..errors import BertDataError, UsageError, did_you_mean, nearest
 from ..storage.process import arrow_alone
 from . import bars

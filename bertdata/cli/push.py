@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from ..config import PushConfig
-from ..reports.words import count
+from ..reports.summary import count
 from ..storage.terminal import clean
 from .bars import of_bytes
+from .build_commands import echo
 from .options import Command, config_options, take
 from .paths import to_path
-from .run import echo
 
 __all__ = ["command"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from ..errors import UsageError
+from .build_commands import echo
 from .options import Command
 from .paths import to_path
-from .run import echo
 
 __all__ = ["command"]
 
@@ -50,7 +50,7 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
         return
     if as_json:
         raise UsageError("--json prints the comparison of --vocab. Pass vocabularies, or use manifest.json")
-    from ..reports.page.write import write
+    from ..reports.page.dataset_page import write
 
     if len(directories) > 1 and output is None:
         again = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..reports.words import count
+from ..reports.summary import count
 from .options import Command
 from .output import echo
 from .paths import to_path

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..reports.words import count
+from ..reports.summary import count
+from .build_commands import echo
 from .options import Command
-from .run import echo
 
 __all__ = ["command"]
 

@@ -16,15 +16,15 @@ from ..errors import UsageError
 from ..pieces import shown
 from ..reports.diff import Span, diff
 from ..reports.mask_rules import MaskRule, of_epoch
+from ..reports.summary import count
 from ..reports.trace import Trace
-from ..reports.words import count
 from ..storage.terminal import clean
 from ..tokens.read import read_any
 from ..training.masks import MaskConfig
+from .build_commands import echo
 from .folding import Line, print_folded
 from .options import Command, config_options
 from .paths import to_path
-from .run import echo
 
 __all__ = ["command"]
 

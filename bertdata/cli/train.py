@@ -20,14 +20,14 @@ from ..config.train import TrainConfig, read_training
 from ..dataset import manifest
 from ..dataset.manifest_types import PairsManifest
 from ..errors import BertDataError
-from ..reports.words import count
+from ..reports.summary import count
 from ..storage.files import read_json, to_path
 from ..storage.signals import Answer, signals
 from ..training.recipe import PhaseRows, Recipe, prepare
 from . import output as speech
+from .build_commands import speech_options
 from .options import Command
 from .output import duration, echo
-from .run import speech_options
 from .train_progress import figures, progress
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _conclude(done: Done) -> None:
 
 def _plan(recipe: Recipe) -> Iterator[str]:
     """Yield the lines of the training plan."""
-    from ..training.windows import plan_of
+    from ..training.windowed_plan import plan_of
 
     model, config = recipe.model, recipe.config
     heads = "masked words and pairs" if recipe.pairs else "masked words"

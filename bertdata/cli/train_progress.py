@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..config.train import TrainConfig
-from ..reports.words import count
+from ..reports.summary import count
 from ..storage.terminal import clean
 from . import output as speech
 from .bars import drawn, is_watched

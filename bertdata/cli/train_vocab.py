@@ -10,9 +10,9 @@ import click
 from ..config import VocabConfig
 from ..reports.vocabulary_warnings import fewer, unknown
 from ..storage.files import is_local
+from .build_commands import build, common_options, conclude, echo, foretell, take_options
 from .options import Command, config_options, in_options, take
 from .paths import to_path
-from .run import build, common_options, conclude, echo, foretell, take_options
 
 __all__ = ["command"]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from ..errors import NoInputError, VerificationError
-from ..reports.words import count, size
+from ..reports.summary import count, size
 from ..storage.terminal import clean
 from .bars import of_bytes
+from .build_commands import echo
 from .config_file import config_option
 from .options import Command, in_options
 from .paths import to_path
-from .run import echo
 
 __all__ = ["command"]
 

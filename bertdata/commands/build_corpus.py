@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
 from ..config import CorpusConfig, read_small
-from ..config.inputs import INPUTS, PROJECTS
+from ..config.input_kinds import INPUTS, PROJECTS
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..records import Document
-from ..reports.words import count, size
+from ..reports.summary import count, size
 from ..sources.dumps import read_site
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
-from ..stages.corpus.plan import CorpusPlan, own_splitters, packages
-from ..stages.corpus.plan import plan as cut_input
+from ..stages.corpus.plan_tasks import CorpusPlan, own_splitters, packages
+from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.corpus.sources import source
 from ..stages.learning import Learned, learn
 from ..storage.files import digest, is_local, to_path
 from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
+from .execute import run
 from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, given_digest, paths_of
 from .progress import Progress, PythonReporter, Step
-from .run import run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

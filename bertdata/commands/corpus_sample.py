@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..config.inputs import PROJECTS
+from ..config.input_kinds import PROJECTS
 from ..records import Document, Drop, FileRange, Reject
 from ..sources import dumps
 from ..sources.archives import zip_files
@@ -25,7 +25,7 @@ from ..storage.progress import current, working
 
 if TYPE_CHECKING:
     from ..config import CorpusConfig
-    from ..stages.corpus.plan import CorpusPlan
+    from ..stages.corpus.plan_tasks import CorpusPlan
     from ..stages.corpus.sources import Counts
 
 __all__ = ["Stratum", "lost_share", "sample_files", "task_seconds"]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..extras import EXTRAS, install, missing
-from ..reports.words import count, size
+from ..reports.summary import count, size
 from ..storage import cgroup
 from ..storage.process import cores, usable_cpus
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..config.inputs import PROJECTS
+from ..config.input_kinds import PROJECTS
 from ..storage.files import is_local
 from ..storage.process import cores, workers_for
 from ..storage.progress import peak_memory
 
 if TYPE_CHECKING:
     from ..config import CorpusConfig
-    from ..stages.corpus.plan import CorpusPlan
+    from ..stages.corpus.plan_tasks import CorpusPlan
 
 __all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "clock_of", "estimate", "free_space", "longest", "of_corpus"]
 

@@ -20,15 +20,15 @@ from ..exports import FORMATS
 from ..exports.base import ExportSource, read
 from ..extras import install
 from ..records import Task
-from ..reports.words import count
+from ..reports.summary import count
 from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
+from .execute import run
 from .plan import Output, Plan, RunOptions, complete_already, given_digest
 from .progress import Progress, PythonReporter, Step
-from .run import run
 
 if TYPE_CHECKING:
     from .estimate import Estimate

@@ -16,15 +16,15 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
+from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import poor_fit, unsaid
-from ..reports.words import count, size
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens import segment
+from .execute import run
 from .plan import Output, Plan, RunOptions, complete_already, given_digest
 from .progress import Progress, PythonReporter, Step
-from .run import run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

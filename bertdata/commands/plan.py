@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
-from ..config.inputs import Paths
+from ..config.input_kinds import Paths
 from ..dataset.run import is_done, unfinished
 from ..errors import BertDataError
-from ..reports.words import count
+from ..reports.summary import count
 from ..storage.storage import storage_errors
 from .progress import Step
 

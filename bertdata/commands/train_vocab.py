@@ -13,15 +13,15 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError
-from ..reports.words import count, size
+from ..reports.summary import count, size
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..stages.sampling import Sample
 from ..stages.vocab import STAGE
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
+from .execute import run
 from .plan import Output, Plan, RunOptions, complete_already, given_digest
 from .progress import Progress, PythonReporter, Step
-from .run import run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from .base import ShardFormat
-from .inputs import Paths
+from .input_kinds import Paths
 
 __all__ = ["CorpusOptions", "PairsOptions", "PushOptions", "VocabOptions"]
 

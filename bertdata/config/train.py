@@ -19,8 +19,8 @@ from .base import FREE, Config, option
 from .mixture import Mixture
 from .model import ACTIVATIONS, ModelConfig
 from .pairs import mask_shares
-from .tables import from_table
 from .toml import parse_toml, read_toml
+from .toml_tables import from_table
 
 __all__ = [
     "ACTIVATIONS",

@@ -17,7 +17,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from ..config.inputs import ONE_OF
+from ..config.input_kinds import ONE_OF
 from ..dataset import shards
 from ..dataset.manifest_records import Input
 from ..records import PARAGRAPH, UNSPACED, Document

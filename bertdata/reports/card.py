@@ -14,7 +14,7 @@ from ..pieces import OF_BERT, ROLES, word_rule
 from ..tally import StageCounts
 from . import licences
 from .reading import snippets
-from .words import apparatus, cell, count
+from .summary import apparatus, cell, count
 
 __all__ = ["reading_line", "write"]
 

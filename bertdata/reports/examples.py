@@ -21,7 +21,7 @@ from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, 
 from ..tokens.vocab import AnyVocabulary
 from .checks import check_documents, check_rows
 from .mask_rules import MaskRule
-from .words import count
+from .summary import count
 
 __all__ = ["document_lines", "pair_lines", "pick", "row", "texts"]
 

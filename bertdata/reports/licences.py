@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..config.inputs import PROJECTS, WIKI_LICENCE
+from ..config.input_kinds import PROJECTS, WIKI_LICENCE
 from ..dataset.manifest_records import Input
 from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, RowManifest
 from ..errors import few
-from .words import cell, count
+from .summary import cell, count
 
 __all__ = ["citation", "licence_lines", "origins"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..config.inputs import PROJECTS
+from ..config.input_kinds import PROJECTS
 from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError, did_you_mean

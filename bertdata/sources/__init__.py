@@ -1,6 +1,6 @@
 """Read Wikipedia dumps, books and other text into pages, paragraphs and rejects with named reasons."""
 
-from ..config.inputs import ARCHIVES, DELIMITED, INPUTS, PLAIN, TABLES
+from ..config.input_kinds import ARCHIVES, DELIMITED, INPUTS, PLAIN, TABLES
 
 __all__ = ["ARCHIVES", "DELIMITED", "PLAIN", "SUFFIXES", "TABLES"]
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ..config.inputs import INPUTS
+from ..config.input_kinds import INPUTS
 from ..errors import few
 from .dumps.checksums import is_sums
 from .dumps.multistream import is_index

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..config.inputs import INPUTS
+from ..config.input_kinds import INPUTS
 from ..errors import NoInputError, UsageError
 from ..storage.files import to_path
 from ..storage.storage import storage_errors

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-from ..config.inputs import ONE_OF
+from ..config.input_kinds import ONE_OF
 
 __all__ = ["count", "named"]
 

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
-from ..config.inputs import PLAIN
+from ..config.input_kinds import PLAIN
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
+from .line_ranges import check_end, read_lines, split_lines, to_blank
 from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
-from .ranges import check_end, read_lines, split_lines, to_blank
 from .tables import Columns, is_table, read_table, split_table
 
 __all__ = ["DOCUMENTS", "LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..config import CorpusConfig
-from ..config.inputs import PROJECTS
+from ..config.input_kinds import PROJECTS
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import InputEntry
 from ..dataset.manifest_types import CorpusManifest, PairsManifest

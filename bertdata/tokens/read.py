@@ -7,7 +7,7 @@ from pathlib import Path
 from ..config import read_small
 from ..errors import UsageError
 from ..extras import missing_package
-from ..storage.models import model_directory
+from ..storage.model_directory import model_directory
 from . import vocab
 from .bert_files import MAX_TOKENIZER_BYTES, is_bert
 from .tokenizer import read_named, vocabulary_of

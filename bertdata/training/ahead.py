@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .masks import Masker, is_causal, next_tokens
-from .plan import Batch, BatchPlan
+from .row_plan import Batch, BatchPlan
 from .unpadded import Arrays
-from .windows import WindowPlan
+from .windowed_plan import WindowPlan
 
 __all__ = ["StepsAhead", "masked_arrays"]
 

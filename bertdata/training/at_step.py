@@ -17,7 +17,7 @@ from ..labels import IGNORED
 from ..reports.mask_rules import MaskRule
 from .masks import MaskConfig, Masker, is_causal
 from .recipe import prepare
-from .windows import plan_of
+from .windowed_plan import plan_of
 
 __all__ = ["of_batches", "of_run"]
 

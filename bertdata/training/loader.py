@@ -27,15 +27,15 @@ from ..storage.process import obey_parent
 from .ahead import StepsAhead, masked_arrays
 from .masks import MaskConfig, Masker
 from .models import Target, target_for
-from .plan import Batch
+from .row_plan import Batch
 from .unpadded import Arrays, segments, unpad
-from .windows import plan_of
+from .windowed_plan import plan_of
 
 try:
     import torch
     from torch.utils.data import Dataset, get_worker_info
 
-    from .steps import HOW_TO, Loader, Steps
+    from .passes import HOW_TO, Loader, Steps
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 

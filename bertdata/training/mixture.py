@@ -25,7 +25,7 @@ import numpy.typing as npt
 from ..config.mixture import Mixture
 from ..dataset.shards import Shards
 from ..errors import UsageError
-from .plan import BatchPlan
+from .row_plan import BatchPlan
 
 __all__ = ["Groups", "counts", "drawn", "grouped"]
 

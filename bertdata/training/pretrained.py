@@ -20,7 +20,7 @@ from ..errors import UsageError
 from ..extras import missing_package
 from ..pieces import BEGINS, ROLES, bare, continues_word
 from ..storage.files import digest
-from ..storage.models import model_directory
+from ..storage.model_directory import model_directory
 from .models import MODELS, ModelClass, Target, target_of
 
 __all__ = ["Pretrained", "read"]

@@ -16,10 +16,10 @@ from ..rows.masking import UNITS
 from ..storage.files import read_json, to_path, write_json
 from .masks import MaskConfig, Schedule
 from .mixture import drawn
-from .plan import BatchPlan
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
-from .windows import WindowPlan, plan_of
+from .row_plan import BatchPlan
+from .windowed_plan import WindowPlan, plan_of
 from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]

@@ -27,8 +27,8 @@ from ..labels import IGNORED
 from ..storage.files import replacing
 from .ahead import masked_arrays
 from .masks import MaskConfig, Masker
-from .plan import Batch, BatchPlan
 from .recipe import PhaseRows, prepare
+from .row_plan import Batch, BatchPlan
 
 __all__ = ["Served", "steps_of", "trace_steps"]
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from ..dataset.manifest_records import ShardEntry
 from ..dataset.shards.write import check_end
-from .files import CheckFailed
+from .directory import CheckFailed
 
 __all__ = ["read"]
 

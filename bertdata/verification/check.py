@@ -18,8 +18,8 @@ from ..errors import VerificationError
 from ..storage.files import is_private, json_text, to_path
 from ..storage.process import cores, worker_count
 from ..storage.workers import Pool
-from . import documents, leaks, lists, pairs, row_checks, sums, vocabulary
-from .files import CheckFailed, compare, fetched
+from . import counts, documents, leaks, lists, pairs, row_checks, vocabulary
+from .directory import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
 
@@ -188,13 +188,13 @@ class _Whole:
             if splits and checked.task.group == "shards":
                 split = splits[checked.task.entry.name.removeprefix("data/").partition("-")[0]]
                 split.update(checked.counts, shards=1)
-        yield from sums.stages(self.manifest)
+        yield from counts.stages(self.manifest)
         if isinstance(self.manifest, CorpusManifest):
-            yield from sums.documents(self.manifest, *by_group.values())
+            yield from counts.documents(self.manifest, *by_group.values())
         elif isinstance(self.manifest, ExportManifest):
-            yield from sums.export(self.manifest)
+            yield from counts.export(self.manifest)
         elif isinstance(self.manifest, PairsManifest):
-            yield from sums.pairs(self.manifest, splits)
+            yield from counts.pairs(self.manifest, splits)
 
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import CorpusConfig
-from ..config.inputs import INPUTS, PROJECTS
+from ..config.input_kinds import INPUTS, PROJECTS
 from ..dataset.manifest_records import CorpusShard
 from ..dataset.shards import DOCUMENT
 from . import batches
-from .files import CheckFailed, require
+from .directory import CheckFailed, require
 
 __all__ = ["SOURCES", "check"]
 

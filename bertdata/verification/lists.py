@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset.manifest_records import ListEntry
-from .files import CheckFailed
+from .directory import CheckFailed
 
 __all__ = ["check"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..config import PairsConfig
 from ..rows.masking import max_predictions_of
-from .files import CheckFailed
+from .directory import CheckFailed
 from .row_checks import Rows, SpecialPieces
 
 __all__ = ["check", "restore"]

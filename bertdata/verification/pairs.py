@@ -25,7 +25,7 @@ from ..config import LABEL_1, PairsConfig
 from ..dataset.manifest_records import ShardEntry
 from ..dataset.shards import pair_schema
 from . import batches, leaks, masks
-from .files import CheckFailed
+from .directory import CheckFailed
 from .row_checks import Rows, SpecialPieces
 
 __all__ = ["check", "is_half", "not_half"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .files import CheckFailed
+from .directory import CheckFailed
 from .piece_scripts import piece_scripts
 
 __all__ = ["Rows", "SpecialPieces", "special_pieces"]

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from ..config import VocabConfig, read_small
 from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..pieces import bare
-from .files import CheckFailed
+from .directory import CheckFailed
 from .piece_scripts import piece_scripts
 from .row_checks import SpecialPieces
 

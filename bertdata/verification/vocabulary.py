@@ -12,7 +12,7 @@ from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..errors import UsageError
 from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
 from . import tokenizer
-from .files import CheckFailed
+from .directory import CheckFailed
 from .row_checks import SpecialPieces, special_pieces
 
 __all__ = ["check"]

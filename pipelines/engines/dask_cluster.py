@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertdata.errors import TransferError, UsageError
 
-from .losses import refusal
+from .connection import refusal
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions

@@ -21,7 +21,7 @@ from bertdata.chains.transforms import Chain
 from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.storage.storage import storage_error
 
-from . import dask_cluster, jobs, losses, runners
+from . import connection, dask_cluster, jobs, runners
 from .on_beam import on_beam
 
 __all__ = ["check", "ended_early", "reach", "run"]
@@ -61,7 +61,7 @@ def run(
     except KeyboardInterrupt as stopped:
         interrupt = stopped.args
     except Exception as error:
-        raise _original(error, losses.engine_name(runner, options)) from error
+        raise _original(error, connection.engine_name(runner, options)) from error
     else:
         return
     raise KeyboardInterrupt(*interrupt)  # a new exception, without Beam's stack frames
@@ -107,17 +107,17 @@ def reach(beam_args: Sequence[str]) -> None:
     try:
         with _as_usage():
             dask_cluster.reach(runner, options)
-            losses.reach_spark(runner, options)
+            connection.reach_spark(runner, options)
     except BertDataError:
         raise
     except Exception as error:
-        raise _original(error, losses.engine_name(runner, options), "cannot be reached") from error
+        raise _original(error, connection.engine_name(runner, options), "cannot be reached") from error
 
 
 def ended_early(beam_args: Sequence[str]) -> TransferError:
     """Return the error for an engine that reports no failure although the last step did not run."""
     options, runner = _read(beam_args)
-    return TransferError(f"{losses.engine_name(runner, options)} was lost: it ended before the run was complete")
+    return TransferError(f"{connection.engine_name(runner, options)} was lost: it ended before the run was complete")
 
 
 @contextlib.contextmanager
@@ -186,8 +186,8 @@ def _original(error: BaseException, engine: str, failure: str = "was lost") -> B
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
         if errors.system_limit(cause) and (limit := storage_error(cause)):
             return limit
-        if losses.is_loss(cause):
-            return TransferError(f"{engine} {failure}: {losses.reason(cause)}")
+        if connection.is_loss(cause):
+            return TransferError(f"{engine} {failure}: {connection.reason(cause)}")
         cause = cause.__cause__ or cause.__context__
     last_line = (str(error).strip() or repr(error)).splitlines()[-1]
     return BertDataError(f"the run failed on {engine}: {last_line}: run the same command again, with --verbose for more")

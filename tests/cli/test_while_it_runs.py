@@ -210,14 +210,14 @@ def test_everything_on_stderr_is_json(tmp_path: Path, text: Path) -> None:
     assert refused["level"] == "error" and refused["exit_code"] == 2 and "many" in refused["text"]
     patch = """
 import logging, os, signal, time, warnings
-from bertdata.commands import run
+from bertdata.commands import execute
 def stopped(plan, options, reporter):
     logging.getLogger("a.library").error("cannot: %s", "it")
     warnings.warn("old")
     reporter.warning("worker lost")
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(60)
-run.run = stopped
+execute.run = stopped
 """
     found = {event["event"] + (event.get("logger") or ""): event for event in events(143, [*words, "--verbose"], patch)}
     assert (found["loga.library"]["level"], found["loga.library"]["text"]) == ("error", "cannot: it")

@@ -26,7 +26,7 @@ from bertdata.errors import StorageError
 from bertdata.records import FileRange, Page, Reject
 from bertdata.sources import dumps
 from bertdata.stages.corpus.extract import Extract
-from bertdata.stages.corpus.plan import plan
+from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage import files
 
 pytest.importorskip("upath")

@@ -10,7 +10,7 @@ from conftest import REPOSITORY
 from pages import DOCS, PAGES, blocks, commands, hook, problem, strange
 
 from bertdata.config import parse_toml
-from bertdata.config.inputs import INPUTS
+from bertdata.config.input_kinds import INPUTS
 from bertdata.sources.inputs import find
 
 NAMES = [path.relative_to(REPOSITORY).as_posix() for path in PAGES]

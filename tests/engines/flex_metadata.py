@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bertdata.config.inputs import INPUTS
+from bertdata.config.input_kinds import INPUTS
 
 FOLDER = Path(__file__).resolve().parents[2] / "pipelines" / "dataflow"
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")

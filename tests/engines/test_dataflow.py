@@ -21,7 +21,7 @@ from conftest import REPOSITORY, SAMPLE, Run, digests
 from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.config import CorpusConfig
 from bertdata.records import FileRange, Task
-from bertdata.stages.corpus.plan import CorpusPlan
+from bertdata.stages.corpus.plan_tasks import CorpusPlan
 
 pytest.importorskip("google.cloud.dataflow", reason="Beam's client of Dataflow is not installed")
 cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")

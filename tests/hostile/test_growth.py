@@ -19,8 +19,8 @@ import pytest
 from bertdata.config import FilterConfig
 from bertdata.records import Document
 from bertdata.sources.books import clean
-from bertdata.sources.books.markup import attributes
 from bertdata.sources.books.xhtml import passages
+from bertdata.sources.books.xml_tags import attributes
 from bertdata.sources.dumps.page_xml import BrokenPage, guess_name, read_fields
 from bertdata.sources.dumps.pages import PageCutter
 from bertdata.sources.encodings import decode

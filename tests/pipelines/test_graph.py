@@ -27,7 +27,7 @@ from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
 from bertdata.records import Report, Task
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages.corpus.plan import plan
+from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.rows.build_rows import Output
 from bertdata.storage.files import is_local
 from bertdata.tokens.vocab import read

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
-from bertdata.pipelines.engines import engine, losses
+from bertdata.pipelines.engines import connection, engine
 
 from bertdata.errors import BertDataError, TransferError
 
@@ -52,7 +52,7 @@ def test_a_step_that_fails_is_no_lost_engine(error: Exception) -> None:
 
 def named(runner: str, options: list[str]) -> str:
     made: Any = type(runner, (), {})()
-    return losses.engine_name(made, PipelineOptions(options))
+    return connection.engine_name(made, PipelineOptions(options))
 
 
 def test_engines_are_named_by_their_address(monkeypatch: pytest.MonkeyPatch) -> None:

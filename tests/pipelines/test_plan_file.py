@@ -34,7 +34,7 @@ from bertdata.dataset.plan_files import StoredValue
 from bertdata.errors import VerificationError
 from bertdata.exports.base import ExportSource
 from bertdata.records import FileRange, Report, Task
-from bertdata.stages.corpus.plan import CorpusPlan
+from bertdata.stages.corpus.plan_tasks import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
 from bertdata.stages.rows.build_rows import Output
 from bertdata.stages.rows.partitions import Tokens

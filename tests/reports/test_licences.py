@@ -14,7 +14,7 @@ from conftest import read_manifest
 
 import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, FilterConfig
-from bertdata.config.inputs import WIKI_LICENCE
+from bertdata.config.input_kinds import WIKI_LICENCE
 from bertdata.dataset.manifest_records import InputName
 from bertdata.exports.plain_text import licences_of
 from bertdata.sources.licences import count, named

@@ -23,7 +23,7 @@ from bertdata.reports.page.measure import masks_of, words_of
 from bertdata.reports.page.sample import RowSample, read_rows
 from bertdata.reports.page.section import Subject
 from bertdata.reports.page.tokens import language_of, marked, row_article
-from bertdata.reports.words import describe
+from bertdata.reports.summary import describe
 from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 

@@ -15,8 +15,8 @@ from made import CONTAINER, SENTENCES, XHTML, epub, package, page, plain_epub
 from bertdata.records import FileRange, Reject
 from bertdata.sources.books import Book, Reading, read_books
 from bertdata.sources.books.epub import Unreadable, read_epub
-from bertdata.sources.books.markup import Tag, attributes, tags_and_text
 from bertdata.sources.books.xhtml import passages
+from bertdata.sources.books.xml_tags import Tag, attributes, tags_and_text
 
 MOST = 1 << 20
 ONE, TWO, THREE = SENTENCES

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from bertdata import keys
 from bertdata.records import FileRange, Reject
+from bertdata.sources.line_ranges import read_lines, split_lines
 from bertdata.sources.lines import fold_case, join_lines, paragraphs
-from bertdata.sources.ranges import read_lines, split_lines
 from bertdata.sources.tables import Columns
 from bertdata.sources.text import Text, read_text, split
 

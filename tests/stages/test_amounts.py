@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bertdata.dataset.shards import DocumentBatch
 from bertdata.records import Document
-from bertdata.stages.amounts import Amounts, count_words
+from bertdata.stages.text_counts import Amounts, count_words
 
 SPACES = [chr(code) for code in range(0x110000) if chr(code).isspace()]
 NEAR = "\u0084\u00a1\u167f\u1681\u1fff\u200b\u202e\u2060\u2fff\u3001\u0920"  # no whitespace, but nearly the same bytes

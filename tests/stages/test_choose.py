@@ -25,11 +25,11 @@ from bertdata.chains.steps import Step
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.dataset.run import STATE
 from bertdata.errors import TooManyRejectsError, UsageError, VerificationError
-from bertdata.stages.corpus.plan import plan
+from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.selection import facts, rounds, rules
 from bertdata.stages.selection.claims import Table
+from bertdata.stages.selection.decisions import LOST, WHOLE, Losses, merged, read_kept, write_kept
 from bertdata.stages.selection.kinds import Kinds
-from bertdata.stages.selection.losses import LOST, WHOLE, Losses, merged, read_kept, write_kept
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.stages.shuffle import FileShuffle
 from bertdata.storage.files import write_json

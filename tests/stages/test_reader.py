@@ -26,7 +26,7 @@ from bertdata.sources import SUFFIXES
 from bertdata.sources.inputs import find
 from bertdata.stages.corpus import commit as commit_module
 from bertdata.stages.corpus.commit import CorpusCommit
-from bertdata.stages.corpus.plan import plan
+from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.storage.files import write_json
 

@@ -21,7 +21,7 @@ from conftest import Build, read_manifest
 from bertdata.config import CorpusConfig
 from bertdata.errors import StorageError
 from bertdata.stages.corpus.extract import Extract
-from bertdata.stages.corpus.plan import plan
+from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage import files
 
 STORY = "\n\n".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(400))

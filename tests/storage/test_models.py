@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bertdata.errors import UsageError
-from bertdata.storage.models import model_directory
+from bertdata.storage.model_directory import model_directory
 from bertdata.tokens.read import read_any
 
 hub = pytest.importorskip("huggingface_hub")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.text.sentences import rules, split_sentences
+from bertdata.text.sentences import split, split_sentences
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -88,14 +88,14 @@ def test_a_library_that_breaks_down_leaves_the_paragraph_whole(monkeypatch: pyte
     def panic(language: str, text: str) -> list[str]:
         raise broken
 
-    monkeypatch.setattr(rules, "segment", panic)
+    monkeypatch.setattr(split, "segment", panic)
     assert split_sentences("The tea is ready. He came.") == ["The tea is ready. He came."]
 
 
 def test_a_library_that_loses_text_loses_none_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "segment", lambda language, text: [text[:3]])
+    monkeypatch.setattr(split, "segment", lambda language, text: [text[:3]])
     assert split_sentences("The tea is ready. He came.") == ["The tea is ready. He came."]
-    monkeypatch.setattr(rules, "segment", lambda language, text: [])
+    monkeypatch.setattr(split, "segment", lambda language, text: [])
     assert split_sentences("Tea. " * 1000) == [("Tea. " * 1000).strip()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bertdata.text.sentences import split_sentences
-from bertdata.text.sentences.marks import mask, opening_quotes
+from bertdata.text.sentences.quotation import mask, opening_quotes
 from bertdata.text.sentences.starters import is_listed, is_written_out, left_out
 
 # A rule, then a language and a paragraph, a sentence a line; each is what their join would break without the rule.

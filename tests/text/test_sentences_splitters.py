@@ -183,7 +183,7 @@ def test_the_version_of_a_package_is_in_the_manifest(build: Build, text: Path, t
     assert "blingfire" not in read_manifest(plain)["versions"]
 
 
-@pytest.mark.parametrize("name", ["abbreviations", "choose", "marks", "plain", "rules", "starters", "thai"])
+@pytest.mark.parametrize("name", ["abbreviations", "plain", "quotation", "split", "splitters", "starters", "thai"])
 def test_examples_of_the_documentation(name: str) -> None:
     found = doctest.testmod(importlib.import_module(f"bertdata.text.sentences.{name}"))
     assert found.attempted

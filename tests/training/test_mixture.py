@@ -15,10 +15,10 @@ from bertdata.config.train import Phase, TrainConfig, parse_training
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 from bertdata.training.mixture import counts, drawn
-from bertdata.training.plan import BatchPlan
 from bertdata.training.recipe import prepare
+from bertdata.training.row_plan import BatchPlan
 from bertdata.training.served import steps_of
-from bertdata.training.windows import plan_of
+from bertdata.training.windowed_plan import plan_of
 
 
 @pytest.fixture(scope="module")

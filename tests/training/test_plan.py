@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import EmptyResultError, UsageError
-from bertdata.training import plan
+from bertdata.training import row_plan
 from bertdata.training.permutation import shuffled
-from bertdata.training.plan import BatchPlan, widths
+from bertdata.training.row_plan import BatchPlan, widths
 
 LAW = settings(deadline=None, max_examples=80)
 
 
-def _epoch(own: BatchPlan, epoch: int) -> list[plan.Batch]:
+def _epoch(own: BatchPlan, epoch: int) -> list[row_plan.Batch]:
     return [own[step] for step in range(epoch * own.batches, (epoch + 1) * own.batches)]
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(plan).failed == 0
+    assert doctest.testmod(row_plan).failed == 0
 
 
 @LAW
@@ -173,20 +173,20 @@ def test_refusals() -> None:
 MANY = """
 import resource, time
 import numpy as np
-from bertdata.training.plan import BatchPlan, widths
+from bertdata.training.row_plan import BatchPlan, widths
 lengths = np.full(COUNT, 128, np.uint16)
 lengths[::5], lengths[1::7] = 40, 90
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
 plan = BatchPlan(lengths, BATCH_SIZE, widths=widths(128), seed=1)
-for step in (0, plan.batches - 1, 10**9):
+for step in (0, row_plan.batches - 1, 10**9):
     plan[step]
 spent, memory = time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 seen = np.zeros(COUNT, bool)
 if CHECK:
-    for step in range(plan.batches, 2 * plan.batches):
+    for step in range(row_plan.batches, 2 * row_plan.batches):
         seen[plan[step].rows] = True
-print(spent, memory, (~seen).sum(), plan.left)
+print(spent, memory, (~seen).sum(), row_plan.left)
 """
 
 

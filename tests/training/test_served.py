@@ -17,8 +17,8 @@ from bertdata.cli import cli
 from bertdata.config.train import Phase, TrainConfig, read_training
 from bertdata.errors import EmptyResultError, UsageError
 from bertdata.labels import IGNORED
-from bertdata.training.plan import BatchPlan
 from bertdata.training.recipe import prepare
+from bertdata.training.row_plan import BatchPlan
 
 pytest.importorskip("torch")
 from bertdata.training import loader  # noqa: E402

@@ -13,7 +13,7 @@ from tiny import write_pairs
 
 from bertdata.cli import cli
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
-from bertdata.training import trial
+from bertdata.training import time_estimate
 from bertdata.training.recipe import prepare
 from bertdata.training.trainer import train
 
@@ -37,9 +37,9 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(trial.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(time_estimate.time, "perf_counter", lambda: self.now)
 
-    def run(self, timed: trial.Trial, step: int, seconds: list[float], positions: int = 32 * 64) -> list[dict[str, Any]]:
+    def run(self, timed: time_estimate.Trial, step: int, seconds: list[float], positions: int = 32 * 64) -> list[dict[str, Any]]:
         """Train steps that take these seconds; return the records."""
         found = []
         for number, each in enumerate(seconds, step + 1):
@@ -53,20 +53,20 @@ def test_the_estimate_is_the_time_of_the_steps_to_come(
     data: Path, monkeypatch: pytest.MonkeyPatch, step: int, ranks: int, left: int
 ) -> None:
     """Two cold steps do not count, nor do phases that are over; each process computes its share."""
-    timed = trial.Trial(prepare(config(data, 1000, 2000), ranks), ranks)
+    timed = time_estimate.Trial(prepare(config(data, 1000, 2000), ranks), ranks)
     (told,) = Clock(monkeypatch).run(timed, step, [60.0, 30.0, *[0.5, 0.3, 0.4, 0.6, 0.2], *[9.0] * 5], 32 * 64 // ranks)
     assert (told["kind"], told["step"], told["of"], told["timed"]) == ("trial", step + 7, 3000, 5)
     assert told["seconds_left"] == pytest.approx(left * 0.4)
 
 
 def test_one_long_step_is_enough(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    timed = trial.Trial(prepare(config(data, 1000)), 1)
+    timed = time_estimate.Trial(prepare(config(data, 1000)), 1)
     (told,) = Clock(monkeypatch).run(timed, 0, [60.0, 30.0, 11.0, 12.0])
     assert (told["step"], told["timed"], told["seconds_left"]) == (3, 1, pytest.approx(997 * 11.0))
 
 
 def test_a_pause_is_no_part_of_a_step(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    timed, clock = trial.Trial(prepare(config(data, 1000)), 1), Clock(monkeypatch)
+    timed, clock = time_estimate.Trial(prepare(config(data, 1000)), 1), Clock(monkeypatch)
     assert not clock.run(timed, 0, [1.0] * 4)
     clock.now += 500
     timed.pause(500)
@@ -77,15 +77,15 @@ def test_a_pause_is_no_part_of_a_step(data: Path, monkeypatch: pytest.MonkeyPatc
 def test_evaluations_count_a_third_of_a_step_for_each_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_pairs(tmp_path / "pairs", {"train": [[64] * 100], "validation": [[64] * 320]})
     rows = dataclasses.replace(config(data, 990), evaluate_every=100, evaluate_batches=6)
-    (told,) = Clock(monkeypatch).run(trial.Trial(prepare(rows), 1), 0, [1.0] * 7)
+    (told,) = Clock(monkeypatch).run(time_estimate.Trial(prepare(rows), 1), 0, [1.0] * 7)
     assert told["seconds_left"] == pytest.approx(983 + 10 * 6 / 3)
     few = dataclasses.replace(rows, evaluate_batches=100)  # more than there are
-    (told,) = Clock(monkeypatch).run(trial.Trial(prepare(few), 1), 0, [1.0] * 7)
+    (told,) = Clock(monkeypatch).run(time_estimate.Trial(prepare(few), 1), 0, [1.0] * 7)
     assert told["seconds_left"] == pytest.approx(983 + 10 * 10 / 3)
 
 
 def test_a_short_run_has_no_estimate(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Clock(monkeypatch).run(trial.Trial(prepare(config(data, 6)), 1), 0, [1.0] * 6)
+    assert not Clock(monkeypatch).run(time_estimate.Trial(prepare(config(data, 6)), 1), 0, [1.0] * 6)
 
 
 def test_a_plan_names_the_tokens(tmp_path: Path) -> None:

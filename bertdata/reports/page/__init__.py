@@ -1,7 +1,7 @@
 """The report of a dataset as one HTML page, made of its manifest and of a bounded read of its shards."""
 
 from ...dataset.staging import REPORT
-from .write import report as write_report
-from .write import write_beside
+from .dataset_page import report as write_report
+from .dataset_page import write_beside
 
 __all__ = ["REPORT", "write_beside", "write_report"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..drawing import Panel, Points, ticks
-from ..words import percent
+from ..summary import percent
 from .markup import Html, join, number, tag
 
 __all__ = ["WIDTH", "by_doubling", "figure", "histogram", "label", "lines", "svg", "up_to"]

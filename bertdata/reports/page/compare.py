@@ -10,7 +10,7 @@ from ...codec import Record, encode
 from ...config import LABEL_1, OBJECTIVES
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
 from ..licences import origins
-from ..words import percent
+from ..summary import percent
 from .markup import Column, Html, join, number, table, text
 from .measure import pairs_of, predictors, words_of
 from .sample import read_rows

@@ -13,8 +13,8 @@ from ...dataset.manifest_types import CorpusManifest
 from ...tokens.segment import is_chinese
 from ..examples import pick
 from ..script import scripts_of
+from ..summary import count, percent, size
 from ..vocabulary_warnings import has_spaces, text_by_language
-from ..words import count, percent, size
 from .charts import by_doubling, histogram
 from .flow import anchor, flow, stages_of
 from .markup import Column, Html, bar, foreign, join, number, short, table, tag

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..fertility import Fertility
-from ..words import percent
+from ..summary import percent
 from .frame import frame, section_of
 from .markup import Column, Html, foreign, table
 from .section import Section

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ...tally import StageCounts
-from ..words import percent
+from ..summary import percent
 from .charts import WIDTH, figure, label, svg
 from .markup import Column, Html, bar, join, number, short, table, tag
 

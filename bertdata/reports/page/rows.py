@@ -13,7 +13,7 @@ from ...pieces import bare, shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import pick
 from ..mask_rules import unit_of
-from ..words import percent
+from ..summary import percent
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of

@@ -13,7 +13,7 @@ from ...dataset.timings import read
 from ...storage.files import is_local
 from ...tokens.read import read_any
 from ...tokens.vocab import AnyVocabulary
-from ..words import count
+from ..summary import count
 from .markup import Column, Html, bar, join, number, table, tag
 
 __all__ = ["Section", "Subject", "counted", "figures", "timings"]

@@ -15,8 +15,8 @@ from ...storage.files import write_text
 from ...tokens.read import read_any
 from ..diff import Span, diff
 from ..mask_rules import MaskRule
+from ..summary import count
 from ..trace import Trace
-from ..words import count
 from .frame import frame, section_of
 from .markup import Html, foreign, join, short, tag, text
 from .measure import masks_of

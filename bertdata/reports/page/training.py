@@ -14,7 +14,7 @@ from ...pieces import shown
 from ...storage.files import read_json
 from ..curve import panels
 from ..metrics import NAME, PREDICTIONS, Record, read_metrics
-from ..words import percent
+from ..summary import percent
 from .charts import lines
 from .markup import Column, Html, foreign, join, number, table, tag
 from .section import Section, figures

@@ -11,7 +11,7 @@ from ...dataset.manifest_records import Coverage
 from ...dataset.manifest_types import VocabManifest
 from ...pieces import Special, bare, continues_word
 from ..coverage import split_words
-from ..words import percent
+from ..summary import percent
 from .charts import histogram, up_to
 from .flow import flow, stages_of
 from .markup import Column, Html, bar, foreign, join, table, tag

@@ -16,8 +16,8 @@ from ..archives.zip_files import BoundedList
 from ..encodings import decode
 from ..tables.limits import TooLarge
 from .account import size
-from .markup import Tag, attributes, tags_and_text
 from .xhtml import SKIPPED_PAGES, Passage, counted_as, passages, text_size
+from .xml_tags import Tag, attributes, tags_and_text
 
 __all__ = ["Epub", "Unreadable", "read_epub"]
 

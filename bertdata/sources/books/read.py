@@ -17,8 +17,8 @@ from ...storage.files import open_file
 from ...storage.storage import storage_errors
 from .. import archives
 from ..encodings import decode_or_reject
+from ..line_ranges import split_lines
 from ..lines import count_lines, unify_newlines
-from ..ranges import split_lines
 from ..tables import Columns, Row, is_table, read_table, split_table
 from .account import KEPT, READ, size
 from .clean import Reading, clean_parts

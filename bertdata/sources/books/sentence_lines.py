@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ...records import FileRange, Reject
 from ...storage.files import open_file
-from ..ranges import check_end, read_lines
+from ..line_ranges import check_end, read_lines
 
 __all__ = ["is_sentence_lines", "read_sentences"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..lines import join_lines, one_line
 from .account import size
-from .markup import Tag, attributes, tags_and_text
+from .xml_tags import Tag, attributes, tags_and_text
 
 __all__ = ["SKIPPED_PAGES", "Passage", "counted_as", "passages", "text_size"]
 

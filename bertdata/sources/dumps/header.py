@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...config.inputs import PROJECTS
+from ...config.input_kinds import PROJECTS
 from ...credentials import hide_in_url
 from ...errors import UsageError, did_you_mean
 from ..compressed import Damage, blocks

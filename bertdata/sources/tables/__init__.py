@@ -10,7 +10,7 @@ from ...errors import UsageError, did_you_mean
 from ...records import FileRange, Reject
 from .. import DELIMITED, TABLES, licences
 from ..compressed import Stream
-from ..ranges import split_lines
+from ..line_ranges import split_lines
 from .columns import Columns, Row
 from .delimited import read_delimited
 from .json_lines import read_json_lines
@@ -91,7 +91,7 @@ def _read(
 
 
 def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
-    from .batches import is_text
+    from .table_rows import is_text
 
     asked = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
     if columns.title == Columns().title:

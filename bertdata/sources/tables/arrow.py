@@ -16,9 +16,9 @@ from ...records import FileRange, Reject
 from ...storage.files import is_local, open_file, to_path
 from ...storage.progress import current
 from ...storage.storage import storage_errors
-from .batches import read_batch
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge, check_unpacked
+from .table_rows import read_batch
 
 __all__ = ["BadMessage", "cut", "read_arrow", "read_schema"]
 

@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 from ...records import FileRange, Reject
 from ...storage.files import open_file
 from ..compressed import Stream
-from ..ranges import check_end, read_lines, skip_line
+from ..line_ranges import check_end, read_lines, skip_line
 from .columns import Columns, Row, RowAddress, make_row
 from .limits import Allowance, TooLarge
 

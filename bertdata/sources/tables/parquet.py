@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from ...records import FileRange, Reject
 from ...storage.files import open_file, size
-from .batches import is_used, read_batch
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge
 from .page_headers import Guarded, TooManyRows
+from .table_rows import is_used, read_batch
 
 __all__ = ["BROKEN", "cut", "read_parquet", "read_schema"]
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from ...codec import decode, encode
 from ...config import CorpusConfig
-from ...config.inputs import PROJECTS
+from ...config.input_kinds import PROJECTS
 from ...dataset import manifest, manifest_records
 from ...dataset.manifest import write_list
 from ...dataset.manifest_records import (
@@ -40,7 +40,7 @@ from ..selection import facts
 from ..selection.rewrite import put_in_place
 from . import missing, sums
 from .extract import EXAMPLES, most_frequent
-from .plan import packages
+from .plan_tasks import packages
 from .sources import CHECKSUM, in_order
 
 __all__ = ["CorpusCommit"]

@@ -10,8 +10,8 @@ from ...dataset.shards.schema import DocumentBatch
 from ...records import Document, Drop, Reject
 from ...storage.progress import current
 from ...tally import Tally
-from ..amounts import Amounts
 from ..listing import Listing
+from ..text_counts import Amounts
 from .sources import Counts
 
 if TYPE_CHECKING:

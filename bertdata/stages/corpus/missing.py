@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ...config.inputs import PROJECTS
+from ...config.input_kinds import PROJECTS
 from ...errors import VerificationError
 from ...sources.dumps import LOSSES
 from .sources import INDEX

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...config.inputs import PROJECTS
+from ...config.input_kinds import PROJECTS
 from ...tally import Tally
-from ..amounts import Amounts
+from ..text_counts import Amounts
 from . import missing
 from .extract import most_frequent
 from .sources import is_check

@@ -14,7 +14,7 @@ from ...dataset import shards
 from ...dataset.manifest_records import ShardEntry
 from ...dataset.run import STATE
 from ...records import Document
-from ..amounts import count_words
+from ..text_counts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from ...storage.files import to_path
 from . import duplicates, facts, minhash
 from .claims import Claims, Columns, Table, in_batches
+from .decisions import LOST, PAIRS, WHOLE, Losses, address, by_task, read_kept
 from .duplicates import Indices, first_of_each
-from .losses import LOST, PAIRS, WHOLE, Losses, address, by_task, read_kept
 from .rounds import Received
 
 __all__ = ["Bands", "Near"]

@@ -26,10 +26,10 @@ from ...storage.files import digest, is_local, read_json, to_path
 from ...storage.moves import move
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext, current
 from ...tally import Tally
-from ..amounts import Amounts, count_words
 from ..corpus_reader import text_bytes
 from ..listing import Listing
-from .losses import Losses, whole
+from ..text_counts import Amounts, count_words
+from .decisions import Losses, whole
 from .rules import LISTED
 
 __all__ = ["Rewrite", "put_in_place"]

@@ -23,8 +23,8 @@ from ...storage.progress import NO_CONTEXT, InContext, TaskContext
 from ..shuffle import Moved, Pieces, Shuffle
 from . import claims, facts
 from .claims import Claims, Columns, Table
+from .decisions import LOST, PAIRS, Losses, merged, write_kept
 from .duplicates import Indices
-from .losses import LOST, PAIRS, Losses, merged, write_kept
 
 __all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "partition_count"]
 

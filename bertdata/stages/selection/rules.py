@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from ... import keys
 from ...config import ChoiceConfig
-from ...config.inputs import PROJECTS
+from ...config.input_kinds import PROJECTS
 from . import duplicates, facts, mixture
 from .claims import Columns, Table
+from .decisions import LOST, REASONS, WHOLE, Losses, lose_later, whole
 from .duplicates import Indices, fingerprint
 from .kinds import Kinds
-from .losses import LOST, REASONS, WHOLE, Losses, lose_later, whole
 from .near import Bands, Near
 from .rounds import Received, Rule
 from .word_limits import Items, limited

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from .abbreviations import is_initial, is_open
-from .marks import opening_quotes, split_gap
 from .missed import NUMBER_STARTS
+from .quotation import opening_quotes, split_gap
 from .starters import begins_sentence, is_listed, is_written_out
 
 __all__ = ["cut"]

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from ..sentences import split_sentences
-from .blocks import paragraphs
 from .extensions import resolve_extensions
 from .formulas import Formulas, drop_sentences, figures_of_tags
 from .inline import finish
 from .links import resolve_links
 from .marks import HOLE, INTRODUCES, clean_input, unshield
 from .namespaces import Namespaces
+from .paragraphs import paragraphs
 from .redirects import is_redirect
 from .switches import drop_switches
 from .tables import drop_tables

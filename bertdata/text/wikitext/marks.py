@@ -4,7 +4,7 @@
   Python counts both as whitespace, so a line with nothing else is blank, as in MediaWiki.
 * ``OBJECT`` marks something visible without words, such as a formula or a reference.  A line with one is not blank.
 * ``FORMULA`` is before and after a written formula, ``HOLE`` replaces a formula whose sentence is dropped.
-* ``BITS`` are the binary digits of the index after a formula: see ``formulas/choose.py``.
+* ``BITS`` are the binary digits of the index after a formula: see ``formulas/modes.py``.
 * ``AWAY`` marks a link to a category or another language: a space after it does not make a preformatted line, and a line
   with nothing else is removed and does not count as a blank line.
 * ``INTRODUCES`` ends a paragraph before a list, a table or another block that is dropped.

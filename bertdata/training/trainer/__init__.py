@@ -2,7 +2,7 @@
 
     done = bertdata.train("run.toml", "run")      # done.checkpoint is for from_pretrained
 
-One idea per file: `model`, `optimizer`, `learner` (a step), `world` (processes), `checkpoint`, `run` (the loop).
+One idea per file: `model`, `optimizer`, `learner` (a step), `world` (processes), `checkpoint`, `loop`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...extras import missing_package
 
 if TYPE_CHECKING:
-    from .run import Done, train
+    from .loop import Done, train
 
 __all__ = ["Done", "train"]
 
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(name)
     try:
-        from . import run
+        from . import loop
     except ModuleNotFoundError as error:
         raise missing_package(f"training needs {error.name}", "train", error) from None
-    return getattr(run, name)
+    return getattr(loop, name)

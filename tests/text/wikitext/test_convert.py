@@ -466,6 +466,6 @@ def test_real_calls_are_converted(shared: Path) -> None:
     assert len(failed) <= 0.01 * len(calls), failed
 
 
-@pytest.mark.parametrize("name", ["amounts", "call", "text", "units"])
+@pytest.mark.parametrize("name", ["amounts", "call", "measurement", "units"])
 def test_doctests(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"bertdata.text.wikitext.convert.{name}")).failed == 0

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ....config.inputs import INPUTS, PROJECTS
+from ....config.input_kinds import INPUTS, PROJECTS
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 from .user_source import reader
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from ....config import CorpusConfig
-from ....config.inputs import WIKI_LICENCE
+from ....config.input_kinds import WIKI_LICENCE
 from ....errors import UsageError
 from ....records import Article, Drop, FileRange, Page, Prose, Reject
 from ....sources import SUFFIXES, dumps

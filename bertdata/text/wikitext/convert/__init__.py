@@ -1,5 +1,5 @@
 """Expand {{convert}} and {{cvt}} as MediaWiki does: an amount in its original unit and in others."""
 
-from .text import convert
+from .measurement import convert
 
 __all__ = ["convert"]

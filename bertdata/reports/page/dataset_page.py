@@ -18,7 +18,7 @@ from ...errors import NoInputError, StorageError, few
 from ...storage.files import to_path, write_text
 from ...storage.storage import storage_errors
 from ..licences import origins
-from ..words import count
+from ..summary import count
 from . import documents, rows, training, vocabulary
 from .compare import compare
 from .flow import flow, stages_of

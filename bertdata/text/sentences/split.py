@@ -21,9 +21,9 @@ from sentencex import segment
 from . import chinese_japanese, thai
 from .abbreviations import LANGUAGES
 from .cuts import cut as cut_at
-from .marks import OPENERS, is_inside, mask
-from .marks import brackets as find_brackets
 from .missed import missed
+from .quotation import OPENERS, is_inside, mask
+from .quotation import brackets as find_brackets
 
 __all__ = ["split_sentences"]
 

@@ -22,7 +22,7 @@ from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
 from ..resume import begin, checkpoints, claimed
-from ..trial import Trial
+from ..time_estimate import Trial
 from ..word_counts import Words
 from .checkpoint import restore, save
 from .learner import Learner

@@ -17,7 +17,7 @@ from ..dataset import manifest
 from ..dataset.manifest_types import Manifest, VocabManifest
 from ..dataset.run import STATE, is_complete, leftovers
 from ..dataset.versions import made_elsewhere
-from ..reports.words import count, describe, size
+from ..reports.summary import count, describe, size
 from ..storage.files import is_local
 from ..storage.lock import holder
 from . import output
@@ -147,8 +147,8 @@ def _stray(words: Sequence[str]) -> str:
 
 def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
     """Run a plan and return its datasets. Exit after submitting a job with --no-wait, or after an engine's dry run."""
+    from ..commands.execute import run
     from ..commands.plan import RunOptions
-    from ..commands.run import run
 
     total = sum(step.bytes for step in plan.steps[:1])
     output.event("plan", counts={"tasks": plan.tasks, "bytes": total}, text=plan.summary)

@@ -17,8 +17,8 @@ from ..dataset.shards import Shards
 from ..errors import UsageError
 from .mixture import grouped
 from .permutation import Ints, shuffled
-from .plan import Batch, BatchPlan
-from .plan import widths as equal_widths
+from .row_plan import Batch, BatchPlan
+from .row_plan import widths as equal_widths
 
 __all__ = ["WindowPlan", "plan_of"]
 

@@ -21,7 +21,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 
 from ..config import CorpusConfig
-from ..config.inputs import INPUTS
+from ..config.input_kinds import INPUTS
 from ..keys import key
 from ..records import Drop, FileRange, Reject
 from ..sources.inputs import find
@@ -31,7 +31,7 @@ from ..stages.corpus.sources.base import document
 from ..stages.corpus.sources.wikipedia import extract, read_articles
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
-from .rows import Article, Document, InputFile, Prose, SkippedRecord
+from .schemas import Article, Document, InputFile, Prose, SkippedRecord
 
 __all__ = ["ExtractParagraphs", "ReadBooks", "ReadText", "ReadWikipedia", "SplitSentences", "count", "take"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...config import CorpusConfig
 from ...config.base import format_packages
-from ...config.inputs import INPUTS, PROJECTS
+from ...config.input_kinds import INPUTS, PROJECTS
 from ...errors import NoInputError
 from ...records import FileRange, Task
 from ...sources import dumps

@@ -17,7 +17,7 @@ from ..dataset.spilled import spilling
 from ..dataset.staging import builds
 from ..dataset.staging import size as build_size
 from ..errors import StorageError, TransferError, UsageError
-from ..reports.words import size
+from ..reports.summary import size
 from ..storage.files import is_local, is_private
 from ..storage.process import imports_frozen, worker_count
 from .plan import Finished, Output, Plan, RunOptions, kept

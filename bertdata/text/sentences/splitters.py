@@ -19,7 +19,7 @@ from ...errors import UsageError
 from ...extras import missing_package
 from ...storage.user_functions import load
 from .plain import split_plain
-from .rules import split_sentences
+from .split import split_sentences
 
 __all__ = ["Splitter", "own_functions", "packages", "splitter"]
 

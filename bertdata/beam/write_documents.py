@@ -21,7 +21,7 @@ import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from ..config import CorpusConfig
-from ..config.inputs import INPUTS
+from ..config.input_kinds import INPUTS
 from ..dataset.plan_files import StoredValue
 from ..dataset.run import building, check_begun, clean_up
 from ..dataset.staging import STATE, build_path, builds, commit, discard, is_complete
@@ -35,8 +35,8 @@ from ..stages.corpus.sources import in_order
 from ..storage.files import is_local, read_json, to_path
 from ..storage.moves import move
 from ..storage.storage import storage_errors
-from .blocks import count, take
-from .rows import InputFile, SkippedRecord
+from .building_blocks import count, take
+from .schemas import InputFile, SkippedRecord
 
 __all__ = ["WriteDocuments"]
 
