@@ -7,15 +7,11 @@ import re
 import textwrap
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
 
-from ..config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
 from ..config.base import Config, Option, options_of
-from ..config.input_kinds import INPUTS
 from ..errors import BertDataError, UsageError, did_you_mean, nearest
 from ..storage.process import arrow_alone
 from . import bars
@@ -31,8 +27,6 @@ _MADE_BY = {  # parameter name: the command that creates its value
 }
 _MAX_BRIEF_CHARACTERS = 48  # width next to an option in 80 columns
 _ALL = f"{__name__}.all"  # key in a context: show the help of all options
-
-_FIELD = re.compile("`([a-z][a-z0-9_]*)(?:=(True|False))?`")  # a field or an argument in the library's messages
 
 
 class Command(click.Command):
@@ -57,6 +51,8 @@ class Command(click.Command):
     ) -> None:
         super().__init__(*args, **attributes)
         self._sections, self._first, self._writes, self._arrow = sections or {}, first, writes, arrow
+        for param in (param for param in self.params if isinstance(param, click.Option)):
+            param.help = self.in_options(param.help or "")
         if first is not None:
             help_text = "Show this message and exit, with all options."
             self.params.append(
@@ -99,11 +95,12 @@ class Command(click.Command):
         return told[:1].upper() + told[1:]
 
     def in_options(self, message: str) -> str:
-        """Replace field names in a message by the options of this command."""
-        params = [param for param in self.params if isinstance(param, click.Option)]
-        flags = {param.name or "": param.opts[0] for param in params} | {"wait": "--no-wait"}
-        flags |= {f"{param.name}=False": param.secondary_opts[0] for param in params if param.secondary_opts}
-        return in_options(message, flags)
+        """Name this command's options where the library's message names fields and arguments."""
+        for param in (param for param in self.params if isinstance(param, click.Option)):
+            message = message.replace(f"`{param.name}`", "--no-wait" if param.name == "wait" else param.opts[0])
+            if param.secondary_opts:
+                message = message.replace(f"`{param.name}=False`", param.secondary_opts[0])
+        return message
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, with options in order of declaration. Options without an explanation are listed by name."""
@@ -127,6 +124,12 @@ class Command(click.Command):
                         formatter.write("".join(f"{margin}{line}\n" for line in lines))
 
 
+def in_options(message: str) -> str:
+    """Name the options of the running command in a note or warning of the library."""
+    command = click.get_current_context().command
+    return command.in_options(message) if isinstance(command, Command) else message
+
+
 def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
@@ -146,31 +149,6 @@ def _brief(help: str) -> str:
     cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
     default = re.search(r"  \[default: [^\]]{1,99}\]", help)
     return (cut if len(clause) > _MAX_BRIEF_CHARACTERS and " " in cut else clause) + (default[0] if default else "")
-
-
-def in_options(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Replace field names by options. `names` has the options that cannot be derived from the field's name and value.
-
-    >>> in_options("`near_threshold` does nothing without `dedup` near, and `tokenizers` is a package")
-    '--near-threshold does nothing without --dedup near, and `tokenizers` is a package'
-    >>> in_options("`lowercase=False`: use `strip_accents=False`", {"lowercase=False": "--cased"})
-    '--cased: use --no-strip-accents'
-    """
-
-    def option(match: re.Match[str]) -> str:
-        name, off = match[1], match[2] == "False"
-        flag = f"--{'no-' if off else ''}{name.replace('_', '-')}"
-        return names.get(f"{name}=False" if off else name) or (flag if name in _fields() else match[0])
-
-    return _FIELD.sub(option, text)
-
-
-@cache
-def _fields() -> frozenset[str]:
-    """Return the names of all fields and arguments that are options of a command."""
-    kinds = (CorpusConfig, FilterConfig, ChoiceConfig, VocabConfig, PairsConfig, ExportConfig, PushConfig)
-    arguments = (*INPUTS, "read", "templates", "exclude", "exclude_ids", "depends_on", "output", "overwrite", "workers", "vocab")
-    return frozenset(arguments).union(*(options_of(kind) for kind in kinds))
 
 
 def config_options(*kinds: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
@@ -223,7 +201,7 @@ class _OfSeveral(type(click.INT)):  # type: ignore[misc]
 
 
 def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
-    flags, help = option.flags or f"--{name.replace('_', '-')}", in_options(option.help)
+    flags, help = option.flags or f"--{name.replace('_', '-')}", option.help
     if option.unset:
         help = f"{help}  [default: {option.unset}]"
     if kind is bool or bool in typing.get_args(kind):
