@@ -1,7 +1,7 @@
 """Measure how a run scales: grow a corpus 1, 4 and 16 times, and run each command on it with 1 and 2 workers.
 
     python benchmarks/scale.py                              the sample that comes with the project
-    python benchmarks/scale.py dumps/*.xml*.bz2 --base-mb 40 --sizes 1,4,16 --workers 1,2 --picture scale.svg
+    python benchmarks/scale.py dumps/*.xml*.bz2 --base-mb 40 --sizes 1,4,16 --workers 1,2
 
 New pages are real ones with new titles and ids and exchanged sentences (benchmarks/grow.py).  Memory is VmHWM, the peak
 resident memory: of the driver, and of the largest worker, not their sum. With one worker,
@@ -35,14 +35,12 @@ from grow import Dump, join_dumps, read_dump, wiki, write_dump
 from measured import Run, numbers, run, workplace
 from ratios import ratio
 
-from bertdata.reports.drawing import Line, Panel, figure
-
 SIZES = {
-    "tiny": ["--base-mb 0.4 --sizes 1 --repeats 1 --vocab-size 500 --picture {work}/scale.svg"],
-    "small": ["--base-mb 8 --sizes 1,4 --repeats 1 --picture {work}/scale.svg"],
-    "full": ["--picture {work}/scale.svg"],
+    "tiny": ["--base-mb 0.4 --sizes 1 --repeats 1 --vocab-size 500"],
+    "small": ["--base-mb 8 --sizes 1,4 --repeats 1"],
+    "full": [""],
 }
-COMMANDS = {"build-corpus": "#2563eb", "train-vocab": "#16a34a", "make-pairs": "#c2410c"}
+COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 JUDGED = ("build-corpus", "make-pairs")  # commands with time limits; train-vocab mostly trains, on a sample
 ALLOWED = 1.10  # maximum growth of seconds per MB and of memory
 FASTER = 1.8  # minimum speedup with 2 workers
@@ -70,7 +68,7 @@ class Fit(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table and draw the picture. Return the exit code."""
+    """Measure, and print the table. Return the exit code."""
     options = _options(arguments)
     dumps = _wikis(options.dumps)
     rows: list[Row] = []
@@ -85,7 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 digests |= {(size, command, digest) for digest in written}
             shutil.rmtree(wiki)
     print(table(rows))
-    options.picture.write_text(picture(rows), encoding="utf-8")
     faults = judge(rows)
     if len(digests) != len(options.sizes) * len(COMMANDS):
         faults.append("the bytes differ with the number of workers")
@@ -103,7 +100,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--workers", type=numbers, default=[1, 2], help="numbers of workers  [default: 1,2]")
     add("--vocab-size", type=int, default=8000, help="pieces of the vocabulary  [default: 8000]")
     add("--repeats", type=int, default=3, help="runs of each kind, of which the fastest counts  [default: 3]")
-    add("--picture", type=Path, default=Path("scale.svg"), help="where to draw it  [default: scale.svg]")
     add("--work", type=Path, help="directory for the grown input and the output  [default: a temporary one]")
     return parser.parse_args(arguments)
 
@@ -199,7 +195,7 @@ def fit(rows: Sequence[Row]) -> Fit:
 def _lines(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
     """Return the rows of each command and number of workers, by size."""
     found: dict[tuple[str, int], list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (list(COMMANDS).index(row.command), row.workers, row.size)):
+    for row in sorted(rows, key=lambda row: (COMMANDS.index(row.command), row.workers, row.size)):
         found.setdefault((row.command, row.workers), []).append(row)
     return found
 
@@ -261,24 +257,6 @@ def judge(rows: Sequence[Row]) -> list[str]:
             if faster < FASTER:
                 faults.append(f"{name}: {faster:.2f} times as fast as 1 worker; asked: {FASTER}")
     return faults
-
-
-def picture(rows: Sequence[Row]) -> str:
-    """Draw seconds and peak memory by size, with one worker dashed."""
-    few = min(row.workers for row in rows)
-    more = sorted({row.workers for row in rows} - {few})
-    panels = []
-    note = f"dashed: {few} worker{'s' * (few > 1)}; drawn through: {more[-1]}" if more else f"{few} worker{'s' * (few > 1)}"
-    for title, value in (("Seconds", "seconds"), ("Most memory of a process (MB)", "memory")):
-        lines = []
-        for (command, workers), own in _lines(rows).items():
-            if workers not in (few, *more[-1:]):
-                continue
-            points = [(row.mb, row.run.seconds if value == "seconds" else _peak(row.run) / 1e6) for row in own]
-            dashed = bool(more) and workers == few
-            lines.append(Line("" if dashed else command, COMMANDS[command], points, dashed=dashed, marked=True))
-        panels.append(Panel(title, lines, zero=True))
-    return figure("Time and memory by size of the input", note, "MB of XML", panels)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import bertdata
-from bertdata.reports.curve import draw, picture
 from bertdata.reports.metrics import Metrics, RunningSums, read_metrics
+from bertdata.reports.page.curve import draw, picture
 from bertdata.storage.files import write_text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,6 +26,11 @@ def records(count: int, pairs: bool = True) -> list[dict[str, Any]]:
     return found
 
 
+def drawn(svg: str) -> list[list[tuple[float, float]]]:
+    """Return the points of each line, without the dashed ones across."""
+    return [points(line) for line in ElementTree.fromstring(svg).iter(f"{SVG}polyline") if line.attrib["class"] != "l2"]
+
+
 def points(line: ElementTree.Element) -> list[tuple[float, float]]:
     found = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
     return [(x, y) for x, y in found]
@@ -33,7 +38,7 @@ def points(line: ElementTree.Element) -> list[tuple[float, float]]:
 
 def test_lines_are_where_the_numbers_are() -> None:
     root = ElementTree.fromstring(picture(records(100), "a <run> & more"))
-    lines = [points(line) for line in root.iter(f"{SVG}polyline")]
+    lines = drawn(picture(records(100), "a <run> & more"))
     assert len(lines) == 4  # two panels, of training and evaluation each
     assert [len(line) for line in lines] == [100, 20, 100, 20]
     assert all(later[0] > former[0] for line in lines for former, later in zip(line, line[1:], strict=False))
@@ -42,21 +47,21 @@ def test_lines_are_where_the_numbers_are() -> None:
     width, height = (float(root.attrib[name]) for name in ("width", "height"))
     assert all(0 < x < width and 0 < y < height for line in lines for x, y in line)
     said = [text.text for text in root.iter(f"{SVG}text")]
-    assert "Training of a <run> & more" in said
-    assert {"training", "evaluation", "chance", "unigram baseline", "1,000", "50%"} <= set(said)
+    assert "Training of a <run> & more: 1,000 steps" in said
+    assert "training ends at 2, blue; evaluation ends at 2, orange; unigram baseline 6, dashed" in said
+    assert {"1k", "50 %"} <= set(said)
 
 
 def test_scale() -> None:
     """Loss 5 lies midway between the ticks 4 and 6."""
     root = ElementTree.fromstring(picture(records(100), "run"))
     at = {text.text: float(text.attrib["y"]) - 4 for text in root.iter(f"{SVG}text") if text.attrib.get("text-anchor") == "end"}
-    line = points(next(root.iter(f"{SVG}polyline")))
+    line = drawn(picture(records(100), "run"))[0]
     assert line[49][1] == pytest.approx((at["4"] + at["6"]) / 2, abs=0.2)
 
 
 def test_many_points_are_averaged_and_words_alone_have_one_panel() -> None:
-    root = ElementTree.fromstring(picture(records(5000, pairs=False), "run"))
-    lines = [points(line) for line in root.iter(f"{SVG}polyline")]
+    lines = drawn(picture(records(5000, pairs=False), "run"))
     assert len(lines) == 2
     assert max(map(len, lines)) <= 300
 

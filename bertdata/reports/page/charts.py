@@ -1,23 +1,76 @@
-"""Return a drawing. `description` is its text for screen readers."""
+"""Draw histograms and lines as SVG, for report.html and curve.svg, without a plotting library."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..drawing import Panel, Points, ticks
 from ..summary import percent
-from .markup import Html, join, number, tag
+from .markup import Html, number, tag
 
-__all__ = ["WIDTH", "by_doubling", "figure", "histogram", "label", "lines", "svg", "up_to"]
+__all__ = [
+    "WIDTH",
+    "Line",
+    "Panel",
+    "Points",
+    "by_doubling",
+    "figure",
+    "histogram",
+    "label",
+    "lines",
+    "stacked",
+    "svg",
+    "ticks",
+    "up_to",
+]
 
 WIDTH = 400
 _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
 _MOST_LABELS = 7
+_HEAD = 46  # of a chart in `stacked`: its title and its legend
+_STYLE = """svg { font: 11px Helvetica, Arial, sans-serif; fill: #1f2937; } .f { fill: #6b7280; } .b { font-weight: bold; }
+.grid { stroke: #e5e7eb; } .axis { stroke: #6b7280; } .s0 { fill: #2c6694; } .s1 { fill: #a5501c; }
+.l0, .l1, .l2 { fill: none; stroke: #2c6694; stroke-width: 2; } .l1 { stroke: #a5501c; }
+.l2 { stroke: #6b7280; stroke-dasharray: 5 4; }"""
 Values = npt.NDArray[Any]
+Points = list[tuple[float, float]]
+
+
+class Line(NamedTuple):
+    """A line: its name, its points, and whether each point is marked."""
+
+    name: str
+    points: Points
+    marked: bool = False
+
+
+class Panel(NamedTuple):
+    """A chart of lines: title, lines, and the name and height of a dashed line across, if any.
+
+    `percent` writes heights as percentages.
+    """
+
+    title: str
+    lines: list[Line]
+    across: tuple[str, float] | None = None
+    percent: bool = False
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Return round numbers that span a range.
+
+    >>> ticks(0.43, 0.58), ticks(0, 1000)
+    ([0.4, 0.45, 0.5, 0.55, 0.6], [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0])
+    """
+    rough = max(high - low, 1e-9) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * power for unit in (1, 2, 5, 10) if unit * power >= rough * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(number * step, 10) for number in range(first, max(last, first + 1) + 1)]
 
 
 def figure(title: str, drawing: Html, note: object = "") -> Html:
@@ -110,11 +163,31 @@ def _scale(high: Sequence[float], bottom: float, *, percent_of: bool) -> list[Ht
 
 
 def lines(panel: Panel, axis: str) -> Html:
-    """Return the lines of a panel, whose first is drawn thin, over steps from 0."""
-    values = [y for line in panel.lines for _, y in line.points] + ([panel.across[1]] if panel.across else [])
-    if not values:
+    """Return the lines of a panel, the first one in blue, over steps from 0."""
+    if not (parts := _drawn(panel, axis)):
         return Html("")
-    high = ticks(0.0 if panel.zero else min(values), max(values), 4)
+    legend = _legend(panel)
+    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {legend}", *parts), legend)
+
+
+def stacked(title: str, panels: Sequence[Panel], axis: str) -> str:
+    """Return an SVG file of panels, one below another."""
+    height = 30 + len(panels) * (_HEIGHT + _HEAD)
+    parts = [tag("style", Html(_STYLE)), tag("rect", width=WIDTH, height=height, fill="white"), label(8, 20, title, kind="b")]
+    for at, panel in enumerate(panels):
+        heads = (label(8, 18, panel.title, kind="b"), label(8, 34, _legend(panel), kind="f"))
+        chart = tag("g", *_drawn(panel, axis), transform=f"translate(0 {_HEAD})")
+        parts.append(tag("g", *heads, chart, transform=f"translate(0 {30 + at * (_HEIGHT + _HEAD)})"))
+    size = {"viewBox": f"0 0 {WIDTH} {height}", "width": 2 * WIDTH, "height": 2 * height}
+    return f"{tag('svg', *parts, xmlns='http://www.w3.org/2000/svg', **size)}\n"
+
+
+def _drawn(panel: Panel, axis: str) -> list[Html]:
+    """Draw axes, grid and lines of a panel, or nothing if it has no points."""
+    values = [y for line in panel.lines for _, y in line.points] + ([panel.across[1]] if panel.across else [])
+    if not any(line.points for line in panel.lines):
+        return []
+    high = ticks(min(values), max(values), 4)
     last = max(x for line in panel.lines for x, _ in line.points)
     bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
 
@@ -133,12 +206,15 @@ def lines(panel: Panel, axis: str) -> Html:
         parts.append(_line(screen(line.points), f"l{min(at, 1)}"))
         if line.marked:
             parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{min(at, 1)}") for x, y in screen(line.points)]
-    parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
+    return [*parts, label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end")]
+
+
+def _legend(panel: Panel) -> str:
+    """Return the name, last value and color of each line of a panel."""
     ends = [f"{line.name} ends at {_end(line.points[-1][1], panel)}" for line in panel.lines if line.points]
     ends += [f"{panel.across[0]} {_end(panel.across[1], panel)}"] if panel.across else []
     colours = ("blue", "orange")
-    legend = [f"{each}, {colours[at]}" if at < len(panel.lines[:2]) else f"{each}, dashed" for at, each in enumerate(ends)]
-    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {'; '.join(ends)}", *parts), join("; ".join(legend)))
+    return "; ".join(f"{each}, {colours[at] if at < len(panel.lines[:2]) else 'dashed'}" for at, each in enumerate(ends))
 
 
 def _line(points: Points, kind: str) -> Html:

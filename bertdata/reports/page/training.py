@@ -12,10 +12,10 @@ import numpy as np
 
 from ...pieces import shown
 from ...storage.files import read_json
-from ..curve import panels
 from ..metrics import NAME, PREDICTIONS, Record, read_metrics
 from ..summary import percent
 from .charts import lines
+from .curve import panels
 from .markup import Column, Html, foreign, join, number, table, tag
 from .section import Section, figures
 from .tokens import marked

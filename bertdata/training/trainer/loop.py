@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
-from ...reports import curve
 from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
-from ...reports.page import REPORT, write_report
+from ...reports.page import REPORT, curve, write_report
 from ...storage.user_functions import load
 from ..held_out import held_out_batches
 from ..loader import batches

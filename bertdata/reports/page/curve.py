@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..storage.files import write_text
-from .drawing import Line, Panel, Points, figure
-from .metrics import NAME as METRICS
-from .metrics import Record, read_metrics
+from ...storage.files import write_text
+from ..metrics import NAME as METRICS
+from ..metrics import Record, read_metrics
+from .charts import Line, Panel, Points, stacked
 
 __all__ = ["NAME", "draw", "panels", "picture"]
 
 NAME = "curve.svg"
-_TRAIN, _EVALUATION = "#8db4de", "#c2410c"
 _MAX_POINTS, _MAX_MARKED = 300, 60  # points per line: above the first limit they are averaged, below the second each is marked
 
 
@@ -30,7 +29,7 @@ def draw(output: Path) -> bool:
 def picture(records: Sequence[Record], name: str) -> str:
     """Return the SVG of a run's records."""
     last = max(record["step"] for record in records)
-    return figure(f"Training of {name}", f"{last:,} steps", "step", panels(records))
+    return stacked(f"Training of {name}: {last:,} steps", panels(records), "step")
 
 
 def panels(records: Sequence[Record]) -> list[Panel]:
@@ -47,10 +46,10 @@ def panels(records: Sequence[Record]) -> list[Panel]:
 
 def _panel(records: Sequence[Record], field: str, title: str) -> Panel:
     lines = []
-    for kind, colour, label in (("train", _TRAIN, "training"), ("evaluation", _EVALUATION, "evaluation")):
+    for kind, label in (("train", "training"), ("evaluation", "evaluation")):
         points = [(record["step"], record[field]) for record in records if record["kind"] == kind and field in record]
         if points := _thinned([point for point in points if math.isfinite(point[1])]):
-            lines.append(Line(label, colour, points, marked=kind == "evaluation" and len(points) <= _MAX_MARKED))
+            lines.append(Line(label, points, marked=kind == "evaluation" and len(points) <= _MAX_MARKED))
     return Panel(title, lines)
 
 
