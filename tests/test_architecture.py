@@ -48,6 +48,7 @@ TORCH = {
     TRAINER.parent / "predictions.py",
     TRAINER.parent / "pretrained.py",
     TRAINER.parent / "passes.py",
+    TRAINER.parent / "step_batches.py",
 }  # the only files that import torch and safetensors
 WITH_TRANSFORMERS = {
     PACKAGE / "tokens" / "read.py",  # reads a tokenizer of transformers, in the driver alone

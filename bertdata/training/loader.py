@@ -11,39 +11,24 @@ all ranks share one global batch.  Workers prefetch shards from a store.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from ..config import OBJECTIVES
 from ..config.mixture import Mixture
 from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..extras import missing_package
-from ..labels import IGNORED
 from ..storage.process import obey_parent
-from .ahead import StepsAhead, masked_arrays
-from .masks import MaskConfig, Masker
-from .models import Target, target_for
-from .row_plan import Batch
-from .unpadded import Arrays, segments, unpad
-from .windowed_plan import plan_of
+from .masks import MaskConfig
 
 try:
     import torch
-    from torch.utils.data import Dataset, get_worker_info
 
-    from .passes import HOW_TO, Loader, Steps
+    from .passes import Loader, Steps
+    from .step_batches import Batches, Tensors
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
-from .attention import for_transformers
-
-__all__ = ["Batches", "MaskConfig", "batches"]
-
-Tensors = dict[str, torch.Tensor]
+__all__ = ["Batches", "MaskConfig", "Tensors", "batches"]
 
 
 def batches(
@@ -132,161 +117,3 @@ def batches(
         worker_init_fn=obey_parent if workers else None,
         generator=torch.Generator(),  # else passes draw from the global one, and a resumed run has other dropout
     )
-
-
-class Batches(Dataset[Tensors]):
-    """The batches of all epochs by step, or one rank's share of them. The arguments are those of `batches`."""
-
-    def __init__(
-        self,
-        shards: Shards,
-        batch_size: int,
-        *,
-        seed: int = 12345,
-        rank: int = 0,
-        world_size: int = 1,
-        whole: bool = False,
-        widths: Sequence[int] | None = None,
-        masks: MaskConfig | None = None,
-        mixture: Mixture | None = None,
-        epoch_steps: int | None = None,
-        dense_labels: bool = False,
-        for_model: Any = None,
-        unpadded: bool = False,
-    ) -> None:
-        masks = MaskConfig.or_default(masks)
-        if not 0 <= rank < world_size or batch_size % world_size:
-            raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
-        masks.check(shards)
-        self._target = target_for(for_model, shards, dense_labels, unpadded)
-        options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-        options |= {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
-        mixed: dict[str, Any] = {"mixture": mixture, "epoch_steps": epoch_steps} if mixture and not whole else {}
-        options |= mixed
-        self._mixed = {name: each.identity() if isinstance(each, Mixture) else each for name, each in mixed.items()}
-        # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
-        # the same shard files, so no rows are copied to workers.
-        self._again = partial(Batches, shards, batch_size, **options)
-        self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
-        self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
-        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole, **mixed)
-        self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
-        self._ahead = StepsAhead(self.plan, self._make, alone=masks.varies)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._again, ()
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
-        rows."""
-        plan = self.plan
-        rows, widths = self._shards.identity, list(plan.widths)
-        options = {"batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self._whole}
-        return {"rows": rows, **options, **self._mixed}
-
-    def __len__(self) -> int:
-        """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""
-        return len(self._shards) if self._whole else self.plan.batches * self.plan.batch_size
-
-    def __getitems__(self, steps: Sequence[int]) -> list[Tensors]:
-        """Return the batch of the step that `Steps` requests, in a tuple. Another sampler requests a list."""
-        if not isinstance(steps, tuple):
-            raise UsageError(
-                f"the dataset of a loader has whole batches, and cannot be batched again ({len(steps)} of them). Return the "
-                f"loader from `get_train_dataloader` of the Trainer instead of passing `train_dataset`: {HOW_TO}"
-            )
-        return [self[step] for step in steps]
-
-    def __getitem__(self, step: int) -> Tensors:
-        """Return a step's batch. A worker sends narrow arrays, which become tensors in the main process."""
-        batch = self._ahead[step], self._form, self._target
-        return _PickledBatch(*batch) if get_worker_info() else _tensors(*batch)  # type: ignore[return-value]
-
-    def _make(self, batches: list[Batch]) -> list[Arrays]:
-        """Return the arrays of this rank's share of batches of one epoch and width."""
-        # Every rank plans the global batch, and takes its slice. With another number of ranks, the
-        # slices change, and the global batch of a step does not.
-        mine = [batch.share(self._rank, self._world_size) for batch in batches]
-        first, counts = mine[0], [len(batch.rows) for batch in mine]
-        rows = np.concatenate([batch.rows for batch in mine])
-        arrays = self._shards.gather(rows, first.width)
-        continues = arrays.pop("continues_word", None)
-        if not OBJECTIVES[self._shards.objective].masks:
-            del arrays["token_type_ids"]
-        elif self._shards.masking == "none":
-            # The identity of a row for its mask: a second copy of row 7 among 100 rows has number
-            # 107.
-            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self._shards)
-            arrays |= masked_arrays(self.masker, arrays, numbers, continues, first, evaluation=self._whole)
-        if self._form == "unpadded":
-            return unpad(arrays, counts)
-        # Several steps were gathered as one array. Split it into steps.
-        ends = np.cumsum([0, *counts]).tolist()
-        return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
-
-
-class _PickledBatch:
-    """A batch that a worker sends to the main process: arrays, which unpickle as tensors.
-
-    PyTorch would send each tensor as an open shared memory file, which is slower and can exhaust the open file limit.
-    """
-
-    def __init__(self, *batch: Any) -> None:
-        self._batch = batch
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _tensors, self._batch
-
-
-def _tensors(arrays: Arrays, form: str, target: Target | None) -> Tensors:
-    """Convert arrays to a batch, and to the arguments of a model if there is one."""
-    tensors = _batch(arrays, form)
-    return tensors if target is None else for_transformers(tensors, target)
-
-
-def _flat_batch(arrays: Arrays) -> Tensors:
-    """Convert the arrays of an unpadded batch to tensors, and add positions."""
-    starts = arrays["cu_seqlens"].astype(np.int64)
-    sizes = np.diff(starts)
-    # Positions restart at 0 in each segment: subtract each segment's start from its tokens.
-    positions = np.arange(int(starts[-1]))
-    positions -= np.repeat(starts[:-1], sizes)
-    arrays = {**arrays, "position_ids": positions}
-    tensors = {
-        name: torch.from_numpy(values.astype(np.int64, copy=False)) for name, values in arrays.items() if name != "cu_seqlens"
-    }
-    tensors["cu_seqlens"] = torch.from_numpy(arrays["cu_seqlens"])
-    return {**tensors, "max_seqlen": int(sizes.max(initial=0))}  # type: ignore[dict-item]
-
-
-def _batch(arrays: Arrays, form: str) -> Tensors:
-    """Convert arrays to int64 tensors, add positions, and convert masked positions to dense labels if requested."""
-    if form == "unpadded":
-        return _flat_batch(arrays)
-    tensors = {name: torch.from_numpy(values.astype(np.int64)) for name, values in arrays.items()}
-    if "document_starts" in tensors:
-        # From segment starts to a number for each token, for a row with segments at 0 and 3:
-        #
-        #   begins          1  0  0  1  0  0
-        #   cumsum          1  1  1  2  2  2      -> document_ids (padding becomes 0)
-        #   begins          0  0  0  3  0  0      now with the start itself
-        #   cummax          0  0  0  3  3  3
-        #   arange - that   0  1  2  0  1  2      -> position_ids
-        row, part = map(torch.from_numpy, segments(arrays, len(tensors["input_ids"])))
-        starts = tensors["document_starts"][row, part]
-        begins = torch.zeros_like(tensors["input_ids"])
-        begins[row, starts] = 1
-        tensors["document_ids"] = begins.cumsum(1) * tensors["attention_mask"]
-        begins[row, starts] = starts
-        tensors["position_ids"] = torch.arange(begins.shape[1]) - begins.cummax(1).values
-    if "masked_lm_labels" not in tensors:
-        tensors["labels"] = tensors["input_ids"].masked_fill(tensors["attention_mask"] == 0, IGNORED)
-        if "document_starts" in tensors:
-            tensors["labels"][row, starts] = IGNORED  # the last token of a segment must not predict the next segment
-    elif form == "dense":
-        positions, labels = tensors.pop("masked_lm_positions"), tensors.pop("masked_lm_labels")
-        row, nth = (labels != IGNORED).nonzero(as_tuple=True)  # an unused entry must not replace the label at position 0
-        tensors["labels"] = torch.full_like(tensors["input_ids"], IGNORED)
-        tensors["labels"][row, positions[row, nth]] = labels[row, nth]
-    return tensors

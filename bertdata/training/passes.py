@@ -14,18 +14,15 @@ pass continues with the next epoch:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from torch.utils.data import DataLoader, Sampler
 
 from ..errors import UsageError
+from .step_batches import HOW_TO, Batches, Tensors
 
-if TYPE_CHECKING:
-    from .loader import Batches, Tensors  # noqa: F401
+__all__ = ["Loader", "Steps"]
 
-__all__ = ["HOW_TO", "Loader", "Steps"]
-
-HOW_TO = "docs/how-to/trainers.md shows how"
 _Batch = TypeVar("_Batch")
 
 
@@ -141,7 +138,7 @@ def _only(batches: list[_Batch]) -> _Batch:
     return batch
 
 
-class Loader(DataLoader["Tensors"]):
+class Loader(DataLoader[Tensors]):
     """A DataLoader of batches that counts the batches it has yielded.
 
     Iterate over it again for the next epoch.  A pass that was interrupted continues where it stopped; `set_epoch` restarts an

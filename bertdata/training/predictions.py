@@ -20,9 +20,9 @@ from ..labels import IGNORED
 from ..pieces import ROLES
 from ..reports.metrics import PREDICTIONS
 from ..storage.files import write_json
-from .loader import Batches
 from .masks import MaskConfig
 from .recipe import PhaseRows
+from .step_batches import Batches
 
 __all__ = ["write_predictions"]
 
