@@ -204,18 +204,19 @@ def fair_half(facts: list[npt.NDArray[np.float64]], coins: keys.Bits, surplus: i
     even = len(coins) // 2 * 2
     # In the example the gaps are -1 and 1.  Toss 0 chooses both firsts: -1 + 1 = 0, the sums are equal.  Toss 1 chooses the
     # second of the first two, and the first of the others: 1 + 1 = 2, so toss 0 is used.
-    gaps = [fact[0:even:2] - fact[1:even:2] for fact in facts]
-    worst = []
+    # Ranks are multiples of 0.5, so these sums are exact in any order.
+    gaps = np.array([fact[0:even:2] - fact[1:even:2] for fact in facts]).reshape(len(facts), even // 2)
+    worst, sums = [], gaps.sum(1)
     for bit in range(64):
-        heads = (coins[0:even:2] >> np.uint64(bit) & np.uint64(1)).astype(bool)
+        heads = (coins[0:even:2] >> np.uint64(bit) & np.uint64(1)).astype(np.float64)
         # Heads add their gap to the difference and tails take it away: sum(heads) - sum(tails) = 2 * sum(heads) - sum(all).
-        worst.append(max((abs(2 * gap[heads].sum() - gap.sum()) for gap in gaps), default=0.0))
-    heads = (coins >> np.uint64(int(np.argmin(worst))) & np.uint64(1)).astype(bool)
+        worst.append(np.abs(2 * (gaps @ heads) - sums).max(initial=0.0))
+    chosen = (coins >> np.uint64(int(np.argmin(worst))) & np.uint64(1)).astype(bool)
     # The second of each two is the opposite of the first, so exactly half is chosen.
-    heads[1:even:2] = ~heads[0:even:2]
+    chosen[1:even:2] = ~chosen[0:even:2]
     if surplus:
-        heads[even:] = surplus < 0
-    return np.asarray(heads)
+        chosen[even:] = surplus < 0
+    return np.asarray(chosen)
 
 
 def position_ranks(partition: Partition, chunks: Chunks) -> list[npt.NDArray[np.float64]]:
