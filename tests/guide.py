@@ -12,7 +12,7 @@ from conftest import REPOSITORY
 __all__ = ["code", "write_guide"]
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
-PAGES = ["The kettle sings. It boils.\nTwo cups stand by.", "Take one tablespoon of tea. Stir it well."]
+PAGES = ["The kettle sings. See http://x.y or it boils.\nTwo cups stand by.", "Take one tablespoon of tea. Stir it well."]
 
 
 def code() -> list[str]:
@@ -31,6 +31,6 @@ def write_guide(directory: Path) -> list[str]:
         records.append(f"WARC/1.0\r\n{head}\r\n\r\n{text}\r\n\r\n")
     (directory / "crawl").mkdir()
     (directory / "crawl" / "a.warc.wet.gz").write_bytes(gzip.compress("".join(records).encode()))
-    command = re.search(r"^bertdata (build-corpus --read.*)$", GUIDE, re.MULTILINE)
+    command = re.search(r"^bertdata (build-corpus --read.*\\\n.*)$", GUIDE, re.MULTILINE)
     assert command
-    return [*shlex.split(command[1]), "--min-letters", "0"]
+    return [*shlex.split(command[1].replace("\\\n", "")), "--min-letters", "0"]

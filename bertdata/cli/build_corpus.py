@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MAX_LISTED = 20  # input files listed in a plan
 _SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, Input=(*INPUTS, "read"))
 _SECTIONS["Wikipedia"].append("templates")
-_SECTIONS["Document filters"] += ["exclude", "exclude_ids", "filters", "depends_on"]
+_SECTIONS["Document filters"] += ["exclude", "exclude_ids", "maps", "filters", "depends_on"]
 _SECTIONS["Output"].insert(0, "output")
 _FIRST = (
     *(*INPUTS, "read", "max_documents", "output", "languages", "exclude", "dedup", "mix"),
@@ -51,6 +51,13 @@ def _input_options(command: F) -> F:
     type=(str, str),
     metavar="MODULE:FUNCTION PATH",
     help="Read files with your own function. It takes a path and yields documents (see docs/how-to/extending.md).",
+)
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="MODULE:FUNCTION",
+    help="Edit documents with your own function before they are filtered. It takes a document and returns the edited document.",
 )
 @click.option(
     "--filter",
@@ -85,12 +92,13 @@ def _input_options(command: F) -> F:
     multiple=True,
     type=to_path,
     metavar="FILE",
-    help="File that your functions read (--filter, --read, --sentence-splitter). Changing the file counts as changing an option.",
+    help="File that your functions read (--map, --filter, --read, --sentence-splitter). Changing it counts as a changed option.",
 )
 @config_options(CorpusConfig, FilterConfig, ChoiceConfig)
 @common_options
 def command(
     read: tuple[tuple[str, str], ...],
+    maps: tuple[str, ...],
     filters: tuple[str, ...],
     output: Path,
     templates: tuple[Path, ...],
@@ -114,12 +122,12 @@ def command(
     inputs = {name: values.pop(name) for name in INPUTS}
     if templates and not inputs["wikipedia"]:
         raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
-    given = {"templates": templates, "exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on}
-    files = with_files(given)
+    files = with_files({"templates": templates, "exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on})
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
-    overwrite = options.overwrite
-    plan = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
+    plan = plan_corpus(
+        output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=options.overwrite
+    )
     echo(plan.summary, err=True)
     entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
     listed = [entry for entry in entries if options.dry_run or entry["source"] in PROJECTS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ __all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
 _FILES = ("exclude", "exclude_ids", "depends_on")
 Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, Any]]], Paths]]
+Maps = Sequence[str | Callable[[Document], Document | tuple[Document, dict[str, int]]]]
 
 
 @storage_errors()
@@ -55,6 +57,7 @@ def build_corpus(
     books: Paths = (),
     text: Paths = (),
     read: Readers = (),
+    maps: Maps = (),
     filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
     workers: int | None = None,
@@ -75,6 +78,8 @@ def build_corpus(
         text: Other text, in the same form.
         read: Your reader functions, or their names ``module:function``, each with its paths. A function takes a path and yields
             documents as dicts, described in `bertdata.stages.corpus.sources.user_source`.
+        maps: Your functions that edit documents, or their names. Each takes a `Document` and returns it edited, or a tuple of
+            the edited document and a dict of counts.
         filters: Your filter functions, or their names. Each takes a `Document` and returns None or the reason to drop it.
         config: How to read the input and which text to drop, if you do not pass it as keywords.
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.
@@ -103,7 +108,7 @@ def build_corpus(
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
     config = CorpusConfig.with_options(config, with_files(options))
-    plan = plan_corpus(output=output, inputs=inputs, read=read, filters=filters, config=config, overwrite=overwrite)
+    plan = plan_corpus(output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=overwrite)
     how = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
     return run(plan, how, PythonReporter(progress))[0]
 
@@ -142,6 +147,7 @@ def plan_corpus(
     output: str | Path,
     inputs: Mapping[str, Paths],
     read: Readers = (),
+    maps: Maps = (),
     filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
     overwrite: bool = False,
@@ -152,8 +158,8 @@ def plan_corpus(
     """
     directory = to_path(str(output))
     readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
-    names = {"filters": [name_of(each, "filters") for each in filters], "read": [name for name, _ in readers]}
-    settings = _with_functions(CorpusConfig.or_default(config), names)
+    functions = {"read": [name for name, _ in readers], "maps": maps, "filters": filters}
+    settings = _with_functions(CorpusConfig.or_default(config), functions)
     given = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in readers:
         given[name] = (*given.get(name, ()), *paths)
@@ -237,13 +243,16 @@ def _notes(ignored: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
         yield from (f"             {way}" for way in conversions(suffixes, kind))
 
 
-def _with_functions(config: CorpusConfig, names: dict[str, list[str]]) -> CorpusConfig:
+def _with_functions(config: CorpusConfig, given: Mapping[str, Sequence[str | Callable[..., Any]]]) -> CorpusConfig:
     """Name the user's functions in a configuration, with the digests of their sources; raise UsageError for a missing one."""
-    for field, given in names.items():
-        for name in given:
+    names = {field: [name_of(each, field) for each in functions] for field, functions in given.items()}
+    for field, each in names.items():
+        for name in each:
             load(name, field)
-    functions = tuple((name, source_digest(name)) for name in sorted({*names["filters"], *names["read"], *own_splitters(config)}))
-    return dataclasses.replace(config, filter_functions=tuple(names["filters"]), functions=functions)
+    used = sorted({*itertools.chain(*names.values()), *own_splitters(config)})
+    digests = tuple((name, source_digest(name)) for name in used)
+    maps, filters = tuple(names["maps"]), tuple(names["filters"])
+    return dataclasses.replace(config, map_functions=maps, filter_functions=filters, functions=digests)
 
 
 def tables(paths: Paths) -> tuple[tuple[str, str], ...]:

@@ -28,7 +28,8 @@ class CorpusConfig(Config):
         exclude_ids: Files of document ids to drop, in the same form as `exclude`.
         depends_on: Files that your functions read, in the same form as `exclude`.
         choice: Deduplication and sampling, which look at all documents together.
-        filter_functions: Your filter functions, as ``module:function``.
+        map_functions: Your functions that edit documents, as ``module:function``.
+        filter_functions: Your filter functions, in the same form.
         functions: SHA-256 of the source code of all your functions, by name.
     """
 
@@ -123,6 +124,7 @@ class CorpusConfig(Config):
     exclude_ids: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     depends_on: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     choice: ChoiceConfig = ChoiceConfig()
+    map_functions: tuple[str, ...] = ()
     filter_functions: tuple[str, ...] = ()
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
     max_documents: int = option(
@@ -172,7 +174,7 @@ class CorpusConfig(Config):
         for name in ("exclude", "exclude_ids", "depends_on"):
             values[name] = [{"name": file, "sha256": sha256} for file, _, sha256 in getattr(self, name)]
         values["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
-        optional = ("namespaces", "filter_functions", "functions", "exclude_ids", "depends_on")
+        optional = ("namespaces", "map_functions", "filter_functions", "functions", "exclude_ids", "depends_on")
         return {name: value for name, value in values.items() if value or name not in optional}
 
 

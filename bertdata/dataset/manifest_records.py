@@ -183,6 +183,7 @@ class SourceEntry(Record, frozen=True, kw_only=True):
     languages: dict[str, Amounts] | None = None
     dropped_marks: dict[str, Count] | None = None
     apparatus: Apparatus | None = None
+    edits: dict[str, Count] | None = None
 
 
 class DroppedTemplates(Record, frozen=True, kw_only=True):

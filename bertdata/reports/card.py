@@ -14,7 +14,7 @@ from ..pieces import OF_BERT, ROLES, word_rule
 from ..tally import StageCounts
 from . import licences
 from .reading import snippets
-from .summary import apparatus, cell, count
+from .summary import apparatus, cell, count, edits
 
 __all__ = ["reading_line", "write"]
 
@@ -150,6 +150,8 @@ def _removed(manifest: CorpusManifest) -> list[str]:
     sources, choice, lines = manifest.sources, manifest.config["choice"], []
     if books := apparatus(sources):
         lines += ["", f"{books[0].upper()}{books[1:]}."]
+    if found := edits(sources):
+        lines += ["", f"Documents were edited with `--map`: {cell(found)}."]
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         documents = sum(source.trimmed_documents or 0 for source in sources.values())
         lines += ["", f"{removed:,} repeated paragraphs were removed from {documents:,} documents."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from ..config import LABEL_1, OBJECTIVES, PairsConfig
@@ -9,7 +10,7 @@ from ..dataset.manifest_records import SourceEntry, Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 from ..tally import StageCounts
 
-__all__ = ["apparatus", "cell", "count", "describe", "percent", "size"]
+__all__ = ["apparatus", "cell", "count", "describe", "edits", "percent", "size"]
 
 
 def size(count: int) -> str:
@@ -91,6 +92,8 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
         lines.append(f"  {books}")
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         lines.append(f"  repeated paragraphs: {removed:,} removed")
+    if found := edits(sources):
+        lines.append(f"  edits: {found}")
     templates, formulas = manifest.dropped_templates, manifest.formulas
     if templates.calls:
         names = ", ".join(f"{name} {count:,}" for name, count in templates.most_frequent[:5])
@@ -117,6 +120,12 @@ def apparatus(sources: dict[str, SourceEntry]) -> str:
     back = ", ".join(f"{name} {number:,}" for name, number in (account.put_back or {}).items())
     back = f" ({back} put back)" if back else ""
     return f"characters of books, without whitespace: {account.characters:,} read, {account.kept:,} kept{back}{names}"
+
+
+def edits(sources: dict[str, SourceEntry]) -> str:
+    """Describe the edits of the functions of `--map`, most frequent first, or return ``""`` without any."""
+    total = sum((Counter(source.edits) for source in sources.values()), Counter[str]())
+    return ", ".join(f"{name} {number:,}" for name, number in total.most_common())
 
 
 def _content(manifest: Manifest) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
-EXAMPLES = sorted((REPOSITORY / "examples").glob("*.py"))
+SCRIPTS = [path for path in (REPOSITORY / "examples").glob("*.py") if "__main__" in path.read_text(encoding="utf-8")]
+EXAMPLES = sorted(SCRIPTS)
 
 
 @pytest.fixture

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from conftest import Run, read_manifest, read_rows
+from conftest import REPOSITORY, Run, read_manifest, read_rows
 from guide import code, write_guide
 
-from bertdata import CorpusConfig, build_corpus
+from bertdata import CorpusConfig, build_corpus, inspect
 from bertdata.commands.build_corpus import named_files, plan_corpus
 from bertdata.config import ChoiceConfig, FilterConfig
 from bertdata.errors import ResumeError, UsageError
-from bertdata.records import Task
+from bertdata.records import Document, Task
 from bertdata.stages.corpus import filtering
 from bertdata.stages.corpus.extract import Extract
 from bertdata.storage import user_functions
@@ -30,8 +32,11 @@ def test_the_guide_as_it_stands(run: Run, tmp_path: Path) -> None:
     assert (stage["stage"], stage["in"], stage["out"]) == ("documents of mine:wet", 2, 1)
     assert stage["dropped"] == {"recipe": 1}
     assert made["sources"]["mine:wet"]["documents"] == 1
+    assert made["sources"]["mine:wet"]["edits"] == {"links": 1, "mine:no_links": 1}
     assert made["config"]["filter_functions"] == ["mine:no_recipes"]
-    assert [each["name"] for each in made["config"]["functions"]] == ["mine:by_line", "mine:no_recipes", "mine:wet"]
+    assert made["config"]["map_functions"] == ["mine:no_links"]
+    functions = ["mine:by_line", "mine:no_links", "mine:no_recipes", "mine:wet"]
+    assert [each["name"] for each in made["config"]["functions"]] == functions
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert read_manifest(tmp_path / "again")["rows"] == 1
@@ -83,6 +88,68 @@ def test_a_filter_that_is_none_ends_the_run(module: str, name: str, problem: str
         build_corpus(text="a.txt", filters=[f"{module}:{name}"], output="out", config=LOOSE, workers=1)
 
 
+EDITS = """
+def edit(document):
+    document.sentences[0] += "\\nTwice. "
+    match document.title:
+        case "raises":
+            raise KeyError("oh")
+        case "other id":
+            return document._replace(id="x")
+        case "none":
+            return None
+        case "starts":
+            return document._replace(paragraph_starts=[0, 9])
+        case "numbers":
+            return document, {"x": "y"}
+        case "surrogate":
+            return document._replace(title="\\ud800")
+        case "empty":
+            return document._replace(sentences=["", " "])
+        case "same":
+            return document._replace(sentences=["One kettle sings.", "It boils."])
+        case "first":
+            return document._replace(sentences=["", *document.sentences]), {"greetings": 2}
+    return document
+def after(document):
+    return document, {"seen": document.sentences[0].endswith("Twice.")+0}
+"""
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_edits_are_checked_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    module = f"edits_{abs(hash(str(tmp_path)))}"
+    (tmp_path / f"{module}.py").write_text(EDITS)
+    titles = ["raises", "other id", "none", "starts", "numbers", "surrogate", "empty", "same", "first", "excluded"]
+    rows = [{"title": title, "id": title, "text": "One kettle sings. It boils."} for title in titles]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "ids.txt").write_text("in.jsonl:excluded\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = build_corpus(
+        text="in.jsonl",
+        maps=[f"{module}:edit", f"{module}:after"],
+        exclude_ids="ids.txt",
+        output="out",
+        id_column="id",
+        dedup="none",
+        max_rejects=1.0,
+        workers=workers,
+    )
+    (stage,) = made.counts
+    assert stage.rejected == {"map-failed": 1, "no-document": 5}
+    assert stage.dropped == {"excluded id": 1, "no prose": 1}
+    same, first = read_rows(tmp_path / "out")
+    assert same["sentences"] == ["One kettle sings.", "It boils."]
+    assert first["sentences"] == ["One kettle sings. Twice.", "It boils."]
+    assert (first["paragraph_starts"], first["title"]) == ([0], "first")
+    edits = made.manifest.sources["text"].edits
+    assert edits == {f"{module}:after": 0, f"{module}:edit": 1, "greetings": 2, "seen": 1}
+    rejects = {record["id"]: record["where"] for reason in stage.rejected for record in inspect(made.path, reason=reason, n=9)}
+    assert rejects["text:in.jsonl:none"] == f"{module}:edit returned NoneType, not a Document"
+    assert rejects["text:in.jsonl:raises"] == f"{module}:edit: KeyError: 'oh'"
+
+
 def _digest(name: str) -> str:
     """Return the digest of a filter that a plan records."""
     plan = plan_corpus(inputs={"text": "a.txt"}, filters=[name], output="out")
@@ -99,6 +166,22 @@ def test_a_changed_function_is_a_changed_setting(module: str, tmp_path: Path) ->
     assert _digest(name) != before
     with pytest.raises(ResumeError, match="its source has changed"):
         user_functions.load(name, "filters", before)
+
+
+def test_the_example_of_redaction_finds_contacts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(REPOSITORY / "examples")
+    contacts = importlib.import_module("contacts")
+    text = "Mail a.b+c@mail.example.co.uk or ring (212) 555-0123, 0171-3920014 or +44 20 7946 0958."
+    plain = "Built in 1914-1918 and on 05.12.1945, ISBN 978-0-306-40615-7, 12 000 people, user@host."
+    document = Document("x", "text", "en", "", "", [text, plain], [0])
+    edited, counts = contacts.redact(document)
+    assert edited.sentences == ["Mail [EMAIL] or ring [PHONE], [PHONE] or [PHONE].", plain]
+    assert counts == {"e-mail addresses": 1, "phone numbers": 3}
+    assert contacts.redact(edited) == (edited, {})
+    began = time.process_time()
+    for evil in ("a." * 50_000, "a@" + "b." * 50_000, "+1" * 50_000, "+1 22 " * 20_000, "022 333 " * 12_000):
+        contacts.redact(document._replace(sentences=[evil]))
+    assert time.process_time() - began < 2
 
 
 def test_functions_that_no_worker_can_import() -> None:

@@ -223,6 +223,7 @@ def _sources(totals: list[dict[str, Any]]) -> dict[str, SourceEntry]:
             languages=languages,
             dropped_marks=dict(sorted(total["marks"].items())) or None,
             apparatus=_apparatus(Counter(total["apparatus"])) if total["apparatus"] else None,
+            edits=dict(sorted(total["edits"].items())) or None,
         )
     return sources
 

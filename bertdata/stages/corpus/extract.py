@@ -110,6 +110,7 @@ def write_shard(
         "formulas": dict(sorted(ledger.counts.formulas.items())),
         "marks": dict(sorted(ledger.counts.marks.items())),
         "apparatus": dict(sorted(ledger.counts.apparatus.items())),
+        "edits": dict(sorted(ledger.counts.edits.items())),
         "licences": {name: dict(sorted(counts.items())) for name, counts in ledger.counts.licences.items()},
     }
 

@@ -12,17 +12,21 @@ from ...storage.user_functions import load
 from ...text import language
 from ...text.filters import Grams, check, read_examples
 
-__all__ = ["check_dependencies", "load_grams", "load_ids", "reason_to_drop"]
+__all__ = ["check_dependencies", "excluded", "load_grams", "load_ids", "reason_to_drop"]
 
 _MAX_REASON_CHARS = 60  # maximum length of a reason: it is a key in the manifest's counts
 
 
+def excluded(document: Document, config: CorpusConfig) -> Drop | None:
+    """Return a Drop if the document's id is in a file of `exclude_ids`, else None."""
+    listed = config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(_ids(document))
+    return Drop("excluded id", document.id) if listed else None
+
+
 def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
     """Return a Drop with the reason if a filter rejects the document, else None."""
-    # From cheap to expensive: a look-up, counts of characters, the language, overlap, and last the
+    # From cheap to expensive: counts of characters, the language, overlap, and last the
     # user's functions, which get only documents that passed everything else.
-    if config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(_ids(document)):
-        return Drop("excluded id", document.id)
     if drop := check(document, config.filters):
         return drop
     languages = config.filters.languages

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from ...config import CorpusConfig
 from ...records import Article, Document, Drop, FileRange, Prose, Reject
-from .filtering import reason_to_drop
+from .editing import edit
+from .filtering import excluded, reason_to_drop
 from .sources import Counts, source
 from .sources.base import document
 
@@ -38,7 +39,16 @@ def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts
         records = source(kind).read([part], config, counts)
         documents = (document(record, config) if isinstance(record, Prose) else record for record in records)
         for record in up_to_limits(documents, part, kind):
-            yield (reason_to_drop(record, config) or record) if isinstance(record, Document) else record
+            yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
+
+
+def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Counts) -> Document | Drop | Reject:
+    # Ids come first, so that a document to take down is dropped whatever a function does with it.
+    # Filters and later rules see the edited text.
+    if drop := excluded(document, config):
+        return drop
+    edited = edit(document, config, counts)
+    return (reason_to_drop(edited, config) or edited) if isinstance(edited, Document) else edited
 
 
 def up_to_limits(records: Iterator[T], part: FileRange, kind: str) -> Iterator[T | Reject]:

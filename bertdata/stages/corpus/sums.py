@@ -23,8 +23,8 @@ __all__ = ["add_up", "counts", "kept", "of"]
 
 _EXAMPLES = 1000
 _NAMES = 20_000  # dropped templates kept; the first thousand tasks of English Wikipedia name fewer
-_ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus")
-_COUNTS = ("given", "formulas", "marks", "apparatus")
+_ADDED = ("kind", "tally", "amounts", "lost", "templates", "formulas", "marks", "apparatus", "edits")
+_COUNTS = ("given", "formulas", "marks", "apparatus", "edits")
 _KEPT = ("kind", "files", "inputs", "checksum", "index", "name")
 
 

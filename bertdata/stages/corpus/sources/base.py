@@ -28,7 +28,7 @@ class Counts(NamedTuple):
 
     It counts template calls without words (with an example of each), formulas, marks of transcripts and subtitles (see
     `bertdata.sources.text.drop_marks`) and lines of wikis, parts of books that are not prose (see
-    `bertdata.sources.books.account`),
+    `bertdata.sources.books.account`), the edits of the user's functions (see `bertdata.stages.corpus.editing`),
     and the licences that documents declare, by file (see `bertdata.sources.licences`).
     """
 
@@ -37,12 +37,13 @@ class Counts(NamedTuple):
     formulas: Counter[str]
     marks: Counter[str]
     apparatus: Counter[str]
+    edits: Counter[str]
     licences: dict[str, Counter[str]]
 
     @classmethod
     def none(cls) -> Counts:
         """Return empty counts."""
-        return cls(Counter(), {}, Counter(), Counter(), Counter(), {})
+        return cls(Counter(), {}, Counter(), Counter(), Counter(), Counter(), {})
 
 
 class Check(NamedTuple):
