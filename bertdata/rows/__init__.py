@@ -35,11 +35,10 @@ def build(partition: Partition, config: PairsConfig, special: SpecialIds, name: 
     """
     if config.objective in ("nsp", "sop"):
         built = sentence_pairs.build(partition, config, special, name)
-    elif config.objective == "documents" or config.pack:
-        built = one_document.build(partition, config, special)
-    else:
-        built = running_text.build(partition, config, special)
-    return pack(built, config.max_seq_length, config.seed) if config.pack else built
+        return pack(built, config.max_seq_length, config.seed) if config.pack else built
+    if config.objective == "documents" or config.pack:
+        return one_document.build(partition, config, special)
+    return running_text.build(partition, config, special)
 
 
 def statistics(pairs: Pairs) -> Counter[str]:

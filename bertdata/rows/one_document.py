@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import chain, pairwise
+from operator import sub
 
 import numpy as np
 
 from .. import keys
 from ..config import PairsConfig
-from .pack import cut_to_pack
+from .pack import arrange, cut_to_pack
 from .partition import Ints, Pairs, Partition, SpecialIds, copy, text_tallies
 
 __all__ = ["build", "cut"]
@@ -34,13 +36,17 @@ def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pai
     spans = [_spans(partition, config, number, capacity, sentences=framed) for number in range(config.dupe_factor)]
     # Rows of one document are neighbors here. Shuffle all rows, then copy their tokens in this
     # order.
-    start, end, last, document = np.concatenate(spans).T
+    start, end, last, document = np.concatenate(spans, axis=1)
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", config.max_seq_length), len(start)), kind="stable")
-    start, size = start[order], (end - start)[order]
     # With [CLS] and [SEP], every row gets both. In running text only the row with the end of a
     # document gets a [SEP]. `closed` is the number of [SEP] of each row.
-    closed = np.ones(len(order), np.int64) if framed else last[order]
-    ends = np.append(0, np.cumsum(size + framed + closed))
+    closed = np.ones(len(order), np.int64) if framed else last
+    sizes = end - start + framed + closed
+    if config.pack:
+        packed, row_ends = arrange(sizes[order], config.max_seq_length, config.seed)
+        order = order[packed]
+    start, size, closed = start[order], (end - start)[order], closed[order]
+    ends = np.append(0, np.cumsum(sizes[order]))
     input_ids = np.zeros(int(ends[-1]), partition.tokens.dtype)
     copy(input_ids, ends[:-1] + framed, partition.tokens, start, size)
     input_ids[ends[1:][closed > 0] - 1] = special.sep_id
@@ -51,12 +57,14 @@ def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pai
         continues = np.zeros(len(input_ids), bool)
         copy(continues, ends[:-1] + framed, partition.continues, start, size)
     tallies = text_tallies(partition, config.dupe_factor, len(start))
-    return Pairs(input_ids, np.zeros(len(input_ids), np.uint8), continues, ends, None, document[order], None, tallies)
+    types = np.zeros(len(input_ids), np.uint8)
+    built = Pairs(input_ids, types, continues, ends, None, document[order], None, tallies)
+    return built._replace(ends=row_ends, parts=ends) if config.pack else built
 
 
 def _spans(partition: Partition, config: PairsConfig, number: int, capacity: int, *, sentences: bool) -> Ints:
     """Cut the documents of a copy, in order of their keys: where each row begins and ends, whether its document ends, and
-    the number of the document [N, 4].
+    the number of the document [4, N].
 
     Without `sentences` the position of a document's [SEP] counts as well, and a last row may have nothing else.
     """
@@ -65,30 +73,36 @@ def _spans(partition: Partition, config: PairsConfig, number: int, capacity: int
     # random length, which shifts all later cuts, so that the copy has other rows of the same text.
     first = 1 + keys.below(keys.stream(doc_keys, 1)[:, 0], capacity) if number else np.full(len(doc_keys), capacity)
     inside, edges = partition.continues.tobytes() + b"\0", partition.edges.tolist()
-    rows: list[tuple[int, int, bool, int]] = []
-    for d in np.argsort(doc_keys, kind="stable").tolist():
-        low, high = int(partition.first[d]), int(partition.first[d + 1])
-        if low == high:
-            continue
+    order = np.argsort(doc_keys, kind="stable")
+    order = order[partition.sizes[order] > 0]
+    spans, counts = list[tuple[int, int]](), [0]
+    for d, low, high in zip(order.tolist(), partition.first[order].tolist(), partition.first[order + 1].tolist(), strict=True):
         begin, end, target = edges[low], edges[high], int(first[d])
         # The document fits in one row.
         if end - begin + (not sentences) <= capacity:
-            rows.append((begin, end, True, d))
-        elif sentences:
-            spans = list(cut(edges[low : high + 1], inside, capacity, target))
-            if config.pack:
-                # Keep the random first row of a further copy. Cut the rest again for packing, with
-                # `cut_to_pack`, which needs each boundary within reach of the one before it.
-                kept = spans[: target < capacity]  # of a further copy, the first
-                cut_from = [kept[-1][1]] if kept else [begin]
-                ends = _within_reach([*cut_from, *(e for e in edges[low : high + 1] if e > cut_from[0])], inside, capacity)
-                spans = [*kept, *cut_to_pack(ends, capacity)]
-            rows += ((*span, span[1] == end, d) for span in spans)
-        else:
+            spans.append((begin, end + (not sentences)))
+        elif not sentences:
             # Position `end` is the [SEP] of the document, so the last row can be the [SEP] alone.
             starts = [begin, *range(begin + target, end + 1, capacity)]
-            rows += ((s, min(e, end), e > end, d) for s, e in zip(starts, [*starts[1:], end + 1], strict=True))
-    return np.array(rows, np.int64).reshape(-1, 4)
+            spans += pairwise([*starts, end + 1])
+        elif config.pack:
+            spans += _cut_to_pack(edges[low : high + 1], inside, capacity, target)
+        else:
+            spans += cut(edges[low : high + 1], inside, capacity, target)
+        counts.append(len(spans))
+    documents = np.repeat(order, np.diff(counts))
+    start, stop = np.fromiter(chain.from_iterable(spans), np.int64, 2 * len(spans)).reshape(-1, 2).T
+    end = partition.edges[partition.first[documents + 1]]
+    return np.stack([start, np.minimum(stop, end), stop == end + (not sentences), documents])
+
+
+def _cut_to_pack(edges: list[int], inside: bytes, capacity: int, first: int) -> list[tuple[int, int]]:
+    """Cut a document for packing. A `first` row shorter than `capacity`, of a further copy, is cut as it would be unpacked."""
+    kept = [next(cut(edges, inside, capacity, first))] if first < capacity else []
+    if kept:
+        edges = [kept[0][1], *edges[bisect_right(edges, kept[0][1]) :]]
+    # `cut_to_pack` needs each boundary within reach of the one before it.
+    return [*kept, *cut_to_pack(_within_reach(edges, inside, capacity), capacity)]
 
 
 def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[tuple[int, int]]:
@@ -122,6 +136,8 @@ def cut(edges: list[int], inside: bytes, capacity: int, first: int) -> Iterator[
 
 def _within_reach(edges: list[int], inside: bytes, capacity: int) -> list[int]:
     """Put cuts between words, or inside one longer than `capacity`, where the next end of a sentence is out of reach."""
+    if max(map(sub, edges[1:], edges), default=0) <= capacity:
+        return edges
     reachable = edges[:1]
     for edge in edges[1:]:
         while edge - reachable[-1] > capacity:

@@ -13,38 +13,26 @@ cut, where possible, into full rows and rows of at most half the length (`cut_to
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from .partition import Pairs, copy
+from .partition import Ints, Pairs, copy
 
-__all__ = ["best_fit", "cut_to_pack", "pack"]
+__all__ = ["arrange", "best_fit", "cut_to_pack", "pack"]
 
 _IMPOSSIBLE = 1 << 62  # larger than any cost: this end cannot be reached
 _SHORT = 32  # cost of a short span: capacity / 32
 
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
-    """Pack the rows of a partition, whose order is random already, into rows of at most `most` tokens.
-
-    The packed rows are in random order. Within a packed row, parts keep the order of the original rows.
-    """
+    """Pack the rows of a partition, whose order is random already, into rows of at most `most` tokens."""
     # `built.ends` are offsets: row i has the tokens `ends[i]` to `ends[i + 1]`. All rows are stored
-    # end to end without padding, so packing means: decide which packed row each row belongs to,
-    # then copy the rows in the order of these packed rows.
+    # end to end without padding.
     sizes = np.diff(built.ends)
-    rows = np.array(best_fit(sizes.tolist(), most), np.int64)
-    count = int(rows.max(initial=-1)) + 1
-    position = np.empty(count, np.int64)
-    # Best fit takes the longest rows first. Without a shuffle, they would be the first of a shard.
-    # `position[r]` is the random place of packed row r.
-    position[np.argsort(keys.stream(keys.key(seed, "packed rows", most), count), kind="stable")] = np.arange(count)
-    # A stable sort groups the rows by packed row and keeps their order within one.
-    order = np.argsort(position[rows], kind="stable")
+    order, ends = arrange(sizes, most, seed)
     parts = np.append(0, np.cumsum(sizes[order]))
 
     # Move values of tokens (ids, segment ids, flags) to the new order of rows.
@@ -53,26 +41,38 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
         copy(target, parts[:-1], values, built.ends[order], sizes[order])
         return target
 
-    # Reorder values of rows (labels, documents).
-    def taken(values: npt.NDArray[Any] | None) -> Any:
-        return None if values is None else values[order]
-
     return built._replace(
         input_ids=moved(built.input_ids),
         token_type_ids=moved(built.token_type_ids),
         continues=None if built.continues is None else moved(built.continues),
-        ends=np.append(0, np.cumsum(np.bincount(position[rows], sizes, count).astype(np.int64))),
-        labels=taken(built.labels),
+        ends=ends,
+        labels=None if built.labels is None else built.labels[order],
         a_documents=built.a_documents[order],
-        b_documents=taken(built.b_documents),
+        b_documents=None if built.b_documents is None else built.b_documents[order],
         parts=parts,
     )
 
 
-def best_fit(sizes: Sequence[int], most: int) -> list[int]:
-    """Return the packed row of each size. Equal sizes are placed in input order.
+def arrange(sizes: Ints, most: int, seed: int) -> tuple[Ints, Ints]:
+    """Pack parts of these sizes. Return the order of the parts [N], and the offsets of the packed rows in it, in tokens [R + 1].
 
-    >>> best_fit([12, 9, 8, 7, 3], 20)
+    The packed rows are in random order. Within a packed row, parts keep their order.
+    """
+    rows = best_fit(sizes, most)
+    count = int(rows.max(initial=-1)) + 1
+    position = np.empty(count, np.int64)
+    # Best fit takes the longest rows first. Without a shuffle, they would be the first of a shard.
+    # `position[r]` is the random place of packed row r.
+    position[np.argsort(keys.stream(keys.key(seed, "packed rows", most), count), kind="stable")] = np.arange(count)
+    rows = position[rows]
+    # A stable sort groups the parts by packed row and keeps their order within one.
+    return np.argsort(rows, kind="stable"), np.append(0, np.cumsum(np.bincount(rows, sizes, count).astype(np.int64)))
+
+
+def best_fit(sizes: npt.ArrayLike, most: int) -> Ints:
+    """Return the packed row of each size [N]. Equal sizes are placed in input order.
+
+    >>> best_fit([12, 9, 8, 7, 3], 20).tolist()
     [0, 1, 0, 1, 1]
     """
     # Best fit needs "the open row with the least space that still fits `size`". A row has at most a
@@ -84,11 +84,19 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
     #   the lowest set bit is the best fit        fitting & -fitting = 0b10    -> space 4 + 1 = 5
     #
     # So a step takes a few operations on one Python integer, however many rows are open.
-    row_of, count = [0] * len(sizes), 0
+    sizes = np.asarray(sizes, np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    descending = sizes[order]
     open_rows: list[list[int]] = [[] for _ in range(most + 1)]  # by the space left in them
     spaces = 0  # bit r is set if `open_rows[r]` is not empty
-    for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
-        size = sizes[part]
+    # A size of more than half a row starts a new row, because the rows before it have less space left.
+    count = int(np.count_nonzero(2 * sizes > most))
+    placed = list(range(count))
+    for row, left in enumerate((most - descending[:count]).tolist()):
+        if left:
+            open_rows[left].append(row)
+            spaces |= 1 << left
+    for size in descending[count:].tolist():
         if fitting := spaces >> size:
             space = size + (fitting & -fitting).bit_length() - 1
             row = open_rows[space].pop()
@@ -97,10 +105,12 @@ def best_fit(sizes: Sequence[int], most: int) -> list[int]:
                 spaces ^= 1 << space
         else:
             space, row, count = most, count, count + 1
-        row_of[part] = row
+        placed.append(row)
         if left := space - size:
             open_rows[left].append(row)
             spaces |= 1 << left
+    row_of = np.empty(len(sizes), np.int64)
+    row_of[order] = placed
     return row_of
 
 
@@ -131,30 +141,33 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
     cost, came = [0], [0]  # the least cost up to each end, and the end before it
     short: deque[int] = deque()  # starts of a short span to this end, cheapest first
     first = 0  # the earliest start of a span to this end
-    short_cost = capacity // _SHORT  # the cost of a short span
+    half, short_cost = capacity // 2, capacity // _SHORT  # the most tokens of a short span, and its cost
     for here, position in enumerate(ends[1:], 1):
         # `short` is a monotonic queue, the usual trick for a sliding-window minimum. A start with a
         # higher cost than a later start is never the best again, so it is removed.
         if (new := here - least) >= 0:
-            while short and cost[short[-1]] > cost[new]:
+            newest = cost[new]
+            while short and cost[short[-1]] > newest:
                 short.pop()
             short.append(new)
         # The window of starts moves along with the end: a span must fit in a row...
         while position - ends[first] > capacity:
             first += 1
         # ...and a short span in half a row. What remains at the front is the cheapest short span.
-        while short and position - ends[short[0]] > capacity // 2:
+        while short and position - ends[short[0]] > half:
             short.popleft()
         best, best_start = (cost[short[0]] + short_cost, short[0]) if short else (_IMPOSSIBLE, first)
         # Long spans: try starts from the earliest on. Each later start leaves more space empty, so
         # stop once the space exceeds the cost of a short span, if any cut was found.
-        for start in range(first, new + 1):
+        start = first
+        while start <= new:
             empty = capacity - position + ends[start]
             total = cost[start] + empty
             if total < best or (total == best and start < best_start):
                 best, best_start = total, start
             if empty > short_cost and best < _IMPOSSIBLE:
                 break
+            start += 1
         cost.append(best)
         came.append(best_start)
     # Walk back from the end of the text along the best starts.
