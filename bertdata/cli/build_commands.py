@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -26,24 +26,12 @@ from .config_file import config_option
 from .output import echo
 
 if TYPE_CHECKING:
-    from ..commands.plan import Plan
+    from ..commands.plan import Plan, RunOptions
     from ..dataset.data_set import DataSet
 
-__all__ = ["Options", "build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
+__all__ = ["build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Options(NamedTuple):
-    """The options of every command that builds a dataset."""
-
-    overwrite: bool
-    dry_run: bool
-    no_wait: bool
-    workers: int | None
-    verbose: bool
-    check_space: bool
-    beam_args: tuple[str, ...]
 
 
 def speech_options(command: F) -> F:
@@ -95,17 +83,20 @@ def common_options(command: F) -> F:
     return command
 
 
-def take_options(values: dict[str, Any]) -> Options:
-    """Remove the common options from a command's parameters and return them."""
+def take_options(values: dict[str, Any]) -> tuple[RunOptions, bool]:
+    """Remove the common options from a command's parameters. Return them, and whether to print an estimate only."""
+    from ..commands.plan import RunOptions
+
     beam_args = values.pop("beam_args")
     if strange := [arg for arg in beam_args if not arg.startswith("-")]:
         raise click.UsageError(_stray(strange))
     output.speak(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
-    options = Options(**{name: values.pop(name) for name in Options._fields if name != "beam_args"}, beam_args=beam_args)
+    taken = {name: values.pop(name) for name in ("overwrite", "workers", "verbose", "check_space")}
+    options = RunOptions(**taken, wait=not values.pop("no_wait"), beam_args=beam_args)
     handlers = [output.JsonHandler()] if output.is_json() else None
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, handlers=handlers, force=True)
     logging.captureWarnings(output.is_json())  # before Beam is imported
-    return options
+    return options, values.pop("dry_run")
 
 
 @contextlib.contextmanager
@@ -145,25 +136,16 @@ def _stray(words: Sequence[str]) -> str:
     return f"{said}: an option takes one value; options for Beam follow after --"
 
 
-def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
+def build(plan: Plan, options: RunOptions) -> list[DataSet[Any]]:
     """Run a plan and return its datasets. Exit after submitting a job with --no-wait, or after an engine's dry run."""
     from ..commands.execute import run
-    from ..commands.plan import RunOptions
 
     total = sum(step.bytes for step in plan.steps[:1])
     output.event("plan", counts={"tasks": plan.tasks, "bytes": total}, text=plan.summary)
-    how = RunOptions(
-        workers=options.workers,
-        overwrite=options.overwrite,
-        wait=not options.no_wait,
-        beam_args=options.beam_args,
-        verbose=options.verbose,
-        check_space=options.check_space,
-    )
     with _engine_folded(options.verbose), reporting() as reporter:
-        data_sets = run(plan, how, reporter)
+        data_sets = run(plan, options, reporter)
     if not data_sets:
-        if options.no_wait and all(holder(path / STATE) or is_complete(path) for path in plan.directories):
+        if not options.wait and all(holder(path / STATE) or is_complete(path) for path in plan.directories):
             for directory in plan.directories:
                 echo(f"{directory}: {_whereabouts(directory)}")
         else:
@@ -172,7 +154,7 @@ def build(plan: Plan, options: Options) -> list[DataSet[Any]]:
     return data_sets
 
 
-def foretell(plan: Plan, options: Options) -> None:
+def foretell(plan: Plan, options: RunOptions) -> None:
     """Print the finished part of a run, and estimates of time, memory and disk from samples."""
     from ..commands.estimate import free_space
     from ..commands.plan import kept

@@ -115,7 +115,7 @@ def command(
     \b
         bertdata build-corpus --wikipedia dumps --books books --output corpus
     """
-    options = take_options(values)
+    options, dry_run = take_options(values)
     from ..commands.build_corpus import BuildPlan, plan_corpus, with_files
 
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
@@ -130,15 +130,15 @@ def command(
     )
     echo(plan.summary, err=True)
     entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
-    listed = [entry for entry in entries if options.dry_run or entry["source"] in PROJECTS]
+    listed = [entry for entry in entries if dry_run or entry["source"] in PROJECTS]
     for entry in listed[:_MAX_LISTED]:
-        echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not options.dry_run)
+        echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not dry_run)
     if more := listed[_MAX_LISTED:]:
         total = size(sum(entry["bytes"] for entry in more))
-        echo(f"  and {count(len(more), 'more file')}, {total}", err=not options.dry_run)
+        echo(f"  and {count(len(more), 'more file')}, {total}", err=not dry_run)
     for note in plan.notes:
-        echo(note, err=not options.dry_run)
-    if options.dry_run:
+        echo(note, err=not dry_run)
+    if dry_run:
         foretell(plan, options)
     else:
         for corpus in build(plan, options):

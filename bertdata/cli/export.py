@@ -49,13 +49,13 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
         bertdata export pairs-1024 --to mds --output rows
         bertdata export corpus --to jsonl --output text
     """
-    options = take_options(values)
+    options, dry_run = take_options(values)
     from ..commands.export import plan_export
 
     plan = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
     for line in (plan.summary, *plan.notes):
         echo(line, err=True)
-    if options.dry_run:
+    if dry_run:
         foretell(plan, options)
     else:
         for exported in build(plan, options):

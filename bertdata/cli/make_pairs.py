@@ -57,7 +57,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     \b
         bertdata make-pairs corpus --vocab vocab --max-seq-length 128 --max-seq-length 512 --output 'pairs-{length}'
     """
-    options = take_options(values)
+    options, dry_run = take_options(values)
     from ..commands.make_pairs import plan_pairs, warnings_of
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
@@ -65,7 +65,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
     for line in (plan.summary, *map(in_options, plan.notes)):
         echo(line, err=True)
-    if options.dry_run:
+    if dry_run:
         foretell(plan, options)
     else:
         for pairs in build(plan, options):

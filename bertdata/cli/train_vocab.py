@@ -35,14 +35,14 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     \b
         bertdata train-vocab corpus --size 30522 --output vocab
     """
-    options = take_options(values)
+    options, dry_run = take_options(values)
     from ..commands.train_vocab import plan_vocab
     from ..reports.coverage import table
     from ..tokens.read import read_any
 
     plan = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
     echo(plan.summary, err=True)
-    if options.dry_run:
+    if dry_run:
         foretell(plan, options)
         echo("  these exclude the final training on the word counts: about a minute in one worker")
     else:

@@ -20,7 +20,7 @@ from ..errors import StorageError, TransferError, UsageError
 from ..reports.summary import size
 from ..storage.files import is_local, is_private
 from ..storage.process import imports_frozen, worker_count
-from .plan import Finished, Output, Plan, RunOptions, kept
+from .plan import Finished, Plan, RunOptions, kept
 from .progress import EVERY, EVERY_IN_STORE, Monitor, Reporter, watched
 
 __all__ = ["run"]
@@ -47,7 +47,10 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
     for line in kept(plan):
         reporter.note(line)
     with _silenced(options.verbose), contextlib.ExitStack() as stack:
-        roots = [_unfinished(_begun(stack, output, plan.given, options.overwrite)) for output in plan.outputs]
+        roots: list[Path | None] = []
+        for output in plan.outputs:  # `building` commits each when the block ends
+            begun = building(output.directory, {**output.identity, "given": plan.given}, overwrite=options.overwrite)
+            roots.append(_unfinished(stack.enter_context(begun)))
         if new := any(root is not None for root in roots):
             _build(plan, options, reporter, roots, processes)
     return [DataSet.read(directory, new=new) for directory in plan.directories] if options.wait else []
@@ -64,11 +67,6 @@ def _finished(plan: Finished, options: RunOptions, reporter: Reporter) -> list[D
             with building(output.directory, {**output.identity, "given": plan.given}) as root:
                 _unfinished(root)
     return [DataSet.read(directory, new=False) for directory in plan.directories]
-
-
-def _begun(stack: contextlib.ExitStack, output: Output, given: str, overwrite: bool) -> Path:
-    """Begin or continue an output, which is committed when the stack ends; return where to build it."""
-    return stack.enter_context(building(output.directory, {**output.identity, "given": given}, overwrite=overwrite))
 
 
 def _unfinished(root: Path) -> Path | None:
