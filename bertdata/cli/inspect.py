@@ -35,12 +35,17 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 
 
 @click.command("inspect", cls=Command, arrow=True, writes=False)
-@click.argument("directory", type=to_path)
+@click.argument("directories", metavar="DIRECTORY...", type=to_path, nargs=-1, required=True)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show only this row.")
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
 @click.option("--title", default="", help="Show documents with these words in the title.")
-@click.option("--id", "document", default="", help="Show the document, or the rows of the document, with this id.")
+@click.option(
+    "--id",
+    "document",
+    default="",
+    help="Show the document, or the rows of the document, with this id. With several directories: where they contain it.",
+)
 @click.option(
     "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
 )
@@ -55,7 +60,7 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
     help="Explain why the documents with this id, title or file name were kept, dropped or rejected.",
 )
 def command(
-    directory: Path,
+    directories: tuple[Path, ...],
     count: int,
     row: int | None,
     random: bool,
@@ -68,11 +73,18 @@ def command(
 ) -> None:
     """Show a summary of the dataset in DIRECTORY, and decoded examples.
 
+    With several directories and --id, show which of these datasets contain a document.
+
     Documents are shown as sentences, and ¶ marks the first sentence of a paragraph. Pairs are shown with A, B, label, segment
     ids, lengths and their static or dynamic masks. The command also checks that no file is missing and that all sizes match.
     Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
     --epoch needs rows.
     """
+    directory, *others = directories
+    if others:
+        options = {"row": row, "random": random, "longest": longest, "reason": reason, "json": as_json, "explain": explain}
+        _locate(directories, {**wanted, **options})
+        return
     order: Order = "longest" if longest else "random" if random else "spread"
     if as_json or reason:
         _records(directory, as_json, n=count, row=row, order=order, reason=reason, wanted=wanted)
@@ -97,6 +109,16 @@ def _records(directory: Path, as_json: bool, *, wanted: dict[str, str], **option
         else:
             detail = record.get("detail") or record.get("where", "")
             echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
+
+
+def _locate(directories: tuple[Path, ...], wanted: dict[str, Any]) -> None:
+    """Print where datasets contain a document."""
+    from ..commands.locate import locate
+
+    if [name for name, value in wanted.items() if value not in ("", None, False)] != ["document"]:
+        raise UsageError("several directories need --id and no other option. Inspect one directory at a time", field="id")
+    for line in locate(directories, wanted["document"]):
+        echo(line)
 
 
 def _explain(directory: Path, id: str) -> None:
