@@ -182,7 +182,7 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
         lost, choice = documents * copies, config.choice
         output = extracted * (1 - copies) + _DROPPED * lost
         # Shards that lose documents are written again, and the old ones stay until the commit.
-        chooses = choice.shares or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
+        chooses = choice.mix.strip() or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
         again = float(lost >= 1 or bool(chooses) or choice.dedup == "near")
         if choice.sample_documents:
             output *= min(1.0, choice.sample_documents / max(1.0, documents - lost))

@@ -1,4 +1,4 @@
-"""Configure deduplication, the source mixture and sampling, which look at all documents of a corpus."""
+"""Configure deduplication, the mixture and sampling, which look at all documents of a corpus."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .base import Config, option
+from .byte_premiums import BABYBABELLM
 
 __all__ = ["ChoiceConfig"]
 
@@ -32,9 +33,20 @@ class ChoiceConfig(Config):
     )
     mix: str = option(
         "",
-        "Target share of each source; documents are dropped at random to reach it. Example: wikipedia=0.7,books=0.3.",
+        "Target share of each source or language; documents are dropped at random to reach it. Example: wikipedia=0.7,books=0.3. "
+        "temperature=0.5 makes a share proportional to the square root of the group's size.",
         section=_SECTION,
         metavar="SHARES",
+    )
+    group_by: Literal["source", "language"] = option(
+        "source", "Whether `mix` and `max_words` name sources or languages.", section=_SECTION
+    )
+    byte_premium: str = option(
+        "",
+        "Compare sizes of languages: divide bytes of text by these values, relative to English. Example: zh=0.94,nl=1.05. "
+        "babybabellm is a table for 51 languages. `max_words` then counts English words of the same content: 5.43 bytes each.",
+        section=_SECTION,
+        metavar="VALUES",
     )
     sample_documents: int = option(
         0,
@@ -45,7 +57,7 @@ class ChoiceConfig(Config):
     )
     max_words: str = option(
         "",
-        "Number of words to sample, in total or per source; words are split at whitespace. Example: 10000000 or "
+        "Number of words to sample, in total, per source or per language; words are split at whitespace. Example: 10000000 or "
         "books=3000000,text=7000000. The last document is cut to match. A smaller source is kept in full.",
         section=_SECTION,
         metavar="WORDS",
@@ -59,33 +71,68 @@ class ChoiceConfig(Config):
             "`near_threshold` does nothing without `dedup` near",
             field="near_threshold",
         )
-        _ = self.shares, self.word_limits
+        _ = self.shares, self.temperature, self.word_limits
+        for name, value in (("group_by", self.group_by != ChoiceConfig.group_by), ("byte_premium", self.premiums)):
+            self._require(
+                not value or bool(self.mix.strip() or self.max_words.strip()), f"`{name}` needs `mix` or `max_words`", field=name
+            )
 
     @property
     def shares(self) -> dict[str, float]:
-        """The share of each source, relative to their sum. Empty without `mix`.
+        """The share of each source or language, relative to their sum. Empty without `mix`, and with a temperature.
 
         >>> ChoiceConfig(mix="wikipedia=0.7, books=0.3").shares
         {'wikipedia': 0.7, 'books': 0.3}
         """
-        shares: dict[str, float] = {}
-        for part in self.mix.split(",") if self.mix.strip() else []:
+        return {} if self.temperature is not None else self._numbers("mix", self.mix, "wikipedia=0.7,books=0.3")
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of `mix`. A group of n bytes gets a share in proportion to n to this power.
+
+        >>> ChoiceConfig(mix="temperature=0.5").temperature
+        0.5
+        """
+        name, _, value = (piece.strip() for piece in self.mix.partition("="))
+        if name != "temperature":
+            return None
+        found = float(value) if value.replace(".", "", 1).isdecimal() else -1.0
+        self._require(0 <= found <= 1, f"`mix` {self.mix}: use a temperature from 0 to 1, such as temperature=0.5", field="mix")
+        return found
+
+    @property
+    def premiums(self) -> dict[str, float]:
+        """The byte premium of each language. Empty without `byte_premium`.
+
+        >>> ChoiceConfig(byte_premium="zh=0.94, nl=1.05", max_words="9").premiums
+        {'zh': 0.94, 'nl': 1.05}
+        """
+        parts = [part.strip() for part in self.byte_premium.split(",") if part.strip()]
+        table = BABYBABELLM if "babybabellm" in parts else {}
+        own = ",".join(part for part in parts if part != "babybabellm")
+        return {**table, **self._numbers("byte_premium", own, "zh=0.94,nl=1.05")}
+
+    def _numbers(self, field: str, text: str, example: str) -> dict[str, float]:
+        """Parse names with numbers over 0."""
+        each, what = ("language", "value") if field == "byte_premium" else (self.group_by, "share")
+        numbers: dict[str, float] = {}
+        for part in text.split(",") if text.strip() else []:
             name, _, value = (piece.strip() for piece in part.partition("="))
             try:
-                share = float(value)
+                number = float(value)
             except ValueError:
-                share = 0.0
+                number = 0.0
             self._require(
-                name not in shares and 0 < share < math.inf,
-                f"`mix` {self.mix}: write each source once, with a share over 0: wikipedia=0.7,books=0.3",
-                field="mix",
+                name not in numbers and 0 < number < math.inf,
+                f"`{field}` {text}: write each {each} once, with a {what} over 0: {example}",
+                field=field,
             )
-            shares[name] = share
-        return shares
+            numbers[name] = number
+        return numbers
 
     @property
     def word_limits(self) -> dict[str, int]:
-        """The word limit of each source. The limit for all sources together comes last, under the key "".
+        """The word limit of each source or language. The limit for all of them together comes last, under the key "".
 
         >>> ChoiceConfig(max_words="10_000,books=3000").word_limits
         {'books': 3000, '': 10000}
@@ -104,6 +151,8 @@ class ChoiceConfig(Config):
 
     def check(self, sources: Collection[str]) -> None:
         """Raise UsageError if the mixture or a limit names a source that is not an input, or the mixture misses one."""
+        if self.group_by == "language":
+            return  # known only when the documents are
         given = ", ".join(sources)
         self._require(
             {*self.word_limits} - {""} <= {*sources},
@@ -111,7 +160,7 @@ class ChoiceConfig(Config):
             field="max_words",
         )
         self._require(
-            not self.mix.strip() or {*self.shares} == {*sources},
+            not self.shares or {*self.shares} == {*sources},
             f"`mix` {self.mix}: set a share for each source of the input, and no others: {given}",
             field="mix",
         )

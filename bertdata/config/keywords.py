@@ -59,6 +59,8 @@ class CorpusOptions(TypedDict, total=False):
     dedup_paragraphs: bool
     near_threshold: float
     mix: str
+    group_by: Literal["source", "language"]
+    byte_premium: str
     sample_documents: int
     max_words: str
     seed: int

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ... import keys
+from ...config.byte_premiums import premium
 from ...dataset import shards
 from ...dataset.manifest_records import ShardEntry
 from ...dataset.run import STATE
@@ -18,7 +20,7 @@ from ..text_counts import count_words
 from .duplicates import LONG, fingerprint, normal
 from .minhash import VALUES, Signer
 
-__all__ = ["FILES", "Facts", "Needs", "ids", "read", "signature_payloads", "signatures"]
+__all__ = ["FILES", "Facts", "Needs", "flat", "group_of", "ids", "long_paragraphs", "read", "signature_payloads", "signatures"]
 
 FILES = f"{STATE}/work/facts-"  # prefix of the file names
 ROWS = 1024  # rows of a record batch; the last one may have fewer
@@ -26,11 +28,14 @@ _FORMAT = "arrow-stream"  # read sequentially, so it takes few requests
 
 
 class Needs(NamedTuple):
-    """The facts to collect in addition to id, age, size and fingerprint: signatures, hashes of long paragraphs, word counts."""
+    """The facts to collect in addition to id, age, size and fingerprint: signatures, hashes of long paragraphs, word counts,
+    languages and byte premiums."""
 
     signature: bool
     paragraphs: bool
     words: bool = False
+    language: bool = False
+    premiums: dict[str, float] = {}  # noqa: RUF012 (never changed)
 
     def schema(self) -> pa.Schema:
         """Return the schema of a file of facts."""
@@ -43,6 +48,7 @@ class Needs(NamedTuple):
             columns += [(name, list_of(number)) for name in ("part_high", "part_low", "part_bytes")]
         if self.words:
             columns += [("words", number)] + [("part_words", list_of(number))] * self.paragraphs
+        columns += [("group", number)] * self.language + [("premium", pa.float64())] * bool(self.premiums)
         return pa.schema(columns)
 
 
@@ -69,6 +75,10 @@ class Facts:
             if self._needs.paragraphs:
                 paragraphs = document.paragraphs()
                 row["part_words"] = [count_words(paragraphs[part]) for part in row["parts"]]
+        if self._needs.language:
+            row["group"] = group_of(document.language)
+        if self._needs.premiums:
+            row["premium"] = premium(document.language, self._needs.premiums)
         self._rows.append(row)
         if len(self._rows) == ROWS:
             self._take()
@@ -82,6 +92,12 @@ class Facts:
     def _take(self) -> None:
         self._batches.append(pa.RecordBatch.from_pylist(self._rows, self._schema))
         self._rows = []
+
+
+@cache
+def group_of(name: str) -> int:
+    """Hash the name of a source or language. A claim stores it in eight bytes."""
+    return keys.key(0, "group", name)
 
 
 @cache
@@ -130,3 +146,14 @@ def signature_payloads(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
     """Return the signatures of documents, as the payloads of claims."""
     ends = np.arange(len(rows) + 1, dtype=np.int64) * VALUES
     return pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(signatures(table)[rows])])
+
+
+def flat(table: pa.Table, name: str) -> npt.NDArray[np.uint64]:
+    """Concatenate the values of a list column."""
+    return np.asarray(table.column(name).combine_chunks().flatten().to_numpy())
+
+
+def long_paragraphs(table: pa.Table) -> tuple[Any, Any]:
+    """Return the document of each long paragraph, and the paragraph's index in it."""
+    lengths = table.column("parts").combine_chunks().value_lengths().to_numpy()
+    return np.repeat(np.arange(len(lengths)), lengths), flat(table, "parts").astype(np.int64)

@@ -1,4 +1,5 @@
-"""Choose documents by a key that is hashed from their names: a number of documents, or an amount of text per source.
+"""Choose documents by a key that is hashed from their names: a number of documents, or an amount of text per source
+or language.
 
 Smaller keys are chosen first. A larger choice therefore includes a smaller one, and the order of the input does not matter.
 """
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from ...errors import UsageError
 
-__all__ = ["ALL", "Cut", "cut", "scaled", "targets"]
+__all__ = ["ALL", "NONE", "Cut", "cut", "scaled", "targets"]
 
 Keys = npt.NDArray[np.uint64]
 Sizes = npt.NDArray[np.int64]
@@ -46,7 +47,7 @@ class Cut(NamedTuple):
         return int(np.count_nonzero(keys == np.uint64(self.key))) if self.key < 1 << 64 else 0
 
 
-ALL = Cut(1 << 64, 0)
+ALL, NONE = Cut(1 << 64, 0), Cut(0, 0)
 
 
 def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
@@ -87,12 +88,12 @@ def scaled(keys: Keys, within: Cut) -> Keys:
     """Scale keys below a cut to all 64 bits, keeping their order, so that keys of several cuts are comparable."""
     # A source with a cut at a tenth of the range has keys in [0, 0.1). Divided by the cut, they are
     # uniform in [0, 1), like those of any other source.
-    share = keys.astype(np.float64) / float(within.key)
+    share = keys.astype(np.float64) / float(max(1, within.key))
     return np.asarray(np.minimum(share * 2.0**53, 2.0**53 - 1).astype(np.uint64) << np.uint64(11), np.uint64)
 
 
 def targets(shares: Mapping[str, float], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return how much of each source to use for the largest possible mixture. One source is used completely.
+    """Return how much of each group to use for the largest possible mixture. One group is used completely.
 
     >>> targets({"wikipedia": 3, "books": 1}, {"wikipedia": 900, "books": 100})
     {'wikipedia': 300, 'books': 100}

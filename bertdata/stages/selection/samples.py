@@ -1,0 +1,206 @@
+"""Define the rules that sample documents by a key hashed from the id: mixture, sample, words.
+
+A mixture and limits of words are by source or by language.  The size of a document is its bytes or words.  With byte premiums, it
+is its bytes divided by the premium of its language, so that sizes of languages are comparable.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ... import keys
+from ...config import ChoiceConfig
+from ...config.byte_premiums import BYTES_PER_WORD
+from . import facts, mixture
+from .claims import Columns, Table
+from .decisions import LOST, WHOLE, Losses, whole
+from .duplicates import Indices
+from .kinds import Kinds
+from .rounds import Received
+from .word_limits import Items, Members, limited
+
+__all__ = ["make"]
+
+Keys = npt.NDArray[np.uint64]
+
+
+def make(config: ChoiceConfig, kinds: Kinds) -> list[_Selection | _Words]:
+    """Return the rules that sample, in order."""
+    made: list[_Selection | _Words] = []
+    if config.mix.strip() or config.sample_documents:
+        made.append(_Selection(config, kinds))
+    if config.word_limits:
+        made.append(_Words(config, kinds))
+    return made
+
+
+@dataclass(frozen=True)
+class _ByKey:
+    """Rules that choose by a key hashed from the id. All claims go to one partition, because a cut depends on all of them."""
+
+    config: ChoiceConfig
+    kinds: Kinds
+    payload = None
+    per_document = 0.0
+    drops = True
+
+    @property
+    def columns(self) -> np.dtype[Any]:
+        """The key and size of a document, and its language if groups are languages."""
+        group = [("group", "<u8")] * (self.config.group_by == "language")
+        return np.dtype([("key", "<u8"), ("row", "<u4"), ("size", "<u8"), *group])
+
+    def partition(self, columns: Columns, count: int) -> Indices:
+        return np.zeros(len(columns), np.int64)
+
+    def _groups(self, task: int, claims: Columns) -> Keys:
+        """Return the hashed source or language of each claim of a task."""
+        if self.config.group_by == "language":
+            return np.asarray(claims["group"])
+        return np.full(len(claims), facts.group_of(self.kinds.kind(task)), np.uint64)
+
+    def _drawn(self, table: pa.Table, losses: Losses, what: str, purpose: str) -> Columns:
+        """Claim a key for each remaining document, with its size in ``bytes`` or ``words`` (`what`)."""
+        size, left, lost = table.column(what).to_numpy().copy(), losses.left(table.num_rows), losses.table.columns
+        # Subtract the size of paragraphs that the previous rule removed, and drop a document that has no paragraph left.
+        if len(cut := lost[~whole(lost)]):
+            rows, paragraphs = facts.long_paragraphs(table)
+            # (row, paragraph) as one sorted number. `subtract.at`, because a document may lose several paragraphs.
+            index = np.searchsorted(rows << 32 | paragraphs, cut["row"].astype(np.int64) << 32 | cut["paragraph"])
+            np.subtract.at(size, cut["row"], facts.flat(table, f"part_{what}")[index])
+            left &= np.bincount(cut["row"], minlength=len(size)) < table.column("paragraphs").to_numpy()
+        if self.config.premiums:
+            size = np.rint(size / table.column("premium").to_numpy()).astype(np.uint64)
+        made = np.zeros(np.count_nonzero(left), self.columns)
+        # The key is a hash of the seed and the id. Choosing the documents with the smallest keys is a
+        # uniform sample that depends on neither the number of tasks nor their order, and a larger
+        # sample contains every smaller one.
+        made["row"], made["size"] = np.flatnonzero(left), size[left]
+        if self.config.group_by == "language":
+            made["group"] = table.column("group").to_numpy()[left]
+        ids = table.column("id").take(pa.array(made["row"])).to_pylist()
+        made["key"] = np.array([keys.key(self.config.seed, purpose, id) for id in ids], np.uint64)
+        return made
+
+
+@dataclass(frozen=True)
+class _Selection(_ByKey):
+    """Sample sources or languages to their shares of the text, then sample the corpus to a number of documents.
+
+    Documents with the smallest keys are kept.
+    """
+
+    name = "selection"
+
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim a key for each document, with the size of its text."""
+        return self._drawn(table, losses, "bytes", "choose")
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        cuts = self._mixture(received)
+        last = mixture.ALL
+        # The sample is taken from the mixture. Each group's keys lie below a different cut, so they are first scaled to the same
+        # range. Otherwise, a sample would take more of a group with a low cut, and change the shares.
+        if self.config.sample_documents:
+            last = mixture.cut(
+                lambda: ((k[kept], kept[kept].astype(np.int64)) for _, _, k, kept in self._kept(received, cuts)),
+                self.config.sample_documents,
+            )
+        before = 0
+        for task, claims, scaled, kept in self._kept(received, cuts):
+            chosen = kept.copy()
+            chosen[kept] = last.admits(scaled[kept], before)
+            before += last.equals(scaled[kept])
+            if not chosen.all():
+                yield task, _out(claims["row"][~chosen], np.where(kept[~chosen], b"sample", b"mixture"))
+
+    def _mixture(self, received: Received) -> dict[int, mixture.Cut]:
+        """Return the cut of each group of the mixture."""
+        if not self.config.mix.strip():
+            return {}
+        sizes = Counter[int]()
+        for task, (claims, _) in received.by_task():
+            groups = self._groups(task, claims)
+            sizes.update({group: int(claims["size"][groups == group].sum()) for group in np.unique(groups).tolist()})
+        names = {facts.group_of(name): name for name in self.config.shares}
+        shares = self.config.shares
+        if self.config.temperature is not None:
+            shares = {str(group): float(size**self.config.temperature) for group, size in sizes.items() if size}
+        named = {names.get(group, str(group)): size for group, size in sizes.items()}
+        targets = mixture.targets(shares, named)
+        # A language without a share is dropped: its target is missing. Sources without one are refused before the run starts.
+        return {
+            group: mixture.cut(lambda group=group: self._of(group, received), targets[name])  # type: ignore[misc]
+            if (name := names.get(group, str(group))) in targets
+            else mixture.NONE
+            for group in sizes
+        }
+
+    def _of(self, group: int, received: Received) -> Iterator[tuple[Keys, npt.NDArray[np.int64]]]:
+        for task, (claims, _) in received.by_task():
+            which = self._groups(task, claims) == group
+            yield claims["key"][which], claims["size"][which].astype(np.int64)
+
+    def _kept(
+        self, received: Received, cuts: dict[int, mixture.Cut]
+    ) -> Iterator[tuple[int, Columns, Keys, npt.NDArray[np.bool_]]]:
+        """Yield each task, its claims, keys comparable between groups, and a mask of the claims that the mixture keeps."""
+        before = Counter[int]()
+        for task, (claims, _) in received.by_task():
+            groups, key = self._groups(task, claims), claims["key"]
+            scaled, kept = np.zeros(len(key), np.uint64), np.zeros(len(key), bool)
+            for group in np.unique(groups).tolist():
+                which, cut = groups == group, cuts.get(group, mixture.ALL)
+                scaled[which], kept[which] = mixture.scaled(key[which], cut), cut.admits(key[which], before[group])
+                before[group] += cut.equals(key[which])
+            yield task, claims, scaled, kept
+
+
+@dataclass(frozen=True)
+class _Words(_ByKey):
+    """Keep a number of words of each source or language that has a limit, and then of the corpus ("").
+
+    The first document over the limit is cut to fit, so the number is exact. With byte premiums, it is dropped.
+    """
+
+    name = "words"
+
+    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+        """Claim a key for each document, with its number of words, or its bytes of English."""
+        # After a mixture, the remaining keys of each group lie below its cut. Other keys keep the shares of the mixture.
+        purpose = "words" if self.config.mix.strip() else "choose"
+        return self._drawn(table, losses, "bytes" if self.config.premiums else "words", purpose)
+
+    def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
+        """Yield documents that are lost completely or cut."""
+
+        def items() -> Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]:
+            for task, (claims, _) in received.by_task():
+                yield task, claims, claims["size"].astype(np.int64)
+
+        left: Items = items
+        premiums = bool(self.config.premiums)
+        for name, limit in self.config.word_limits.items():
+            left = limited(left, round(limit * BYTES_PER_WORD) if premiums else limit, self._members(name), not premiums)
+        for task, claims, words in left():
+            lost = words < claims["size"].astype(np.int64)
+            if lost.any():
+                yield task, _out(claims["row"][lost], b"words", words[lost])
+
+    def _members(self, name: str) -> Members:
+        group = facts.group_of(name)
+        return lambda task, claims: np.ones(len(claims), bool) if not name else self._groups(task, claims) == group
+
+
+def _out(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
+    """Return a table of documents lost without a kept counterpart, or cut to `words` words."""
+    lost = np.zeros(len(row), LOST)
+    lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE, reason, words
+    return Table(lost, pa.array([b""] * len(row), pa.large_binary()))
