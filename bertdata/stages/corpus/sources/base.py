@@ -13,7 +13,7 @@ from ....records import Document, Drop, FileRange, Prose, Reject
 from ....text import language
 from ....text.sentences import splitter
 
-__all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "document"]
+__all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
 
 Record = Prose | Drop | Reject
 CHECKSUM, INDEX = "checksum", "index"  # kinds of check tasks; the expected checksum follows ``checksum``
@@ -83,9 +83,7 @@ class Source:
 def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
     """Split paragraphs into sentences, and detect the language if the prose has no valid language code."""
     id, source, code, title, url, paragraphs, as_of, is_split = prose
-    code = config.language or code
-    if not _CODE.fullmatch(code):
-        code = language.guess("\n".join(paragraphs))
+    code = language.guess("\n".join(paragraphs)) if lacks_language(prose, config) else config.language or code
     if is_split:
         return Document(id, source, code, title, url, paragraphs, [0], as_of)
     sentences: list[str] = []
@@ -99,6 +97,20 @@ def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
         if len(sentences) > begin:
             starts.append(begin)
     return Document(id, source, code, title, url, sentences, starts, as_of) if sentences else Drop("no prose", id)
+
+
+def lacks_language(record: Record, config: CorpusConfig) -> bool:
+    """Return True for prose whose language neither the configuration nor the source names."""
+    return isinstance(record, Prose) and not _CODE.fullmatch(config.language or record.language)
+
+
+def detect_languages(records: list[Record], config: CorpusConfig) -> Iterator[Record]:
+    """Yield records, with the detected language where it is missing."""
+    lacking = {number: record for number, record in enumerate(records) if lacks_language(record, config)}
+    texts = ["\n".join(record.paragraphs) for record in lacking.values() if isinstance(record, Prose)]
+    codes = dict(zip(lacking, (guess.language for guess in language.identify_all(texts)), strict=True))
+    for number, record in enumerate(records):
+        yield record._replace(language=codes[number]) if isinstance(record, Prose) and number in codes else record
 
 
 def _parts(paragraph: str) -> Iterator[str]:
