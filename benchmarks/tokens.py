@@ -205,7 +205,7 @@ class Sentences:
     def __init__(self, text: Sequence[str], config: VocabConfig) -> None:
         vocabulary = vocab.train(count_words(text, _blank(config).tokenizer()), config)
         self.ours = tokens.Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode
-        self.peer = engines.fast_engine(vocabulary.tokenizer().to_str(), vocabulary.pieces, engines.Nanotoken)
+        self.peer = next(iter(engines.same_engines(vocabulary.tokenizer(), vocabulary.pieces, engines.Nanotoken)), None)
         self.library = Library(vocabulary)
 
     def given(self, text: list[str]) -> tuple[list[str], list[str]]:
@@ -219,7 +219,7 @@ class Documents:
     def __init__(self, text: Sequence[str], config: VocabConfig) -> None:
         vocabulary = train.train(train.count_words(text, train.blank(config)), config)
         self._encoder, self.library = vocabulary.document_encoder(), Library(vocabulary)
-        self.peer = engines.fast_engine(vocabulary.tokenizer().to_str(), vocabulary.pieces, engines.Gigatoken)
+        self.peer = next(iter(engines.same_engines(vocabulary.tokenizer(), vocabulary.pieces, engines.Gigatoken)), None)
 
     def given(self, text: list[str]) -> tuple[tuple[pa.ListArray, pa.ListArray], list[str]]:
         """Return the input of each library."""

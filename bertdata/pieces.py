@@ -11,6 +11,7 @@ Text without spaces between words would be one word by Ġ and ▁.  So a piece t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import unicodedata
@@ -125,8 +126,9 @@ def piece_bytes(piece: str, mark: str) -> bytes:
     >>> piece_bytes("ĠtÃ©", "Ġ"), piece_bytes("<0xC3>", "▁")
     (b' t\\xc3\\xa9', b'\\xc3')
     """
-    if mark == "Ġ" and all(character in _BYTES for character in piece):
-        return bytes(_BYTES[character] for character in piece)
+    if mark == "Ġ":
+        with contextlib.suppress(KeyError):
+            return bytes(map(_BYTES.__getitem__, piece))
     if match := _BYTE.fullmatch(piece):
         return bytes([int(match[1], 16)])
     return piece.replace("▁", " ").encode("utf-8", "replace")

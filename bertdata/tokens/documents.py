@@ -70,7 +70,7 @@ class DocumentEncoder(Encoder):
     """
 
     def __init__(self, tokenizer: Tokenizer, pieces: Sequence[str], special: Special) -> None:
-        super().__init__(tokenizer, pieces)
+        super().__init__(tokenizer, pieces, special.mark)
         self._tokenizer, self._written = tokenizer, None
         if special.mark in BEGINS:
             self._written = _Written(json.loads(tokenizer.to_str()), pieces, special, self.exact)

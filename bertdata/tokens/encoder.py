@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from .engines import Encoded, Engine, Memo, check_engine, exact_engine, fast_engine
+from ..pieces import bare
+from .engines import Encoded, Engine, exact_engine, same_engines
 
 __all__ = ["DifferentIdsError", "Encoder", "sampled"]
 
@@ -36,14 +37,15 @@ class Encoder:
     Args:
         tokenizer: Reference for the ids.
         pieces: Its tokens by id.
+        mark: The mark of its words.
     """
 
-    def __init__(self, tokenizer: Tokenizer, pieces: Sequence[str]) -> None:
+    def __init__(self, tokenizer: Tokenizer, pieces: Sequence[str], mark: str = "##") -> None:
         self.dtype = np.dtype(np.uint16 if len(pieces) <= 1 << 16 else np.uint32)
         self.exact = exact_engine(tokenizer)
-        form = tokenizer.to_str()
-        self.fast = fast_engine(form, pieces)
-        self._check = self.exact if isinstance(self.fast, Memo) else check_engine(form, self.exact)
+        found = same_engines(tokenizer, [bare(piece, mark) for piece in pieces])
+        self.fast = found[0] if found else None
+        self._check = found[1] if len(found) > 1 else self.exact  # a memo of `tokenizers`, which knows the vocabulary's words
 
     def encode(self, sentences: Sequence[str] | pa.Array, exact: bool = False) -> Encoded:
         """Return the ids of all sentences end to end [T], and the end of each sentence in them [S].

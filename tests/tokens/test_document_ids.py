@@ -279,12 +279,11 @@ def test_the_cache_of_gigatoken_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     restarts = []
     restart = engines.Gigatoken._restart
     monkeypatch.setattr(engines.Gigatoken, "_restart", lambda engine: (restarts.append(1), restart(engine))[1])
-    form, names = tokenizer_of("byte level").to_str(), [*tokenizer_of("byte level").get_vocab()]
+    names = [*tokenizer_of("byte level").get_vocab()]
     for blind, size in ((False, 1 << 40), (True, 10)):
         monkeypatch.setattr(engines, "GIGATOKEN_BLIND_BYTES", size)
         monkeypatch.setattr(engines, "_process_bytes", (lambda: 0) if blind else engines._process_bytes)
-        engine = engines.fast_engine(form, names)
-        assert engine is not None
+        engine = engines.same_engines(tokenizer_of("byte level"), names)[0]
         restarts.clear()
         engine([b"Tea and lamps."] * 3)
         assert len(restarts) == blind

@@ -63,7 +63,7 @@ def test_characters_of_a_newer_unicode_have_the_ids_of_tokenizers() -> None:
         [f"{text} {text}"] * 9, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
     )
     plain = json.loads(tokenizer.to_str())
-    assert engines.Gigatoken(plain)([text.encode()])[0].tolist() == tokenizer.encode(text).ids
+    assert engines.Gigatoken(plain, tokenizer)([text.encode()])[0].tolist() == tokenizer.encode(text).ids
 
 
 def test_a_task_with_a_difference_is_encoded_by_tokenizers(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
 
 from bertdata.config import VocabConfig
+from bertdata.pieces import bare
 from bertdata.tokens import train, vocab
-from bertdata.tokens.engines import Engine, Memo, exact_engine, fast_engine
+from bertdata.tokens.engines import Engine, Memo, exact_engine, same_engines
 from bertdata.tokens.words import count_words
 
 pytestmark = pytest.mark.long
@@ -61,10 +61,9 @@ def engines(request: pytest.FixtureRequest, real: list[str]) -> tuple[Engine, En
         made: vocab.AnyVocabulary = vocab.train(count_words(real[::10], blank.tokenizer()), config)
     else:
         made = train.train(train.count_words(real[::10], train.blank(config)), config)
-    form = made.tokenizer().to_str()
-    fast = fast_engine(form, made.pieces, *([Memo] if "memo" in request.param else []))
-    assert fast is not None
-    return fast, exact_engine(Tokenizer.from_str(form))
+    words = [bare(piece, made.special.mark) for piece in made.pieces]
+    fast = same_engines(made.tokenizer(), words, *([Memo] if "memo" in request.param else []))
+    return fast[0], exact_engine(made.tokenizer())
 
 
 def compare(engines: tuple[Engine, Engine], texts: list[str]) -> None:
