@@ -38,6 +38,7 @@ __all__ = ["DocumentEncoder"]
 
 NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
 WORD_BYTES = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
+UNSPACED_BYTES = pa.array([ending.encode() for ending in UNSPACED], pa.large_binary())  # all of three bytes
 UNKNOWN = "\0"  # stands for a run of unknown characters
 
 
@@ -95,8 +96,9 @@ class DocumentEncoder(Encoder):
         sample = [text.data[start:end] for start, end in zip(text.edges[chosen], text.edges[chosen + 1], strict=True)]
         engine = self.engine(sample, exact)
         ids, edges = engine([documents[number] for number in numbers])
-        if self._written and self._written.is_text(ids, text.data, trusted=isinstance(engine, Gigatoken) and not engine.changed):
-            ends = self._written.ends(ids, text.edges[1:])
+        is_lossless = isinstance(engine, Gigatoken) and not engine.changed  # its tokens are those bytes if they are as many
+        ends = self._written.ends(ids, text.data, text.edges[1:], is_lossless) if self._written else None
+        if ends is not None:
             full = np.flatnonzero(np.diff(text.first))
             ends[text.first[1:][full] - 1] = edges[full]  # a document's last sentence has all its tokens
             return ids.astype(self.dtype), ends
@@ -118,11 +120,13 @@ class DocumentEncoder(Encoder):
         """Return the ids of one document, and where its sentences end in them."""
         written = self._written
         for normalize in (bytes, _breaks_as_spaces, self._normalize) if sentences else ():
-            expected = written.known(ids, [normalize(part) for part in sentences]) if written else []
-            if written and expected and written.is_text(ids, b"".join([written.lead, *expected])):
-                ends = written.ends(ids, len(written.lead) + np.cumsum([len(part) for part in expected]))
-                ends[-1] = len(ids)
-                return ids, ends
+            parts = written.known(ids, [normalize(part) for part in sentences]) if written else []
+            if written and parts:
+                bounds = len(written.lead) + np.cumsum([len(part) for part in parts])
+                ends = written.ends(ids, b"".join([written.lead, *parts]), bounds)
+                if ends is not None:
+                    ends[-1] = len(ids)
+                    return ids, ends
         return self._with_offsets(sentences)
 
     def _normalize(self, text: bytes) -> bytes:
@@ -152,23 +156,28 @@ class _Written:
         nothing = {i for i, piece in enumerate(pieces) if i in special.never or unknown in (i, piece)}
         table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
         self._is_unknown = np.array([each == UNKNOWN.encode() for each in table])
-        self._sizes = np.array([len(each) for each in table], np.int32)
+        self._sizes = pa.array([len(each) for each in table], pa.int32())
         self._pieces = pa.array(table, pa.large_binary())
         self.lead = b"".join(table[i] for i in exact([b"a"])[0].tolist()).removesuffix(b"a")
         characters = "".join(re.escape(piece) for piece in pieces if len(piece) == 1)
         has_bytes = special.mark == "Ġ" or model.get("byte_fallback")
         self._unknown = None if has_bytes else re.compile(f"[^ {characters}]+")
 
-    def is_text(self, ids: npt.NDArray[Any], data: bytes, trusted: bool = False) -> bool:
-        """Return True if the bytes of tokens, end to end, are these. `trusted`: they are if there are as many."""
-        size = int(self._sizes[ids].sum(dtype=np.int64))
-        if size != len(data) or trusted or not size:
-            return size == len(data)
-        return bool(self._pieces.take(pa.array(ids)).buffers()[2].slice(0, size).equals(pa.py_buffer(data)))
+    def ends(self, ids: npt.NDArray[Any], data: bytes, bounds: Ints, is_lossless: bool = False) -> Ints | None:
+        """Return how many tokens end at or before each bound in a text, or None if their bytes, end to end, are not this text.
 
-    def ends(self, ids: npt.NDArray[Any], bounds: Ints) -> Ints:
-        """Return how many tokens end at or before each byte of their text."""
-        return np.asarray(np.searchsorted(np.cumsum(self._sizes[ids], dtype=np.int64), bounds, "right"), np.int64)
+        `is_lossless`: they are if they are as many, so only their number is compared.
+        """
+        number = np.int32 if len(data) < 1 << 27 else np.int64  # twice as fast; a token stands for few bytes
+        ends = np.cumsum(pc.take(self._sizes, pa.array(ids), boundscheck=False).to_numpy(), dtype=number)
+        size = int(ends[-1]) if len(ends) else 0
+        if size != len(data):
+            return None
+        if size and not is_lossless:
+            written = self._pieces.take(pa.array(ids)).buffers()[2].slice(0, size)
+            if not written.equals(pa.py_buffer(data)):
+                return None
+        return np.searchsorted(ends, bounds.astype(number), "right")
 
     def known(self, ids: npt.NDArray[Any], parts: list[bytes]) -> list[bytes]:
         """Return the bytes that tokens should stand for in each part of a normalized text.
@@ -193,13 +202,13 @@ def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> _Text:
     first = np.append(0, np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())).astype(np.int64)
     starts, of = paragraphs.flatten().to_numpy().astype(np.int64), paragraphs.value_lengths().fill_null(0).to_numpy()
     before = np.full(len(flat), SPACE, np.uint8)
-    for ending in UNSPACED:
-        before[1:][pc.ends_with(flat, ending).to_numpy(zero_copy_only=False)[:-1]] = NOTHING
+    endings = pc.binary_slice(flat.cast(pa.large_binary()), -3)
+    before[1:][pc.is_in(endings, UNSPACED_BYTES).to_numpy(zero_copy_only=False)[:-1]] = NOTHING
     before[starts + np.repeat(first[:-1], of)] = BREAK
     before[first[:-1][np.diff(first) > 0]] = NOTHING
     separators = pa.array(["", " ", PARAGRAPH], pa.large_string()).take(pa.array(before))
     data = pc.binary_join_element_wise(separators, flat, pa.scalar("", pa.large_string()))
     edges = np.append(0, np.cumsum(pc.binary_length(data).to_numpy()))
-    utf8 = b"" if data.buffers()[2] is None else data.buffers()[2].to_pybytes()[: edges[-1]]
+    utf8 = data.buffers()[2].slice(0, int(edges[-1])).to_pybytes() if edges[-1] else b""
     edges[:-1] += len(PARAGRAPH) * (before == BREAK)
     return _Text(utf8, edges, first)

@@ -264,6 +264,18 @@ def test_a_library_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(encoder_of("byte level").fast, engines.Memo)
 
 
+def test_a_memo_that_differs_checks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tokenizers` checks samples if the memo of words is wrong about a token of the vocabulary."""
+    encoder = encoder_of("byte level")
+    assert isinstance(encoder._check, engines.Memo)
+    encode = engines.Memo.__call__
+    monkeypatch.setattr(
+        engines.Memo, "__call__", lambda engine, texts: encode(engine, [t.replace(b"miller", b"") for t in texts])
+    )
+    encoder = encoder_of("byte level")
+    assert isinstance(encoder.fast, engines.Gigatoken) and encoder._check is encoder.exact
+
+
 def test_a_difference_in_the_sample_names_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of("byte level")
     columns = pa.array([[f"Lamp {i}." for i in range(300)]]), pa.array([[0]], pa.list_(pa.uint32()))
