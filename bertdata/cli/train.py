@@ -129,8 +129,6 @@ def _conclude(done: Done) -> None:
 
 def _plan(recipe: Recipe) -> Iterator[str]:
     """Yield the lines of the training plan."""
-    from ..training.windowed_plan import plan_of
-
     model, config = recipe.model, recipe.config
     heads = "masked words and pairs" if recipe.pairs else "masked words"
     sizes = " or ".join(dict.fromkeys(str(part.batch_size) for part in recipe.parts))
@@ -139,7 +137,7 @@ def _plan(recipe: Recipe) -> Iterator[str]:
     yield from (f"  {note}" for note in getattr(model, "notes", ()))
     for part in recipe.parts:
         rows = part.shards
-        planned = plan_of(rows, part.batch_size, seed=part.options["seed"], widths=part.phase.widths)
+        planned = part.plan()
         evaluated = f"{len(part.validation):,} to evaluate" if part.validation else "none to evaluate"
         epochs = part.phase.steps / planned.batches
         yield (
@@ -148,12 +146,27 @@ def _plan(recipe: Recipe) -> Iterator[str]:
             f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
             f"widths {', '.join(map(str, planned.widths))}"
         )
+        yield from _shares(part)
         if epochs > _MAX_USEFUL_EPOCHS:
             yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or use fewer steps"
 
 
+def _shares(part: PhaseRows) -> Iterator[str]:
+    """Yield a line with the expected tokens of each source, and one for each language."""
+    for by, names in part.expected().items():
+        total = max(1.0, sum(each.tokens for each in names.values()))
+        shares = [
+            f"{name} {each.tokens:,.0f} ({each.tokens / total:.1%}, each row {each.times:,.2f} times)"
+            for name, each in names.items()
+        ]
+        mixed = " (mixture)" if part.phase.mixture and part.phase.mixture.by == by else ""
+        yield f"    expected tokens by {by}{mixed}: {', '.join(shares)}"
+
+
 def _tokens(part: PhaseRows) -> float:
-    """Return the mean number of tokens per row of a phase. It comes from the manifests, so no remote rows are read."""
+    """Return the mean number of tokens per row of a phase. Without a mixture, it comes from the manifests."""
+    if part.phase.mixture and (found := part.expected()):
+        return sum(each.tokens for each in found["source"].values()) / (part.phase.steps * part.batch_size)
     splits = [manifest.read(to_path(path), PairsManifest).splits["train"] for path in part.phase.shards]
     rows = [split.rows * weight for split, weight in zip(splits, part.shards.weights, strict=True)]
     return float(np.average([split.mean_length for split in splits], weights=rows))

@@ -27,7 +27,7 @@ from ..dataset.shards import Shards
 from ..errors import UsageError
 from .row_plan import BatchPlan
 
-__all__ = ["Groups", "counts", "drawn", "grouped"]
+__all__ = ["Expected", "Groups", "counts", "drawn", "expected", "grouped"]
 
 _CHUNK = 1 << 20  # rows whose groups are looked up at a time
 _MOST_PASSES = 1000  # limit of a group's weight, as for the weights of `Shards`
@@ -85,6 +85,34 @@ def grouped(shards: Shards, mixture: Mixture, rows: int) -> Groups:
             raise UsageError(f"{what}. Use a smaller weight, a temperature nearer to 1, or fewer steps", field="mixture")
         parts.append((size, count / max(size, 1)))
     return Groups(of_rows, parts)
+
+
+class Expected(NamedTuple):
+    """What a phase serves of one source or language: the expected number of tokens, and how often each row comes on average."""
+
+    tokens: float
+    times: float
+
+
+def expected(shards: Shards, mixture: Mixture | None, rows: int) -> dict[str, dict[str, Expected]]:
+    """Return what a phase of `rows` rows serves of each source and language, or an empty dict for rows of one of them."""
+    if len(shards.origins) < 2 or len(shards.windows) > 1:
+        return {}
+    groups = grouped(shards, mixture, rows) if mixture else None
+    weights = np.array([weight for _, weight in groups.parts] if groups else shards.weights)
+    ends, sums = np.cumsum(shards.rows), np.zeros((3, len(shards.origins)))  # of each origin: rows, rows served, tokens served
+    for first in range(0, len(shards), _CHUNK):
+        numbers = np.arange(first, min(first + _CHUNK, len(shards)))
+        weight = weights[groups.of_rows[numbers] if groups else np.searchsorted(ends, numbers, "right")]
+        of_origin, tokens = shards.origins_of(numbers), weight * shards.lengths[numbers]
+        sums += [np.bincount(of_origin, each, len(shards.origins)) for each in (np.ones(len(numbers)), weight, tokens)]
+    sums[1:] *= rows / sums[1].sum()  # an epoch of all rows has another number of them than the phase
+    found: dict[str, dict[str, Expected]] = {"source": {}, "language": {}}
+    for by, names in found.items():
+        for name in sorted({getattr(origin, by) for origin in shards.origins}):
+            count, served, tokens = sums[:, [getattr(origin, by) == name for origin in shards.origins]].sum(1)
+            names[name or "unknown"] = Expected(float(tokens), float(served / max(1.0, count)))
+    return found
 
 
 def drawn(shards: Shards, plan: Any, steps: range) -> dict[str, dict[str, int]]:

@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..rows.masking import UNITS
 from ..storage.files import read_json, to_path, write_json
 from .masks import MaskConfig, Schedule
-from .mixture import drawn
+from .mixture import Expected, drawn, expected
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
 from .row_plan import BatchPlan
@@ -49,6 +49,10 @@ class PhaseRows(NamedTuple):
         """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language."""
         first = max(self.first, (step - 1) // every * every)
         return drawn(self.shards, plan, range(first - self.first, step - self.first))
+
+    def expected(self) -> dict[str, dict[str, Expected]]:
+        """Return the expected tokens of each source and language."""
+        return expected(self.shards, self.phase.mixture, self.phase.steps * self.batch_size)
 
     def plan(self) -> BatchPlan | WindowPlan:
         """Return the batches of the phase."""

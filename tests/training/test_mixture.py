@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from conftest import Build
 
+from bertdata.cli import cli
 from bertdata.config.mixture import Mixture
 from bertdata.config.train import Phase, TrainConfig, parse_training
 from bertdata.dataset.shards import Shards
@@ -100,6 +103,25 @@ def test_phases_of_a_run_have_their_mixtures(rows: Path) -> None:
                 if row in mine:
                     seen.add((part.first + step, place, row, copy))
     assert found == seen and len(seen) > 3
+
+
+@pytest.mark.parametrize("mixture", [None, Mixture(by="language", temperature=0.0)])
+def test_a_dry_run_shows_the_tokens_of_each_language(rows: Path, tmp_path: Path, mixture: Mixture | None) -> None:
+    shards, steps, size = Shards(rows), 90, 8
+    run = tmp_path / "run.toml"
+    mixed = 'mixture = { by = "language", temperature = 0 }' if mixture else ""
+    run.write_text(f'batch_size = {size}\n[[phases]]\nshards = "{rows}"\nsteps = {steps}\n{mixed}\n', "utf-8")
+    shown = CliRunner().invoke(cli, ["train", str(run), "--dry-run"])
+    assert shown.exit_code == 0, shown.output
+    served = _rows_of(plan_of(shards, size, seed=7, mixture=mixture, epoch_steps=steps if mixture else None), steps)
+    origins = shards.origins_of(served)
+    (line,) = (line for line in shown.output.splitlines() if "tokens by language" in line)
+    for code in ("en", "zh"):
+        mine = served[[shards.origins[number].language == code for number in origins]]
+        tokens, times = re.search(rf"{code} ([\d,]+) \([\d.]+%, each row ([\d.]+) times\)", line).groups()  # type: ignore[union-attr]
+        assert int(tokens.replace(",", "")) == pytest.approx(int(shards.lengths[mine].sum()), rel=0.1)
+        available = sum(shards.origins[number].language == code for number in shards.origins_of(np.arange(len(shards))))
+        assert float(times) == pytest.approx(len(mine) / available, rel=0.1)
 
 
 @pytest.mark.parametrize(
