@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..codec import decode, encode
 from ..config import PushConfig
 from ..credentials import cause, mask_secret
-from ..dataset import manifest, shards
+from ..dataset import croissant, manifest, shards
 from ..dataset.manifest_records import File, ShardEntry
 from ..dataset.manifest_types import Manifest, RowManifest
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
@@ -39,6 +39,7 @@ __all__ = ["Pushed", "push"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _GROUP_BYTES = 1 << 30  # upload size per commit, and temporary disk space for converted and remote shards
 _THEIRS = frozenset((".gitattributes",))  # files that the Hub creates
+_OWN = ("card", "croissant", "sha256")  # digests of a manifest, which depend on the format of the shards
 _AGAIN = "run the same command again. Files that are already there are not sent again"
 
 
@@ -185,7 +186,7 @@ class _Push:
 
     def _refuse(self, names: set[str]) -> None:
         """Raise OutputExistsError if the Hub has another dataset of this name."""
-        expected = {*names, manifest.NAME, manifest.CARD}
+        expected = {*names, manifest.NAME, manifest.CARD, manifest.CROISSANT}
         strange = sorted(path for path in self.there if path not in expected | _THEIRS)
         if strange and not self.overwrite:
             raise OutputExistsError(
@@ -245,14 +246,15 @@ class _Push:
         self.commit = created.oid
 
     def _finish(self, converted: list[ShardEntry]) -> None:
-        """Commit the card and the manifest, and remove files of another dataset."""
-        names = [manifest.NAME, *([manifest.CARD] if self.contents.card else [])]
+        """Commit the manifest and its descriptions, and remove files of another dataset."""
+        names = [manifest.NAME, *(entry.name for entry in manifest.descriptions(self.contents))]
         with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
             stage = Path(folder)
             if converted:
-                contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in ("card", "sha256")}
+                contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in _OWN}
                 contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": encode(converted)}
-                manifest.store(stage, contents, self._card(contents))
+                manifest.store(stage, contents, *self._descriptions(contents))
+                names = [manifest.NAME, manifest.CARD, manifest.CROISSANT]
             for name in names:
                 if not converted:
                     _copy(self.source / name, stage / name)
@@ -260,10 +262,11 @@ class _Push:
             kept = {*self.expected, *_THEIRS, manifest.CARD}
             self._upload(stage, f"Complete {self.contents.kind} of bertdata", [n for n in self.there if n not in kept])
 
-    def _card(self, contents: dict[str, Any]) -> str:
+    def _descriptions(self, contents: dict[str, Any]) -> tuple[str, str]:
+        """Return the data card and croissant.json of the converted dataset."""
         converted = decode(contents, type(self.contents))
         assert isinstance(converted, RowManifest)  # `push` has refused any other kind
-        return card.write(converted)
+        return card.write(converted), croissant.write(converted, croissant.columns(self.source, self.contents))
 
     def _check(self) -> None:
         """Raise TransferError for a file whose size or digest on the Hub is wrong."""
@@ -293,5 +296,5 @@ def _copy(source: Path, target: Path) -> None:
 def _content(parsed: Any) -> dict[str, Any]:
     """Return what a manifest says apart from the format of the shards."""
     contents = parsed if isinstance(parsed, dict) and isinstance(parsed.get("config"), dict) else {"config": {}}
-    rest = {key: value for key, value in contents.items() if key not in ("card", "sha256", "shards")}
+    rest = {key: value for key, value in contents.items() if key not in (*_OWN, "shards")}
     return {**rest, "config": {**rest["config"], "format": ""}}

@@ -22,7 +22,7 @@ from ..storage.lock import holder
 from ..storage.storage import storage_errors
 from ..tally import StageCounts, Tally
 from .manifest_records import File, FileEntry, ListEntry, RowFile, ShardInput
-from .manifest_rules import CARD, FORMAT, LISTS, checked
+from .manifest_rules import CARD, CROISSANT, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
 from .staging import DATA, STATE, builds, recover
 from .staging import MANIFEST as NAME
@@ -30,12 +30,14 @@ from .versions import versions
 
 __all__ = [
     "CARD",
+    "CROISSANT",
     "FORMAT",
     "NAME",
     "as_inputs",
     "check_files",
     "check_inside",
     "check_rows",
+    "descriptions",
     "entry",
     "head",
     "listed",
@@ -98,7 +100,7 @@ def head(kind: str, config: Config, shards: Sequence[RowFile], tallies: list[Tal
 def to_json(manifest: Manifest) -> dict[str, Any]:
     """Return a manifest as JSON, with its keys in written order."""
     contents = encode(manifest)
-    last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card") if key in contents}
+    last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card", "croissant") if key in contents}
     return {**contents, **last}
 
 
@@ -117,17 +119,18 @@ def check_rows(manifest: Manifest, counted: int) -> None:
         raise VerificationError(f"the shards hold {manifest.rows} rows, but {counted} were counted: please report this")
 
 
-def write(directory: Path, manifest: Manifest, card: str = "") -> None:
-    """Commit a dataset: write its data card, if any, and last its manifest, with the digests of both."""
-    store(directory, to_json(manifest), card)
+def write(directory: Path, manifest: Manifest, card: str = "", croissant: str = "") -> None:
+    """Commit a dataset: write its data card and croissant.json, if any, and last its manifest, with the digests of all."""
+    store(directory, to_json(manifest), card, croissant)
 
 
-def store(directory: Path, contents: dict[str, Any], card: str = "") -> None:
-    """Write a data card, and a manifest that is already JSON."""
-    if card:
-        write_text(directory / CARD, card)
-        data = card.encode("utf-8")  # not read again from the file: reading takes a buffer of 512 kB beside the manifest
-        contents = {**contents, "card": {"name": CARD, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+def store(directory: Path, contents: dict[str, Any], card: str = "", croissant: str = "") -> None:
+    """Write a data card, croissant.json, and a manifest that is already JSON."""
+    for key, (name, text) in {"card": (CARD, card), "croissant": (CROISSANT, croissant)}.items():
+        if text:
+            write_text(directory / name, text)
+            data = text.encode("utf-8")  # not read again from the file: reading takes a buffer of 512 kB beside the manifest
+            contents = {**contents, key: {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
     write_json(directory / NAME, {**contents, _OWN: _own_digest(contents)})
 
 
@@ -228,9 +231,14 @@ def _parse(path: Path) -> Any:
 
 
 def listed(manifest: Manifest) -> Iterator[File]:
-    """Yield the entries of all files except the manifest and the card."""
+    """Yield the entries of all files except the manifest and its descriptions."""
     for key in LISTS:
         yield from getattr(manifest, key, ())
+
+
+def descriptions(manifest: Manifest) -> list[FileEntry]:
+    """Return the entries of the data card and of croissant.json, if the dataset has them."""
+    return [entry for entry in (manifest.card, manifest.croissant) if entry]
 
 
 def check_files(directory: Path, files: Iterable[File]) -> None:

@@ -18,10 +18,10 @@ from ..errors import UsageError
 from .manifest_records import FileEntry, Statistics
 from .manifest_types import KINDS, CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 
-__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "checked"]
+__all__ = ["CARD", "CROISSANT", "FORMAT", "LISTS", "VOCABULARIES", "checked"]
 
 FORMAT = 1  # increased when a reader of the old format would misread the new one
-CARD = "README.md"
+CARD, CROISSANT = "README.md", "croissant.json"
 LISTS = ("shards", "rejects", "drops", "files")  # keys with file entries
 # The files of a vocabulary: of WordPiece as in BERT, and of all other models.
 VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("tokenizer.json", "tokenizer_config.json"))
@@ -76,6 +76,8 @@ def _names(contents: dict[str, Any], manifest: Manifest) -> Iterator[str]:
         yield "card is missing"
     elif manifest.card.name != CARD:
         yield f"card.name is not {CARD}"
+    if manifest.croissant and manifest.croissant.name != CROISSANT:
+        yield f"croissant.name is not {CROISSANT}"
     known = sorted(file.name for file in manifest.files) if isinstance(manifest, VocabManifest | PairsManifest) else None
     if known is not None and known not in map(sorted, VOCABULARIES):
         yield f"files does not name {', '.join(VOCABULARIES[0])}, or the last two of them"

@@ -47,6 +47,7 @@ class Manifest(Record, frozen=True, kw_only=True, dict=True):
     rows: Count
     counts: Sequence[StageCounts]
     card: FileEntry | None = None
+    croissant: FileEntry | None = None
 
 
 class CorpusManifest(Manifest, frozen=True, kw_only=True):

@@ -55,7 +55,7 @@ __all__ = [
 STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
 TIMINGS = "timings.json"  # in the state directory
 DATA = (  # besides the manifest
-    *("README.md", REPORT, "data", "rejects", "dropped"),
+    *("README.md", "croissant.json", REPORT, "data", "rejects", "dropped"),
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
 )
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"

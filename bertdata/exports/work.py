@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..config import ExportConfig
-from ..dataset import manifest
+from ..dataset import croissant, manifest
 from ..dataset.manifest_records import ExportedShard
 from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.plan_files import StoredValue
@@ -101,4 +101,4 @@ class ExportCommit:
             files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
-        manifest.write(root, contents)
+        manifest.write(root, contents, croissant=croissant.write(contents, croissant.columns(root, contents)))

@@ -139,16 +139,16 @@ class _Whole:
             self._check_sums(checked_files)
         order = {entry.name: number for number, entry in enumerate(manifest.listed(contents), 1)}
         problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
-        others = [*files, *([contents.card] if contents.card else [])]
+        others = [*files, *manifest.descriptions(contents)]
         size = done + sum(entry.bytes for entry in others)
         return Result(contents.kind, 1 + len(checked_files) + len(others), contents.rows, size, problems, self.notes)
 
     def _check_text(self) -> None:
-        """Check the bytes of the manifest and the data card."""
+        """Check the bytes of the manifest, the data card and croissant.json."""
         if (self.directory / manifest.NAME).read_bytes() != json_text(self.stored).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "has the original contents, but not the original bytes")
-        if self.manifest.card:
-            self._digest(self.manifest.card)
+        for entry in manifest.descriptions(self.manifest):
+            self._digest(entry)
 
     def _digest(self, entry: File) -> bool:
         """Check the digest of a file that has the right size. Return True if it matches."""

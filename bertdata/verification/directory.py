@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dataset.manifest import CARD, NAME, check_inside, listed
+from ..dataset.manifest import CARD, NAME, check_inside, descriptions, listed
 from ..dataset.manifest_records import File
 from ..dataset.manifest_types import Manifest
 from ..dataset.run import STATE
@@ -47,7 +47,7 @@ def compare(directory: Path, manifest: Manifest) -> tuple[dict[str, str], list[s
     """Compare names and sizes. Return problems by file, and notes on harmless files."""
     with storage_errors(f"cannot read {directory}"):
         sizes = dict(_walk(directory)) if is_local(directory) else _list(directory)
-    entries = [*listed(manifest), *([manifest.card] if manifest.card else [])]
+    entries = [*listed(manifest), *descriptions(manifest)]
     problems = {}
     for entry in entries:
         if problem := _misplaced(directory, entry, sizes):

@@ -130,7 +130,7 @@ def test_a_command_that_reads_finishes_a_commit(run: Run, build: Build, tmp_path
     build("build-corpus", tmp_path / "out", "--text", text, "--dedup", "none")
     identity = read_json(tmp_path / "new" / STATE / "run.json")
     root = staging.begin(tmp_path / "out", identity)
-    for name in ("README.md", "data", NAME):
+    for name in ("README.md", "croissant.json", "data", NAME):
         os.rename(tmp_path / "new" / name, root / name)
     run(command, tmp_path / "out")
     assert leftovers(tmp_path / "out") == [] and read_json(tmp_path / "out" / STATE / "run.json") == identity

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ...codec import decode, encode
 from ...config import CorpusConfig
 from ...config.input_kinds import PROJECTS
-from ...dataset import manifest, manifest_records
+from ...dataset import croissant, manifest, manifest_records
 from ...dataset.manifest import write_list
 from ...dataset.manifest_records import (
     Apparatus,
@@ -103,7 +103,7 @@ class CorpusCommit:
         )
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)
-        manifest.write(root, contents, card.write(contents))
+        manifest.write(root, contents, card.write(contents), croissant.write(contents, croissant.columns(root, contents)))
 
     def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index lists but the dump lacks. Return the file that lists them."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...config import LABEL_1, PairsConfig
-from ...dataset import manifest
+from ...dataset import croissant, manifest
 from ...dataset.manifest_records import Pairing, ShardEntry, Statistics
 from ...dataset.manifest_types import PairsManifest
 from ...dataset.plan_files import StoredValue
@@ -89,7 +89,7 @@ class PairsCommit:
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         write_beside(root, contents)
-        manifest.write(root, contents, card.write(contents))
+        manifest.write(root, contents, card.write(contents), croissant.write(contents, croissant.columns(root, contents)))
 
 
 def _sorted(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
