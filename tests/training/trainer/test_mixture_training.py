@@ -16,15 +16,18 @@ from bertdata.errors import ResumeError
 from bertdata.training.trainer import train
 
 
+@pytest.mark.parametrize("algorithm", ["bert", "adamw", "muon"])
 @pytest.mark.slow
-def test_a_mixture_resumes_to_the_bit(build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path) -> None:
+def test_a_mixture_resumes_to_the_bit(
+    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, algorithm: str
+) -> None:
     options = ["--vocab", sample_vocab, "--objective", "documents", "--max-seq-length", 64]
     shards = (str(build("make-pairs", tmp_path / "rows", sample_corpus, *options)),)
     phases = (
         Phase(shards=shards, steps=7, mixture=Mixture(by="language", temperature=0.0)),
         Phase(shards=shards, steps=6, mixture=Mixture(by="source", weights={"books": 1.0, "wikipedia": 0.0})),
     )
-    config = small(tmp_path, phases=phases, model={"vocab_size": 0}, log_every=3)
+    config = small(tmp_path, phases=phases, model={"vocab_size": 0}, optimizer={"algorithm": algorithm}, log_every=3)
     through = train(config, tmp_path / "whole").checkpoint
     for stop in (2, 6):
         train(config, tmp_path / "parts", stop=After(stop))
