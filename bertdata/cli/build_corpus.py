@@ -28,7 +28,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MAX_LISTED = 20  # input files listed in a plan
 _SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, Input=(*INPUTS, "read"))
 _SECTIONS["Wikipedia"].append("templates")
-_SECTIONS["Document filters"] += ["exclude", "exclude_ids", "maps", "filters", "depends_on"]
+_SECTIONS["Document filters"] += ["exclude", "exclude_ids", "maps", "filters"]
+_SECTIONS["Input"].append("depends_on")
 _SECTIONS["Output"].insert(0, "output")
 _FIRST = (
     *(*INPUTS, "read", "max_documents", "output", "languages", "exclude", "dedup", "mix"),

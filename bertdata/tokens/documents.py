@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -38,7 +39,6 @@ __all__ = ["DocumentEncoder"]
 
 NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
 WORD_BYTES = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
-UNSPACED_BYTES = pa.array([ending.encode() for ending in UNSPACED], pa.large_binary())  # all of three bytes
 UNKNOWN = "\0"  # stands for a run of unknown characters
 
 
@@ -196,6 +196,12 @@ def _breaks_as_spaces(text: bytes) -> bytes:
     return text.replace(PARAGRAPH.encode(), b" ")
 
 
+@cache  # not a constant: pyarrow imports pandas, if installed, for the first array that a process makes
+def _unspaced() -> pa.Array:
+    """Return the ends of sentences that no space follows, as bytes. Each has three."""
+    return pa.array([ending.encode() for ending in UNSPACED], pa.large_binary())
+
+
 def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> _Text:
     """Join documents to text, with the separator before each sentence."""
     flat = sentences.flatten().cast(pa.large_string())
@@ -203,7 +209,7 @@ def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> _Text:
     starts, of = paragraphs.flatten().to_numpy().astype(np.int64), paragraphs.value_lengths().fill_null(0).to_numpy()
     before = np.full(len(flat), SPACE, np.uint8)
     endings = pc.binary_slice(flat.cast(pa.large_binary()), -3)
-    before[1:][pc.is_in(endings, UNSPACED_BYTES).to_numpy(zero_copy_only=False)[:-1]] = NOTHING
+    before[1:][pc.is_in(endings, _unspaced()).to_numpy(zero_copy_only=False)[:-1]] = NOTHING
     before[starts + np.repeat(first[:-1], of)] = BREAK
     before[first[:-1][np.diff(first) > 0]] = NOTHING
     separators = pa.array(["", " ", PARAGRAPH], pa.large_string()).take(pa.array(before))

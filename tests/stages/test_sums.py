@@ -42,6 +42,7 @@ def report(number: int) -> dict[str, Any]:
         },
         "formulas": {"found math": number},
         "marks": {"citation": 1},
+        "edits": {"map changed": kept},
         "apparatus": {"characters": 9, "kept": 8, "index": 1},
     }
     return made | ({"trimmed": [1, 2], "removed_words": number % 2} if number % 4 == 0 else {})

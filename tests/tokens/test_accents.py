@@ -276,7 +276,7 @@ def test_of_a_bare_vocab_txt_accents_come_off_as_in_bert_and_that_is_said(
         assert pieces.index(word) in {id for row in read_rows(tmp_path / name) for id in row["input_ids"]}
     assert "accents" not in run(*arguments[:2], "--vocab", tmp_path / "off", "--output", tmp_path / "x", "--dry-run").stderr
     refused = run(*arguments[:2], "--vocab", tmp_path / "off", "--output", tmp_path / "x", "--no-strip-accents", code=2).stderr
-    assert "--no-strip-accents: " in refused and "was made with --strip-accents, as tokenizer_config.json says" in refused
+    assert "--no-strip-accents: " in refused and "tokenizer_config.json" in refused
 
 
 def test_much_unknown_is_warned_of(run: Run, sample_corpus: Path, google: Path, tmp_path: Path) -> None:

@@ -179,14 +179,14 @@ lengths[::5], lengths[1::7] = 40, 90
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
 plan = BatchPlan(lengths, BATCH_SIZE, widths=widths(128), seed=1)
-for step in (0, row_plan.batches - 1, 10**9):
+for step in (0, plan.batches - 1, 10**9):
     plan[step]
 spent, memory = time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 seen = np.zeros(COUNT, bool)
 if CHECK:
-    for step in range(row_plan.batches, 2 * row_plan.batches):
+    for step in range(plan.batches, 2 * plan.batches):
         seen[plan[step].rows] = True
-print(spent, memory, (~seen).sum(), row_plan.left)
+print(spent, memory, (~seen).sum(), plan.left)
 """
 
 

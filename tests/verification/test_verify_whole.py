@@ -51,8 +51,9 @@ def test_documents_with_rejects_and_drops(build: Build, text: Path, tmp_path: Pa
     assert (found.kind, found.rows) == ("documents", 300)
     made = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
     assert made["rejects"] and made["drops"] and made["counts"][0]["dropped"]["sample"] > 50
-    assert found.files == 2 + sum(len(made[name]) for name in ("shards", "rejects", "drops"))
-    assert found.bytes == sum(path.stat().st_size for path in (tmp_path / "corpus").glob("[!.]*/*")) + made["card"]["bytes"]
+    assert found.files == 3 + sum(len(made[name]) for name in ("shards", "rejects", "drops"))
+    described = made["card"]["bytes"] + made["croissant"]["bytes"]
+    assert found.bytes == sum(path.stat().st_size for path in (tmp_path / "corpus").glob("[!.]*/*")) + described
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -79,5 +80,5 @@ def test_processes_find_what_one_does(build: Build, text: Path, tmp_path: Path) 
 def test_the_command(run: Run, sample_corpus: Path, sample_vocab: Path, sample_pairs: Path) -> None:
     done = run("verify", sample_corpus, sample_vocab, sample_pairs)
     corpus, vocab, pairs = done.stdout.splitlines()
-    assert "documents, 5 files, 61 rows" in corpus and "vocabulary, 4 files" in vocab and "rows, " in pairs
+    assert "documents, 6 files, 61 rows" in corpus and "vocabulary, 4 files" in vocab and "rows, " in pairs
     assert all("all as written" in line and "/s)" in line for line in (corpus, vocab, pairs)) and done.stderr == ""
