@@ -93,6 +93,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 # Folders and files that only `make long` runs; so are tests that run commands in new processes, which is what `run` does.
 LONG = {"benchmarks", "crashes", "docs", "engines", "examples", "hostile"}
 LONG |= {"test_page_in_browser.py", "test_ports.py", "test_readme.py", "test_resume.py", "test_training_processes.py"}
+LONG |= {"test_estimate.py", "test_spilled.py", "test_cache.py", "test_versions.py", "test_export_vocabularies.py"}
+LONG |= {
+    "test_reading.py",
+    "test_signals.py",
+    "test_continued.py",
+    "test_demo_train.py",
+    "test_malformed.py",
+    "test_plan_file.py",
+}
+LONG |= {"test_s3.py", "test_stores.py", "test_verify_damage.py"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

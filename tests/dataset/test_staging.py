@@ -57,6 +57,7 @@ def _whole(directory: Path, text: str = "first", **how: Any) -> Path:
     return root
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replaces", [False, True])
 @pytest.mark.slow
 def test_a_commit_that_is_killed_at_any_change_is_finished_by_whoever_comes_next(tmp_path: Path, replaces: bool) -> None:
@@ -216,6 +217,7 @@ def test_a_commit_that_fails_is_done_again(directory: Path) -> None:
     assert _content(directory) == WHOLE
 
 
+@pytest.mark.long
 def test_two_commands_at_once(parts: Path, text: Path, tmp_path: Path) -> None:
     """One of them builds; the others are told so, or find it done."""
     output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)

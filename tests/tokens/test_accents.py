@@ -97,6 +97,7 @@ def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.long
 @pytest.mark.slow
 def test_accents_come_off_counted_words_as_they_come_off_text(lowercase: bool) -> None:
     """train-vocab takes them off what it has counted: no character, beside letters or marks, makes a difference."""

@@ -61,6 +61,7 @@ def is_refused(directory: Path) -> bool:
     return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("root", KINDS, indirect=True)
 def test_each_bit_counts(root: Path) -> None:
     """`verify` tells of each; it is called for one bit of each byte, and for those that give another text of the same values."""

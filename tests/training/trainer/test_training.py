@@ -392,6 +392,7 @@ def test_a_larger_vocabulary_than_the_shards(data: Path, tmp_path: Path) -> None
     assert len(weights(done.checkpoint)["cls.predictions.bias"]) == 1024
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # by torch's own compiler
 def test_compiled(data: Path, tmp_path: Path) -> None:
