@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,11 +89,12 @@ class Partition:
 
     def keys(self, seed: int, max_tokens: int, copy: int) -> keys.Bits:
         """Return a random key for each document [D] of a copy; documents of one id get different ones, so no rows are equal."""
-        counts: dict[str, int] = {}
-        drawn = np.empty(len(self.ids), np.uint64)
-        for d, doc_id in enumerate(self.ids):
-            counts[doc_id] = nth = counts.get(doc_id, -1) + 1
-            drawn[d] = keys.key(seed, "pairs", max_tokens, doc_id, nth)
+        counts = Counter[str]()
+        numbered = []
+        for doc_id in self.ids:
+            numbered.append((doc_id, counts[doc_id]))
+            counts[doc_id] += 1
+        drawn = keys.many(seed, "pairs", max_tokens, last=numbered)
         return keys.substream(drawn, copy) if len(drawn) else drawn
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,22 +88,25 @@ class BuildPartition:
     def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
         # random key of the document instead, so that any division makes the same rows.
-        documents = list(from_pieces(pieces))
-        seed = self.outputs[0].config.seed
-        documents.sort(key=lambda d: (keys.key(seed, "order", d.id), d.id, d.task, d.row))
+        unsorted = list(from_pieces(pieces))
+        drawn = keys.many(self.outputs[0].config.seed, "order", last=[(d.id,) for d in unsorted]).tolist()
+        documents = [d for _, d in sorted(zip(drawn, unsorted, strict=True), key=lambda e: (e[0], e[1].id, e[1].task, e[1].row))]
+        del unsorted
         # The digest of everything the rows are made from. It is part of the task's description, so
         # rows are made again if a document changed, and reused if not.
-        content = hashlib.sha256()
-        for document in documents:
-            content.update(hashlib.sha256(repr((document.id, document.origin, len(document.tokens))).encode()).digest())
-            content.update(document.tokens + document.ends + document.continues)
-        partition = self._partition(documents)
-        tokens = _tokens(documents, partition.tokens.dtype, vocab.of_run(self.vocabulary).special.unk)
+        content = hashlib.sha256(repr([(d.id, d.origin, len(d.tokens), len(d.ends)) for d in documents]).encode())
+        origins = [d.origin for d in documents]
+        columns = [d.tokens for d in documents], [d.ends for d in documents], [d.continues for d in documents]
+        joined = [b"".join(parts) for parts in columns]
+        del columns
+        for part in joined:
+            content.update(part)
+        partition = self._partition(documents, *joined)
+        del documents, joined
+        tokens = _tokens(origins, partition, vocab.of_run(self.vocabulary).special.unk)
         numbers = {f"{source} {language}": number for number, (source, language) in enumerate(self.origins)}
-        found = [numbers[document.origin.rpartition(" ")[0]] for document in documents] if numbers else []
-        origin = np.array(found, np.uint16) if numbers else None
-        facts = _facts(documents) if self.layout.partners.scripts else {}
-        del documents
+        origin = np.array([numbers[each.rpartition(" ")[0]] for each in origins], np.uint16) if numbers else None
+        facts = _facts(origins) if self.layout.partners.scripts else {}
         done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
@@ -112,10 +115,11 @@ class BuildPartition:
             done.append(perform(to_path(output.root), "pairs", number, task, work, PartitionReport, context=context))
         return reports.reference(number, ("pairs",), done)
 
-    def _partition(self, documents: list[Tokens]) -> rows.Partition:
+    def _partition(self, documents: list[Tokens], ids: bytes, ends: bytes, words: bytes) -> rows.Partition:
+        """Return documents as a partition. `ids`, `ends` and `words` are their tokens, ends and continues, end to end."""
         vocabulary = vocab.of_run(self.vocabulary)
         dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
-        tokens = np.frombuffer(b"".join(d.tokens for d in documents), dtype)
+        tokens = np.frombuffer(ids, dtype)
         # Concatenate all documents, and shift the ends of their sentences by where the document
         # starts:
         #
@@ -123,21 +127,20 @@ class BuildPartition:
         #   document 1   tokens 0..5    ends  2  5        ->  10 13
         lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
         starts = np.cumsum(lengths) - lengths
-        ends = [np.frombuffer(d.ends, np.int64) + start for d, start in zip(documents, starts.tolist(), strict=True)]
-        counts = [len(d.ends) // 8 for d in documents]
-        zero = np.zeros(1, np.int64)
-        words = b"".join(d.continues for d in documents)
-        continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary)[tokens]
-        sentences, starts = np.concatenate([zero, *ends]), np.concatenate([zero, np.cumsum(counts, dtype=np.int64)])
+        counts = np.array([len(d.ends) for d in documents], np.int64) // 8
+        continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary).take(tokens)
+        sentences = np.append(0, np.frombuffer(ends, np.int64) + np.repeat(starts, counts))
         begin = sentences[sentences < len(tokens)]
         if continues[begin].any():  # the first token of a sentence always begins a word
             continues = continues.copy()
             continues[begin] = False
-        ids, partners = [d.id for d in documents], self.layout.partners
-        names, groups = np.unique([partners.group(d.origin) for d in documents], return_inverse=True)
-        is_chinese = not partners.across and any(d.origin.endswith(writing.CHINESE) for d in documents)
+        partners, origins = self.layout.partners, [d.origin for d in documents]
+        names, groups = _numbered(origins, partners.group)
+        is_chinese = not partners.across and any(origin.endswith(writing.CHINESE) for origin in {*origins})
         variants = _variants_of_run(self.vocabulary) if is_chinese else None
-        return rows.Partition(tokens, continues, sentences, starts, ids, groups if len(names) > 1 else None, variants)
+        first = np.append(0, np.cumsum(counts))
+        of_group = groups if len(names) > 1 else None
+        return rows.Partition(tokens, continues, sentences, first, [d.id for d in documents], of_group, variants)
 
 
 @dataclass(frozen=True)
@@ -246,15 +249,21 @@ def _first_documents(built: rows.Pairs) -> npt.NDArray[np.int64]:
 Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # by fact: its values, and the value index of each document
 
 
-def _facts(documents: list[Tokens]) -> Facts:
+def _facts(origins: list[str]) -> Facts:
     """Return the language, script and source of documents."""
-    found: Facts = {}
-    columns = list(zip(*(document.origin.split(" ") for document in documents), strict=True)) or [(), (), ()]
-    for fact, values in zip(("source", "language", "script"), columns, strict=True):
-        plain = [writing.plain(value) if fact == "language" else value for value in values]
-        names, numbers = np.unique(plain, return_inverse=True)
-        found[fact] = (names.tolist(), numbers)
-    return found
+    return {
+        "source": _numbered(origins, lambda origin: origin.split(" ")[0]),
+        "language": _numbered(origins, lambda origin: writing.plain(origin.split(" ")[1])),
+        "script": _numbered(origins, lambda origin: origin.split(" ")[2]),
+    }
+
+
+def _numbered(origins: list[str], function: Callable[[str], str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Return the distinct values of a function of origins, sorted, and the index of each document's value [D]."""
+    values = {origin: function(origin) for origin in {*origins}}
+    names = sorted({*values.values()})
+    index = {origin: names.index(value) for origin, value in values.items()}
+    return names, np.array([index[origin] for origin in origins], np.int64)
 
 
 @functools.lru_cache(maxsize=2)
@@ -270,12 +279,15 @@ def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
     return vocab.of_run(vocabulary).continues()
 
 
-def _tokens(documents: list[Tokens], dtype: np.dtype[Any], unk: int) -> Groups:
+def _tokens(origins: list[str], partition: rows.Partition, unk: int) -> Groups:
     """Count the tokens and the [UNK] tokens of documents by source and language."""
-    tokens, unknown = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
-    for document in documents:
-        source, language, _ = document.origin.split(" ")
-        ids = np.frombuffer(document.tokens, dtype)
-        tokens[source][language] += len(ids)
-        unknown[source][language] += int(np.count_nonzero(ids == unk))
+    tokens, unknown = defaultdict[str, dict[str, int]](dict), defaultdict[str, dict[str, int]](dict)
+    names, numbers = _numbered(origins, lambda origin: origin.rpartition(" ")[0])
+    ends = partition.sentences[partition.documents[1:]]
+    unknown_in = np.searchsorted(ends, np.flatnonzero(partition.tokens == unk), "right")  # the document of each [UNK]
+    counts = np.bincount(numbers, partition.sizes, len(names)).astype(np.int64).tolist()
+    unknown_counts = np.bincount(numbers[unknown_in], minlength=len(names)).tolist()
+    for number in dict.fromkeys(numbers.tolist()):  # in order of documents
+        source, language = names[number].split(" ")
+        tokens[source][language], unknown[source][language] = counts[number], unknown_counts[number]
     return {"tokens": {**tokens}, "unknown": {**unknown}}

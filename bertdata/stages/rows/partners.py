@@ -108,10 +108,17 @@ def describe(source: str, language: str, script: str) -> str:
 
 def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scripts: bool) -> list[str]:
     """Return the origin of each document [D]. The text is read only for languages with several scripts."""
-    found = []
-    for row, (source, language) in enumerate(zip(sources.to_pylist(), languages.to_pylist(), strict=True)):
-        text = "" if not scripts or writing.has_one_script(language) else "".join(documents[row].as_py())
-        found.append(describe(source, language, writing.script(language, text) if scripts else ""))
+    found: list[str] = []
+    known: dict[tuple[str, str], str] = {}
+    for row, pair in enumerate(zip(sources.to_pylist(), languages.to_pylist(), strict=True)):
+        if (origin := known.get(pair)) is None:
+            source, language = pair
+            has_one = not scripts or writing.has_one_script(language)
+            text = "" if has_one else "".join(documents[row].as_py())
+            origin = describe(source, language, writing.script(language, text) if scripts else "")
+            if has_one:
+                known[pair] = origin
+        found.append(origin)
     return found
 
 
