@@ -100,7 +100,7 @@ class Command(click.Command):
             message = message.replace(f"`{param.name}`", "--no-wait" if param.name == "wait" else param.opts[0])
             if param.secondary_opts:
                 message = message.replace(f"`{param.name}=False`", param.secondary_opts[0])
-        return message
+        return message.replace("`overwrite`", "--overwrite")  # not of `verify`: of the command that builds the dataset again
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, with options in order of declaration. Options without an explanation are listed by name."""
