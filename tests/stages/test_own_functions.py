@@ -100,6 +100,12 @@ def edit(document):
             return None
         case "starts":
             return document._replace(paragraph_starts=[0, 9])
+        case "no starts":
+            return document._replace(paragraph_starts=[])
+        case "starts of text":
+            return document._replace(paragraph_starts=[0, "x"])
+        case "no sentences":
+            return document._replace(sentences=[], paragraph_starts=[])
         case "numbers":
             return document, {"x": "y"}
         case "surrogate":
@@ -112,7 +118,7 @@ def edit(document):
             return document._replace(sentences=["", *document.sentences]), {"greetings": 2}
     return document
 def after(document):
-    return document, {"seen": document.sentences[0].endswith("Twice.")+0}
+    return document, {"seen": "".join(document.sentences[:1]).endswith("Twice.")+0}
 """
 
 
@@ -120,7 +126,8 @@ def after(document):
 def test_edits_are_checked_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     module = f"edits_{abs(hash(str(tmp_path)))}"
     (tmp_path / f"{module}.py").write_text(EDITS)
-    titles = ["raises", "other id", "none", "starts", "numbers", "surrogate", "empty", "same", "first", "excluded"]
+    titles = ["raises", "other id", "none", "starts", "no starts", "starts of text", "numbers", "surrogate"]
+    titles += ["no sentences", "empty", "same", "first", "excluded"]
     rows = [{"title": title, "id": title, "text": "One kettle sings. It boils."} for title in titles]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "ids.txt").write_text("in.jsonl:excluded\n")
@@ -137,8 +144,8 @@ def test_edits_are_checked_and_counted(tmp_path: Path, monkeypatch: pytest.Monke
         workers=workers,
     )
     (stage,) = made.counts
-    assert stage.rejected == {"map-failed": 1, "no-document": 5}
-    assert stage.dropped == {"excluded id": 1, "no prose": 1}
+    assert stage.rejected == {"map-failed": 1, "no-document": 7}
+    assert stage.dropped == {"excluded id": 1, "no prose": 2}
     same, first = read_rows(tmp_path / "out")
     assert same["sentences"] == ["One kettle sings.", "It boils."]
     assert first["sentences"] == ["One kettle sings. Twice.", "It boils."]

@@ -63,12 +63,12 @@ def _problem(document: Document, edited: Any) -> str:
         "".join([edited.title, edited.url, *sentences]).encode()
     except (TypeError, UnicodeEncodeError) as error:
         return f"text that is not valid: {error}"
-    rising = all(type(a) is int and a < b for a, b in zip(starts, [*starts[1:], len(sentences)], strict=True))
-    return (
-        ""
-        if not sentences or (starts[:1] == [0] and rising)
-        else f"paragraph_starts {starts!r:.100} of {len(sentences)} sentences"
-    )
+    if not sentences:  # the document is dropped, whatever its paragraphs
+        return ""
+    is_valid = starts[:1] == [0] and all(type(start) is int for start in starts)
+    if is_valid and all(a < b for a, b in zip(starts, [*starts[1:], len(sentences)], strict=True)):
+        return ""
+    return f"paragraph_starts {starts!r:.100} of {len(sentences)} sentences: begin with 0, and rise to below that number"
 
 
 def _count_problem(names: Any) -> str:
