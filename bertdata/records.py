@@ -81,7 +81,7 @@ class Article(NamedTuple):
         wikitext: The text of the page, with its markup.
         namespaces: Numbers of the wiki's namespaces, by lower-case name.
         file: Name of the dump, for messages.
-        as_of: Age of this copy of the page, in seconds since 1970, or 0 if unknown.
+        as_of: Time of this copy of the page, in seconds since 1970, or 0 if unknown.
         project: Project of the wiki, such as wikipedia or wikivoyage.
     """
 

@@ -63,7 +63,7 @@ def common_options(command: F) -> F:
         click.option(
             "--no-wait",
             is_flag=True,
-            help="Submit the job, print where to find it, and exit. For engines that run jobs in the background.",
+            help="Submit the job, print where to find it, and exit. For Beam runners that run jobs in the background.",
         ),
         click.option(
             "--dry-run",

@@ -44,14 +44,14 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
     "--id",
     "document",
     default="",
-    help="Show the document, or the rows of the document, with this id. With several directories: where they contain it.",
+    help="Show the document, or the rows of the document, with this id. With several directories, show which contain it.",
 )
 @click.option(
     "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
 )
 @click.option("--random", is_flag=True, help="Show random examples.")
 @click.option("--longest", is_flag=True, help="Show the longest documents or rows.")
-@click.option("--reason", default="", help="List dropped and rejected records of this reason.")
+@click.option("--reason", default="", help="List the records that were dropped or rejected for this reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per example, for scripts.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
 @click.option(

@@ -51,7 +51,7 @@ _FIRST = (
 def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, ...], **values: Any) -> None:
     """Build sentence pairs for BERT, or rows for another objective, from the documents in CORPUS.
 
-    Half of the pairs are NotNext (for sop: swapped). Lengths, positions, language and script do not predict which. By default,
+    Half of the pairs are NotNext (for sop: swapped). Length, position, language and script do not reveal which. By default,
     rows are stored without masks, and each epoch masks them differently during loading. Use --masking static to store masks.
 
     \b

@@ -55,7 +55,11 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 @click.option("--steps", metavar="FIRST:END", help="Steps of --run whose rows to write to --to.")
 @click.option("--to", type=to_path, metavar="FILE", help="Parquet file for --steps.")
 @click.option(
-    "--world-size", type=click.IntRange(min=1), default=1, show_default=True, help="Training processes of --run, to name ranks."
+    "--world-size",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of training processes of --run, to show ranks.",
 )
 @click.option(
     "--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Rows per batch, for --step without --run."

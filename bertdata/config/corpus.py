@@ -35,7 +35,7 @@ class CorpusConfig(Config):
 
     definition_lists: Literal["drop", "keep"] = option(
         "drop",
-        "Wiki lines that begin with : or ;. drop treats them as lists, keep treats them as prose.",
+        "Treat wiki lines that begin with : or ; as lists (drop) or as prose (keep).",
         section=_WIKIPEDIA,
     )
     list_introductions: Literal["keep", "drop"] = option(
@@ -45,7 +45,7 @@ class CorpusConfig(Config):
     )
     listings: Literal["drop", "keep"] = option(
         "drop",
-        "Drop or keep the descriptions of sights, hotels and other listings of Wikivoyage, a paragraph each.",
+        "Drop the descriptions in Wikivoyage listings (sights, hotels and others), or keep each as a paragraph.",
         section=_WIKIPEDIA,
     )
     variant: str = option("", "Language variant of the wiki, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
@@ -150,7 +150,12 @@ class CorpusConfig(Config):
     )
     format: ShardFormat = option("arrow-stream", "File format of the shards.", section=_OUTPUT)
     max_rejects: float = option(
-        0.1, "Maximum share of rejected input. The run fails if it is exceeded.", section=_OUTPUT, least=0, most=1, identity=False
+        0.1,
+        "Fail if a larger share of records is rejected, or of bytes damaged.",
+        section=_OUTPUT,
+        least=0,
+        most=1,
+        identity=False,
     )
 
     def __post_init__(self) -> None:

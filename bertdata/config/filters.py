@@ -32,9 +32,9 @@ class FilterConfig(Config):
     max_characters: int = option(0, "Maximum length of a document in characters; 0 means no limit.", section=DROPPED, least=0)
     min_letters: float = _share(0.5, "Minimum share of letters, of any script.")
     max_digits: float = _share(0.3, "Maximum share of digits.")
-    max_repeated: float = _share(0.5, "Maximum share of sentences that repeat earlier ones in the document, by characters.")
+    max_repeated: float = _share(0.5, "Maximum share of characters in sentences that repeat earlier ones of the document.")
     max_boilerplate: float = _share(
-        0.5, "Maximum share of boilerplate, such as cookie notices, copyright lines, menus and filler text."
+        0.5, "Maximum share of characters in boilerplate: cookie notices, copyright lines, menus and filler text."
     )
 
     def __post_init__(self) -> None:

@@ -70,15 +70,13 @@ class MaskConfig(Config):
     `bertdata.rows.masking.mask` has the details.
     """
 
-    masked_lm_prob: float | Schedule = option(0.15, "Share of a row's tokens that is predicted.")
-    max_predictions: int = option(0, "Most tokens of a row that are predicted; 0: no limit but the share.")
-    unit: str = option("piece", "What is masked: pieces, whole words, or spans of words.", choices=masking.UNITS)
-    per_piece: bool = option(False, "Draw [MASK], random or kept for each piece of a word or span.")
-    mask_shares: str = option("80/10/10", "Of 100 tokens to predict, how many become [MASK], become a random word, and stay.")
-    masked_lm_prob_by_row: str = option(
-        "", "Bounds between which each row draws its share of predicted tokens, such as 0.1-0.9.", metavar="LOW-HIGH"
-    )
-    labels: str = option("same", "Where a token is predicted: at its position, or one position before.", choices=LABELS)
+    masked_lm_prob: float | Schedule = option(0.15, "Share of tokens to mask in each row.")
+    max_predictions: int = option(0, "Maximum number of masked tokens per row; 0 means no limit.")
+    unit: str = option("piece", "Mask single tokens, whole words, or spans of words.", choices=masking.UNITS)
+    per_piece: bool = option(False, "Apply `mask_shares` to each token instead of once per word or span.")
+    mask_shares: str = option("80/10/10", "Percentages of masked tokens that become [MASK], a random token, or stay unchanged.")
+    masked_lm_prob_by_row: str = option("", "Range to draw each row's share uniformly from, such as 0.1-0.9.", metavar="LOW-HIGH")
+    labels: str = option("same", "Predict each token at its position (same) or one before it (next).", choices=LABELS)
     causal_share: float | Schedule = option(0.0, "Share of causal batches. Needs `labels` next.")
     token_weights: str = option(
         "",

@@ -69,7 +69,7 @@ def wiki_name(language: str) -> str:
 
 
 def find_dump(client: Client, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
-    """Find a dump's files; without a date, use the latest date with finished articles.
+    """Find a dump's files; without a date, the newest finished one, multistream before single-stream.
 
     Raise NoInputError if the wiki, the date or a finished dump does not exist.
     """
