@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..commands.plan import Plan, RunOptions
     from ..dataset.data_set import DataSet
 
-__all__ = ["build", "common_options", "conclude", "echo", "foretell", "speech_options", "take_options"]
+__all__ = ["build", "common_options", "conclude", "echo", "show_plan", "speech_options", "take_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -154,7 +154,7 @@ def build(plan: Plan, options: RunOptions) -> list[DataSet[Any]]:
     return data_sets
 
 
-def foretell(plan: Plan, options: RunOptions) -> None:
+def show_plan(plan: Plan, options: RunOptions) -> None:
     """Print the finished part of a run, and estimates of time, memory and disk from samples."""
     from ..commands.estimate import free_space
     from ..commands.plan import kept

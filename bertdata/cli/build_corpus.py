@@ -13,7 +13,7 @@ from ..config.input_kinds import INPUTS, PROJECTS
 from ..errors import UsageError
 from ..reports.card import reading_line
 from ..reports.summary import count, size
-from .build_commands import build, common_options, conclude, echo, foretell, take_options
+from .build_commands import build, common_options, conclude, echo, show_plan, take_options
 from .options import Command, config_options, sections_of, take
 from .paths import to_path
 
@@ -140,7 +140,7 @@ def command(
     for note in plan.notes:
         echo(note, err=not dry_run)
     if dry_run:
-        foretell(plan, options)
+        show_plan(plan, options)
     else:
         for corpus in build(plan, options):
             conclude(corpus, reading_line(str(output), config.format))

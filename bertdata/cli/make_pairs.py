@@ -10,7 +10,7 @@ import click
 from ..config import PairsConfig
 from ..reports.card import reading_line
 from ..reports.vocabulary_warnings import poor_fit
-from .build_commands import build, common_options, conclude, echo, foretell, take_options
+from .build_commands import build, common_options, conclude, echo, show_plan, take_options
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
 
@@ -66,7 +66,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     for line in (plan.summary, *map(in_options, plan.notes)):
         echo(line, err=True)
     if dry_run:
-        foretell(plan, options)
+        show_plan(plan, options)
     else:
         for pairs in build(plan, options):
             conclude(pairs, reading_line(str(pairs.path), config.format))

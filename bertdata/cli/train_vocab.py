@@ -10,7 +10,7 @@ import click
 from ..config import VocabConfig
 from ..reports.vocabulary_warnings import fewer, unknown
 from ..storage.files import is_local
-from .build_commands import build, common_options, conclude, echo, foretell, take_options
+from .build_commands import build, common_options, conclude, echo, show_plan, take_options
 from .options import Command, config_options, in_options, take
 from .paths import to_path
 
@@ -43,7 +43,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     plan = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
     echo(plan.summary, err=True)
     if dry_run:
-        foretell(plan, options)
+        show_plan(plan, options)
         echo("  these exclude the final training on the word counts: about a minute in one worker")
     else:
         for vocab in build(plan, options):

@@ -266,7 +266,7 @@ class _Push:
         """Return the data card and croissant.json of the converted dataset."""
         converted = decode(contents, type(self.contents))
         assert isinstance(converted, RowManifest)  # `push` has refused any other kind
-        return card.write(converted), croissant.write(converted, croissant.columns(self.source, self.contents))
+        return card.write(converted), croissant.text(converted, croissant.columns(self.source, self.contents))
 
     def _check(self) -> None:
         """Raise TransferError for a file whose size or digest on the Hub is wrong."""

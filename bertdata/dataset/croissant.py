@@ -16,7 +16,7 @@ from ..storage.files import json_text, open_file
 from .manifest_records import CorpusInfo, File, Input
 from .manifest_types import CorpusManifest, Manifest, PairsManifest
 
-__all__ = ["columns", "write"]
+__all__ = ["columns", "text"]
 
 _MAX_INPUTS = 1000  # inputs to name; the manifest names all
 _TERMS = (  # of Croissant's own vocabulary
@@ -77,7 +77,7 @@ def columns(root: Path, manifest: Manifest) -> Columns:
     return found
 
 
-def write(manifest: Manifest, of_shards: Columns) -> str:
+def text(manifest: Manifest, of_shards: Columns) -> str:
     """Return the text of croissant.json for a corpus, rows or an export with these columns."""
     suffix = manifest.shards[0].name.rpartition(".")[2]
     media = _media_type(manifest.shards[0].name, manifest.config)

@@ -101,4 +101,4 @@ class ExportCommit:
             files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
-        manifest.write(root, contents, croissant=croissant.write(contents, croissant.columns(root, contents)))
+        manifest.write(root, contents, croissant=croissant.text(contents, croissant.columns(root, contents)))

@@ -45,7 +45,7 @@ def test_a_validation_split_shares_nothing_with_train(
     assert documents[0] and documents[1] and not documents[0] & documents[1]
     ids = {row["id"] for row in read_rows(sample_corpus)}
     assert splits["train"]["documents"] + splits["validation"]["documents"] == len(ids)
-    assert documents[1] <= {i for i in ids if Layout(1, 2, 0.3).partition(i) == 2}
+    assert documents[1] <= {i for i in ids if Layout(1, 2, 0.3).of_documents([i], [""])[0] == 2}
     stages = [stage["stage"] for stage in manifest["counts"]]
     assert stages == ["documents", "chunks", "tokens", "validation documents", "validation chunks", "validation tokens"]
     for rows in (train, held_out):
@@ -76,7 +76,7 @@ def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Pat
 def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample_vocab: Path, tmp_path: Path) -> None:
     sentences = " ".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(30))
     layout, names = Layout(1, 1, 0.1), [f"d{i}" for i in range(100)]
-    held_out = [name for name in names if layout.partition(f"text:few.jsonl:{name}") == 1]
+    held_out = [name for name in names if layout.of_documents([f"text:few.jsonl:{name}"], [""])[0] == 1]
     lines = [json.dumps({"id": name, "text": f"Of {name}. {sentences}"}) for name in names if name not in held_out[1:]]
     (tmp_path / "few.jsonl").write_text("\n".join(lines))
     corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "few.jsonl", "--id-column", "id")
@@ -89,16 +89,16 @@ def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample
 def test_a_document_keeps_its_split(doc_id: str, seed: int, shards: int, fraction: float) -> None:
     """Whatever the seed and the number of shards; and what is held out at one share is at any larger one."""
     here = Layout(seed, shards, fraction)
-    split, number, count = here.split_of(here.partition(doc_id))
+    split, number, count = here.split_of(here.of_documents([doc_id], [""])[0])
     assert 0 <= number < count and count == (shards if split == "train" else here.validation)
     other = Layout(seed + 1, shards + 3, fraction)
-    assert other.split_of(other.partition(doc_id))[0] == split
+    assert other.split_of(other.of_documents([doc_id], [""])[0])[0] == split
     more = Layout(seed, shards, fraction + 0.1)
-    assert split == "train" or more.split_of(more.partition(doc_id))[0] == "validation"
+    assert split == "train" or more.split_of(more.of_documents([doc_id], [""])[0])[0] == "validation"
 
 
 def test_shares_of_documents() -> None:
     layout = Layout(1, 4, 0.1)
-    splits = Counter(layout.split_of(layout.partition(f"w:{i}"))[0] for i in range(20000))
+    splits = Counter(layout.split_of(layout.of_documents([f"w:{i}"], [""])[0])[0] for i in range(20000))
     assert 0.09 < splits["validation"] / 20000 < 0.11
     assert [Layout(1, n, 0.1).validation for n in (1, 9, 90)] == [1, 1, 10] and Layout(1, 9, 0.0).validation == 0

@@ -222,7 +222,10 @@ def test_small_groups_lie_in_a_ring_of_partitions(made: Made) -> None:
     assert set(validation.values()) == {(0, 1)}
     layout = Layout(1, 8, 0.0, partners)
     start, count = train["zh Hant"]
-    partitions = {layout.partition(f"zh:{n}", "text zh-tw Hant") for n in range(50)}
+    partitions = {layout.of_documents([f"zh:{n}"], ["text zh-tw Hant"])[0] for n in range(50)}
     assert partitions == {(start + step) % 8 for step in range(count)}
-    assert {layout.partition(f"d{n}", "text en Latn") for n in range(200)} == set(range(8))
-    assert all(layout.partition(f"d{n}", "text en Latn") == Layout(1, 8, 0.0).partition(f"d{n}") for n in range(50))
+    assert {layout.of_documents([f"d{n}"], ["text en Latn"])[0] for n in range(200)} == set(range(8))
+    assert all(
+        layout.of_documents([f"d{n}"], ["text en Latn"])[0] == Layout(1, 8, 0.0).of_documents([f"d{n}"], [""])[0]
+        for n in range(50)
+    )

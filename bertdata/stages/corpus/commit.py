@@ -103,7 +103,7 @@ class CorpusCommit:
         )
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)
-        manifest.write(root, contents, card.write(contents), croissant.write(contents, croissant.columns(root, contents)))
+        manifest.write(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
 
     def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Count the pages that a dump's index lists but the dump lacks. Return the file that lists them."""

@@ -85,10 +85,6 @@ class Layout(NamedTuple):
             found.append(first + (start + (key * size >> 64)) % count)
         return found
 
-    def partition(self, doc_id: str, origin: str = "") -> int:
-        """Return the partition of one document."""
-        return self.of_documents([doc_id], [origin])[0]
-
     def _window(self, origin: str, held_out: bool) -> tuple[int, int, int, int]:
         """Return the first partition and number of partitions of a split, and where documents of an origin are in it."""
         first, count = (self.train, self.validation) if held_out else (0, self.train)
