@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,9 @@ from ..dataset import manifest
 from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
 from ..pieces import shown
-from ..reports.diff import Span, diff
 from ..reports.mask_rules import MaskRule, of_epoch
 from ..reports.summary import count
-from ..reports.trace import Trace
+from ..reports.trace import Change, Trace
 from ..storage.terminal import clean
 from ..tokens.read import read_any
 from ..training.masks import MaskConfig
@@ -28,8 +29,8 @@ from .paths import to_path
 
 __all__ = ["command"]
 
-_MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES, _MAX_ROWS = 6, 240, 12, 4  # limits of the terminal output; --html shows more
-_CONTEXT_CHARACTERS = 30  # shown on each side of a change
+_MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES, _MAX_ROWS = 6, 240, 12, 4  # limits without --full
+_MAX_COMPARED = 1_000  # words of a change that are compared; a longer change is shown as replaced
 _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
 
@@ -44,7 +45,7 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 )
 @click.option("--pairs", type=to_path, metavar="PATH", help="Dataset of make-pairs, to show the rows that contain the document.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
-@click.option("--html", type=to_path, metavar="FILE", help="Write the full trace to an HTML file instead.")
+@click.option("--full", is_flag=True, help="Show all changes, sentences and rows, and the wikitext.")
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step to show masks of, counted from 0.")
 @click.option(
     "--run",
@@ -73,7 +74,7 @@ def command(
     vocab: Path | None,
     pairs: Path | None,
     epoch: int,
-    html: Path | None,
+    full: bool,
     steps: str | None,
     to: Path | None,
     world_size: int,
@@ -101,17 +102,11 @@ def command(
         return
     rule = _rule(pairs, epoch, **step)
     traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
-    if html is not None:
-        from ..reports.page.trace import write_trace
-
-        write_trace(traced, html, pairs, rule)
-        echo(f"{html}")
-        return
-    print_folded(_lines(traced))
+    print_folded(_lines(traced, full))
     if pairs is not None:
         from .inspect import show_row
 
-        for row in traced.rows[:_MAX_ROWS]:
+        for row in traced.rows[: None if full else _MAX_ROWS]:
             echo()
             show_row(pairs, row.number, rule=rule)
 
@@ -175,33 +170,33 @@ def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _lines(traced: Trace) -> Iterator[Line]:
+def _lines(traced: Trace, full: bool) -> Iterator[Line]:
     """Yield the lines of the trace, without the rows."""
     yield _line("bold", f"{traced.id}  {traced.title}  {traced.language}")
     yield from (_line("", line) for line in traced.fate)
     for step in traced.steps:
         summary = f"{count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
         yield _line("bold", f"{step.name}: {summary}")
-        for change in step.changes[:_MAX_CHANGES]:
-            spans = diff(change.before, change.after)
-            for sign, kind, whole in (("-", "del", change.before), ("+", "ins", change.after)):
-                if whole:
-                    yield _changed(sign, [span for span in spans if span.kind in ("", kind)])
-        if len(step.changes) > _MAX_CHANGES:
-            yield _line("", f"… {len(step.changes) - _MAX_CHANGES} more; --html FILE has them", 2)
+        for change in step.changes[: None if full else _MAX_CHANGES]:
+            yield from _changed(change, full)
+        if len(step.changes) > _MAX_CHANGES and not full:
+            yield _line("", f"… {len(step.changes) - _MAX_CHANGES} more; --full shows them", 2)
     if traced.lost:
         names = ", ".join(f"{name} {times}" for name, times in traced.lost)
         yield _line("yellow", f"templates without text: {names}")
     number = 0
     for paragraph in traced.paragraphs:
         for index, sentence in enumerate(paragraph):
-            if number < _MAX_SENTENCES:
+            if number < _MAX_SENTENCES or full:
                 yield _line("", f"{'¶ ' if not index else '  '}{number:3d}  {sentence}", 0, 7)
                 if traced.pieces:
                     yield _line("dim", " ".join(shown(piece, traced.mark) for piece in traced.pieces[number]), 7, 7)
             number += 1
-    if number > _MAX_SENTENCES:
+    if number > _MAX_SENTENCES and not full:
         yield _line("", f"… {number - _MAX_SENTENCES} more sentences", 2)
+    if full and traced.wikitext:
+        yield _line("bold", "wikitext:")
+        yield from (_line("", line) for line in traced.wikitext.split("\n"))
     if traced.rows:
         numbers = ", ".join(str(row.number) for row in traced.rows)
         yield _line("bold", f"{count(len(traced.rows), 'row')} with a sentence of it: {numbers}")
@@ -213,16 +208,17 @@ def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> Line:
     return Line(indent, max(indent, hanging), Text(clean(line), style=style))
 
 
-def _changed(sign: str, spans: list[Span]) -> Line:
-    """Return a changed line, with removed and added text in color, cut to `_MAX_LINE_CHARS` characters."""
+def _changed(change: Change, full: bool) -> Iterator[Line]:
+    """Yield a change as a line before and a line after it, with the removed and added words in color."""
     from rich.text import Text
 
-    text, colour = Text(f"{sign} "), {"del": "red", "ins": "green"}
-    for nth, (kind, words) in enumerate(spans):
-        words = clean(" ⏎ ".join(words.split("\n")))
-        if not kind and len(words) > 2 * _CONTEXT_CHARACTERS:
-            before = words[:_CONTEXT_CHARACTERS] if nth else ""
-            behind = words[-_CONTEXT_CHARACTERS:] if nth < len(spans) - 1 else ""
-            words = f"{before}…{behind}"
-        text.append(words, style=colour.get(kind, ""))
-    return Line(2, 4, text if len(text) <= _MAX_LINE_CHARS else text[:_MAX_LINE_CHARS].append("…"))
+    old, new = (re.findall(r"\w+|\W", text) for text in change)
+    is_short = len(old) + len(new) <= _MAX_COMPARED
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if is_short else []
+    parts = [(kind != "equal", (old[a:b], new[c:d])) for kind, a, b, c, d in codes] or [(True, (old, new))]
+    for side, (sign, colour) in enumerate((("-", "red"), ("+", "green"))):
+        text = Text(f"{sign} ")
+        for is_changed, words in parts:
+            text.append(clean(" ⏎ ".join("".join(words[side]).split("\n"))), style=colour if is_changed else "")
+        if change[side]:
+            yield Line(2, 4, text if full or len(text) <= _MAX_LINE_CHARS else text[:_MAX_LINE_CHARS].append("…"))

@@ -12,8 +12,6 @@ from rich.cells import cell_len
 import bertdata
 from bertdata.cli import cli
 from bertdata.errors import UsageError
-from bertdata.reports.diff import diff
-from bertdata.reports.page.trace import write_trace
 from bertdata.sources.dumps.multistream import find_stream
 
 ELLYN = "sampleenwiki:107"
@@ -54,47 +52,17 @@ def test_an_index_tells_where_a_page_is() -> None:
     assert find_stream(str(index), "10", "") != by_number
 
 
-def test_the_command_prints_and_writes_a_page(
-    sample_corpus: Path, sample_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_a_trace(sample_corpus: Path, sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["trace", str(sample_corpus), ELLYN, "--wikipedia", str(SAMPLE), "--pairs", str(sample_pairs)]
     cli.main(arguments, standalone_mode=False)
     told = capsys.readouterr().out
     assert "templates: " in told
     assert re.search(r"^\d+ rows with a sentence of it: \d+, ", told, re.MULTILINE)
     assert "to predict" in told
-    cli.main([*arguments, "--html", str(tmp_path / "page.html")], standalone_mode=False)
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<mark>" in page
-    assert "{{Infobox river" in page
-    assert "<script" not in page
-
-
-def test_a_page_folds_changes_and_all_but_the_first_paragraphs(sample_corpus: Path, tmp_path: Path) -> None:
-    """The page of a long article is read from its head; what it folds is opened one step at a time."""
-    traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
-    long = traced._replace(paragraphs=[[f"Sentence {number}."] for number in range(200)], pieces=[])
-    write_trace(long, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    open_text = re.sub("<details>.*?</details>", "", page, flags=re.DOTALL)
-    assert "<del>" in page and "<del>" not in open_text
-    assert page.count("<details>") == 1 + sum(bool(step.changes) for step in traced.steps)
-    assert "Sentence 4." in open_text and "Sentence 5." not in open_text and "195 more paragraphs" in page
-
-
-def test_only_what_went_is_struck_out(sample_corpus: Path, tmp_path: Path) -> None:
-    """What a page strikes out of a change and what it leaves are the text before; what it leaves and puts in, the text after."""
-    traced = bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE)
-    changes = [change for step in traced.steps for change in step.changes]
-    for before, after in [*changes, ("也<ref>{{cite|管子}}</ref>。」在歐", "也。」在歐"), ("a " * 900 + "x", "b " * 900 + "y")]:
-        spans = diff(before, after)
-        assert "".join(span.text for span in spans if span.kind != "ins") == before
-        assert "".join(span.text for span in spans if span.kind != "del") == after
-    assert [span.text for span in diff("也<ref>{{cite|管子}}</ref>。", "也。") if span.kind] == ["<ref>{{cite|管子}}</ref>"]
-    write_trace(traced, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<del>[[</del>" in page and "<code>bertdata inspect " in page
-    assert not re.search("<del>[^<]*The River Ellyn rises", page), "a sentence that was kept is not struck out"
+    assert "more sentences" in told
+    cli.main([*arguments, "--full"], standalone_mode=False)
+    full = capsys.readouterr().out
+    assert "wikitext:\n" in full and "\n{{Infobox river" in full and "more sentences" not in full
 
 
 def test_text_without_spaces_is_folded_and_commands_are_not(

@@ -104,8 +104,6 @@ def test_a_trace_shows_them(
     )
     wanted = [f"{at} {pieces[i]} (" for at, i in zip(positions[0], labels[0], strict=True) if i != IGNORED]
     assert len(wanted) > 20 and all(each in said for each in wanted)
-    cli.main([*asked, *steps, "--html", str(tmp_path / "page.html")], standalone_mode=False)
-    assert "masked: step 9, epoch" in (tmp_path / "page.html").read_text(encoding="utf-8")
     for more in (["--epoch", "1", "--step", "2"], ["--run", "x.toml"], ["--seed", "3"]):
         with pytest.raises(UsageError):
             cli.main([*asked, *more], standalone_mode=False)

@@ -14,7 +14,7 @@ from ...labels import IGNORED
 from ...pieces import bare
 from ...rows import masking
 from ...tokens.vocab import AnyVocabulary
-from ..mask_rules import MaskRule, of_epoch
+from ..mask_rules import of_epoch
 from .sample import RowSample
 
 __all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "padding_by_width", "pairs_of", "predictors", "words_of"]
@@ -127,11 +127,8 @@ def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[in
     return shares
 
 
-def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: MaskRule | None = None) -> Masks | None:
-    """Return the masks of rows: those they were stored with, or those of a rule, epoch 0's if not given.
-
-    None for an objective without any.
-    """
+def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary) -> Masks | None:
+    """Return the stored masks of rows, or those of epoch 0, or None for an objective without masks."""
     if not OBJECTIVES[config.objective].masks:
         return None
     ids, ends = rows.flat("input_ids")
@@ -149,9 +146,8 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary, rule: M
     continues = None
     if "continues_word" in rows.table.column_names:
         continues = padded(rows.flat("continues_word")[0], ends, indices, width, 0)
-    rule = rule or of_epoch(known, config)
     whole = padded(ids.astype(np.int64), ends, indices, width, max(known.special.pad, 0))
-    masked, positions, labels = rule.mask(whole, numbers, continues)
+    masked, positions, labels = of_epoch(known, config).mask(whole, numbers, continues)
     row, column = np.nonzero(labels != IGNORED)
     positions = positions[row, column]
     return Masks(

@@ -195,5 +195,5 @@ def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subjec
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    shown_rows = (row_article(sample, masks, index, config, known, "", subject.languages) for index in pick(rows, _SHOWN))
+    shown_rows = (row_article(sample, masks, index, config, known, subject.languages) for index in pick(rows, _SHOWN))
     return join(tag("p", note, class_="faint"), key if masks is not None else "", *shown_rows)

@@ -43,13 +43,9 @@ def row_article(
     index: int,
     config: PairsConfig,
     known: AnyVocabulary,
-    when: str = "",
     languages: Collection[str] = (),
 ) -> Html:
-    """Return a row with its label, segments, words if it marks them, and masks.
-
-    `when` names the epoch or step of the masks, `languages` are those of the dataset.
-    """
+    """Return a row with its label, segments, words if it marks them, and masks. `languages` are those of the dataset."""
     pieces, mark = known.pieces, known.special.mark
     special = {pieces[i] for i in known.special.never}
     row = sample.table.slice(index, 1).to_pylist()[0]
@@ -77,7 +73,7 @@ def row_article(
             body.append(tag("p", side_name, words, more, lang=language_of("".join(told), languages) or None))
     number = int(sample.numbers[index])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
-    summary = f"row {number:,} · {len(ids)} tokens{padding}{f' · masked: {when}' if when else ''}"
+    summary = f"row {number:,} · {len(ids)} tokens{padding}"
     return tag("article", tag("p", summary, class_="faint"), *body)
 
 
