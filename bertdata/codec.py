@@ -22,10 +22,10 @@ from msgspec import Meta
 __all__ = ["Count", "Number", "Record", "WrongValue", "decode", "encode"]
 
 T = TypeVar("T")
-_LIMIT = 1 << 63  # all stored numbers fit in 64 bits, so NumPy can hold them
+_INTEGER_LIMIT = 1 << 63  # all stored numbers fit in 64 bits, so NumPy can hold them
 
-Count = Annotated[int, Meta(ge=0, le=_LIMIT - 1)]
-Number = Annotated[float, Meta(ge=-float(_LIMIT), le=float(_LIMIT))]  # excludes NaN and infinities, too
+Count = Annotated[int, Meta(ge=0, le=_INTEGER_LIMIT - 1)]
+Number = Annotated[float, Meta(ge=-float(_INTEGER_LIMIT), le=float(_INTEGER_LIMIT))]  # excludes NaN and infinities, too
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 
 __all__ = ["cause", "hide", "hide_in_url", "mask_secret", "mask_url", "split_url"]
 
-_MASK = "***"
-_WEB = ("http", "https")
+_HIDDEN = "***"
+_WEB_SCHEMES = ("http", "https")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
 _QUERIED = re.compile(r"\?(?=[^?]*=|[^?/.*\[]*$)")  # begins a query; another question mark is a glob's
 _LOGIN = re.compile(  # from :// to the @: before the first /, or after a colon that does not begin a port
@@ -53,7 +53,7 @@ def split_url(url: str) -> tuple[str, str, str]:
     scheme, rest, login, query = url[: match.end()], url[match.end() :], "", ""
     if (match := _LOGIN.match(url, match.end())) and _is_secret(scheme[:-3], match.group()):
         login, rest = match.group()[:-1], url[match.end() :]
-    if scheme[:-3].lower() in _WEB and (match := _QUERIED.search(rest)):
+    if scheme[:-3].lower() in _WEB_SCHEMES and (match := _QUERIED.search(rest)):
         query, rest = rest[match.start() :], rest[: match.start()]
     return f"{scheme}{rest}", login, query
 
@@ -67,7 +67,7 @@ def hide(text: str) -> str:
     'abfs://container@account/a, hf://datasets/a/b@main, http://[::1]:80/@a'
     """
     for secret in sorted(_secrets, key=len, reverse=True):
-        text = text.replace(secret, _MASK)
+        text = text.replace(secret, _HIDDEN)
     return hide_in_url(text)
 
 
@@ -75,7 +75,7 @@ def hide_in_url(text: str) -> str:
     """Mask the logins and signatures in a text's URLs.  The result is the same in every run, so it may go into data."""
     if "://" in text:
         text = _LOGIN.sub(_without_login, text)
-    return _SIGNED.sub(rf"\1{_MASK}", text) if "=" in text else text
+    return _SIGNED.sub(rf"\1{_HIDDEN}", text) if "=" in text else text
 
 
 def cause(error: BaseException) -> BaseException | None:
@@ -91,9 +91,9 @@ def cause(error: BaseException) -> BaseException | None:
 
 def _without_login(match: re.Match[str]) -> str:
     scheme = re.split(r"[^A-Za-z0-9+.-]", match.string[max(0, match.start() - 33) : match.start() - 3])[-1]
-    return f"{_MASK}@" if _is_secret(scheme, match.group()) else match.group()
+    return f"{_HIDDEN}@" if _is_secret(scheme, match.group()) else match.group()
 
 
 def _is_secret(scheme: str, login: str) -> bool:
     """Return True for a login with a secret; ``abfs://container@account`` and ``sftp://user@host`` have none."""
-    return scheme.lower().endswith(_WEB) or ":" in login
+    return scheme.lower().endswith(_WEB_SCHEMES) or ":" in login

@@ -148,7 +148,7 @@ def few(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
-_LIMITS = {  # of the system: the words of an error that is not an OSError, and what helps
+_SYSTEM_LIMITS = {  # of the system: the words of an error that is not an OSError, and what helps
     "can't start new thread": "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
     os.strerror(errno.EMFILE): "raise the limit of open files (ulimit -n 1024)",
     os.strerror(errno.ENFILE): "too many files are open on this machine; end other programs",
@@ -168,4 +168,4 @@ def system_limit(error: BaseException) -> str:
     """
     if not isinstance(error, RuntimeError | ImportError):
         return ""
-    return next((advice for words, advice in _LIMITS.items() if words in str(error)), "")
+    return next((advice for words, advice in _SYSTEM_LIMITS.items() if words in str(error)), "")

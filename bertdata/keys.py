@@ -24,7 +24,7 @@ __all__ = ["Bits", "at", "below", "child", "derive", "key", "many", "share", "st
 
 Bits = npt.NDArray[np.uint64]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, SplitMix64's increment
+_GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, SplitMix64's increment
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # Stafford's variant 13, as in SplitMix64
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _AT_ONCE = 1 << 13  # numbers that `upper` draws at a time: they stay in the processor's cache
@@ -71,7 +71,7 @@ def at(keys: int | Bits, index: int | npt.NDArray[Any]) -> Bits:
     """
     steps = np.atleast_1d(np.asarray(index)).astype(np.uint64)
     steps += np.uint64(1)
-    steps *= _GOLDEN
+    steps *= _GOLDEN_GAMMA
     return _mix(np.asarray(np.asarray(keys, dtype=np.uint64) + steps))
 
 
@@ -94,7 +94,7 @@ def upper(keys: int | Bits, count: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=16)
 def _steps(count: int) -> Bits:
-    steps: Bits = (np.arange(count, dtype=np.uint64) + _ONE) * _GOLDEN
+    steps: Bits = (np.arange(count, dtype=np.uint64) + _ONE) * _GOLDEN_GAMMA
     steps.flags.writeable = False
     return steps
 
@@ -106,7 +106,7 @@ def substream(keys: int | Bits, number: int | Bits) -> Bits:
 
 def child(number: int | Bits) -> Bits:
     """Return what `derive` takes for the `number`-th child, which a caller that derives it from many keys computes once."""
-    return _mix((np.atleast_1d(np.asarray(number, dtype=np.uint64)) + _ONE) * _GOLDEN)  # of scalars NumPy warns
+    return _mix((np.atleast_1d(np.asarray(number, dtype=np.uint64)) + _ONE) * _GOLDEN_GAMMA)  # of scalars NumPy warns
 
 
 def derive(keys: int | Bits, children: Bits) -> Bits:

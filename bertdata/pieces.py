@@ -37,15 +37,15 @@ __all__ = [
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 OF_BERT = {role: f"[{role.upper()}]" for role in ROLES}  # the special tokens of a BERT, which a manifest of rows does not name
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark means that it continues one
-_UNSPACED = (  # ranges of scripts without spaces between words
+_UNSPACED_SCRIPTS = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
     (0x20000, 0x3FFFF),
 )
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 _BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
-_SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
-_BYTE = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
+_VISIBLE_SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
+_BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
 
 
 class Special(NamedTuple):
@@ -129,7 +129,7 @@ def piece_bytes(piece: str, mark: str) -> bytes:
     if mark == "Ġ":
         with contextlib.suppress(KeyError):
             return bytes(map(_BYTES.__getitem__, piece))
-    if match := _BYTE.fullmatch(piece):
+    if match := _BYTE_TOKEN.fullmatch(piece):
         return bytes([int(match[1], 16)])
     return piece.replace("▁", " ").encode("utf-8", "replace")
 
@@ -154,7 +154,7 @@ def shown(piece: str, mark: str) -> str:
     if mark not in BEGINS:
         return piece
     data = piece_bytes(piece, mark)
-    text = data.decode("utf-8", "replace").translate(_SPACES)
+    text = data.decode("utf-8", "replace").translate(_VISIBLE_SPACES)
     return text if text.isprintable() and "\ufffd" not in text else "".join(f"<0x{byte:02X}>" for byte in data)
 
 
@@ -194,7 +194,7 @@ def _begins(data: bytes) -> bool:
         return False
     low, high = (_code((data + fill * 3)[:width], width) for fill in (b"\x80", b"\xbf"))
     known = low == high and unicodedata.category(chr(min(low, 0x10FFFF))).startswith("M")
-    return not known and any(first <= low and high <= last for first, last in _UNSPACED)
+    return not known and any(first <= low and high <= last for first, last in _UNSPACED_SCRIPTS)
 
 
 def _code(data: bytes, width: int) -> int:

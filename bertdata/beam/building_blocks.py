@@ -35,7 +35,7 @@ from .schemas import Article, Document, InputFile, Prose, SkippedRecord
 
 __all__ = ["ExtractParagraphs", "ReadBooks", "ReadText", "ReadWikipedia", "SplitSentences", "count", "take"]
 
-_SKIPPED = ("drops", "rejects")
+_SKIPPED_OUTPUTS = ("drops", "rejects")
 _RANGE_BYTES = 16 << 20
 Outputs = dict[str, Any]  # PCollections by the names above
 Record = Article | Prose | Document | Drop | Reject
@@ -88,7 +88,7 @@ class _Block(beam.PTransform):
         step that makes the records.
         """
         outputs = {**before, "documents": records | "Documents" >> beam.FlatMap(_of, "documents").with_output_types(row)}
-        for name in _SKIPPED:
+        for name in _SKIPPED_OUTPUTS:
             skipped = records | name.capitalize() >> beam.FlatMap(_of, name).with_output_types(SkippedRecord)
             earlier = before.get(name)
             outputs[name] = skipped if earlier is None else (earlier, skipped) | f"All {name}" >> beam.Flatten()

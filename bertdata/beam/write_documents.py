@@ -42,7 +42,7 @@ __all__ = ["WriteDocuments"]
 
 _COMMAND = "bertdata.beam.WriteDocuments"
 _SOURCES = in_order(INPUTS)
-_RUN = -1  # the key of elements about the complete run
+_RUN_KEY = -1  # the key of elements about the complete run
 # The number of a shard, and the kind and fields of a record. Keys are integers because Dask splits groups of other keys: each of
 # its workers hashes strings differently.
 Keyed = tuple[int, tuple[str, tuple[Any, ...]]]
@@ -141,7 +141,7 @@ class _Run:
         elif self._is_left_over(read_json(directory / STATE / "run.json")) and not is_complete(directory):
             overwrite = True
         with building(directory, self._identity, overwrite=overwrite):
-            yield _RUN, ("begin", ())
+            yield _RUN_KEY, ("begin", ())
 
     def _is_left_over(self, identity: Any) -> bool:
         return isinstance(identity, dict) and identity.get("command") == _COMMAND and identity != self._identity
@@ -161,7 +161,7 @@ class _Run:
         yield self._key(source, ""), ("drops", (reason, number))
 
     def input(self, row: Any) -> Iterator[Keyed]:
-        yield _RUN, ("input", tuple(row))
+        yield _RUN_KEY, ("input", tuple(row))
 
     def _key(self, source: str, id: str) -> int:
         if source not in INPUTS:
@@ -174,7 +174,7 @@ class _Run:
         """Write the records of a group, and return its number and report. For the run's key, return its input files."""
         number, values = group
         found = {name: [fields for _, fields in rows] for name, rows in groupby(sorted(values), key=lambda value: value[0])}
-        if number == _RUN:
+        if number == _RUN_KEY:
             inputs = sorted(found.get("input", []), key=lambda fields: (_SOURCES.index(fields[0]), fields))
             return number, [InputFile(*fields)._asdict() for fields in inputs]
         check_begun(self._root)
@@ -187,7 +187,7 @@ class _Run:
     def commit(self, gathered: list[tuple[int, Any]]) -> str:
         """Rename the shards to their final names, add up the counts and write the manifest. A runner may call this twice."""
         once = dict(gathered)  # a runner may repeat an element
-        inputs, reports = once.pop(_RUN), [once[number] for number in sorted(once)]
+        inputs, reports = once.pop(_RUN_KEY), [once[number] for number in sorted(once)]
         root = self._root
         with storage_errors(), commit(root) as todo:
             if todo:

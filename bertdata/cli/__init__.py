@@ -35,7 +35,7 @@ _COMMANDS = {
     "demo": "Run the full pipeline on the included sample.",
 }
 
-_FILES = {"run": "run_file"}  # modules that are not named as the command
+_MODULE_NAMES = {"run": "run_file"}  # modules that are not named as the command
 
 
 class _Lazy(Suggesting):
@@ -47,7 +47,7 @@ class _Lazy(Suggesting):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"{__name__}.{_FILES.get(name, name.replace('-', '_'))}")
+        module = importlib.import_module(f"{__name__}.{_MODULE_NAMES.get(name, name.replace('-', '_'))}")
         command: click.Command = module.command
         return command
 

@@ -26,7 +26,7 @@ _MADE_BY = {  # parameter name: the command that creates its value
     "corpus": "made by bertdata build-corpus --wikipedia DUMP --output corpus",
 }
 _MAX_BRIEF_CHARACTERS = 48  # width next to an option in 80 columns
-_ALL = f"{__name__}.all"  # key in a context: show the help of all options
+_SHOW_ALL_KEY = f"{__name__}.all"  # key in a context: show the help of all options
 
 
 class Command(click.Command):
@@ -107,7 +107,7 @@ class Command(click.Command):
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         rows = {option.name: row for option in options if (row := option.get_help_record(ctx))}
         listed = {name for names in self._sections.values() for name in names}
-        first = rows.keys() if self._first is None or ctx.meta.get(_ALL) else {*self._first, "help", "help_all"}
+        first = rows.keys() if self._first is None or ctx.meta.get(_SHOW_ALL_KEY) else {*self._first, "help", "help_all"}
         for title, names in [*self._sections.items(), ("Options", [name for name in rows if name not in listed])]:
             shown = [row for name, row in rows.items() if name in names and name in first]
             more = [
@@ -132,7 +132,7 @@ def in_options(message: str) -> str:
 
 def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        ctx.meta[_ALL] = True
+        ctx.meta[_SHOW_ALL_KEY] = True
         echo(ctx.get_help())
         ctx.exit()
 

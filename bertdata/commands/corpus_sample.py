@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["Stratum", "lost_share", "sample_files", "task_seconds"]
 
 Clock = Callable[[], float]  # seconds
-_PICKS = 4  # samples to take at least, where the time allows it
+_MIN_SAMPLES = 4  # samples to take at least, where the time allows it
 _MAX_WIKIS = 16  # the largest ones; smaller ones are sampled together
 _MAX_MISSES = 2
-_PIECE = 1_000_000  # bytes of a sample of bzip2: a reader decompresses two blocks more, some 300 kB
+_BZIP2_SAMPLE_BYTES = 1_000_000  # bytes of a sample of bzip2: a reader decompresses two blocks more, some 300 kB
 
 
 @dataclass
@@ -159,7 +159,7 @@ def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
 
 def _is_piece(part: FileRange) -> bool:
     """Return True for a part that is read to its end, because its beginning does not represent the rest."""
-    small = part.end - part.start <= 4 * _PIECE
+    small = part.end - part.start <= 4 * _BZIP2_SAMPLE_BYTES
     return part.name.lower().endswith((".xml.bz2", ".zip", *((".parquet", ".tar.gz", ".tgz") if small else ())))
 
 
@@ -169,11 +169,11 @@ def _pieces(part: FileRange) -> list[FileRange]:
     if not name.endswith((".zip", ".parquet")):
         return [part]
     if name.endswith(".zip"):
-        ranges = zip_files.pieces(part.path, _PIECE)
+        ranges = zip_files.pieces(part.path, _BZIP2_SAMPLE_BYTES)
     else:
         from ..sources.tables import parquet
 
-        ranges = parquet.cut(part.path, size(part.path), _PIECE)
+        ranges = parquet.cut(part.path, size(part.path), _BZIP2_SAMPLE_BYTES)
     return [part._replace(start=start, end=end) for start, end in ranges if part.start <= start < part.end] or [part]
 
 
@@ -193,8 +193,8 @@ def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
         place = bisect_right(ends, at)
         part = parts[place]
         if part.name.lower().endswith(".xml.bz2"):
-            start = next_block_start(part.path, max(part.start, at - ends[place] + part.end - _PIECE), part.end)
-            end = next_block_start(part.path, start + _PIECE, part.end)
+            start = next_block_start(part.path, max(part.start, at - ends[place] + part.end - _BZIP2_SAMPLE_BYTES), part.end)
+            end = next_block_start(part.path, start + _BZIP2_SAMPLE_BYTES, part.end)
             if start < end and not any(part.path == path and start < stop and begin < end for path, begin, stop in taken):
                 taken.append((part.path, start, end))
                 misses = 0
@@ -223,7 +223,7 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
     next(source_records.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)
     stratum.warm_up, begin = clock() - start, clock()
     for number, part in enumerate(_spread(stratum.parts, most)):
-        read, start = _Read(stratum.kind, part, config, seconds / _PICKS, clock), clock()
+        read, start = _Read(stratum.kind, part, config, seconds / _MIN_SAMPLES, clock), clock()
         gathered = facts.Facts(rules.needs(config.choice))
         with working("sample", 0) as work:
             work.reads([part])

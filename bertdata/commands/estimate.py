@@ -25,14 +25,14 @@ __all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "clock_of", "e
 
 SECONDS = 2.0  # of work on samples
 _MAX_PICKS = 64  # sampled file ranges per kind and suffix
-_START = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
-_WORKER = 0.35  # CPU seconds for the imports of a worker process
+_START_CPU_S = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
+_WORKER_START_CPU_S = 0.35  # CPU seconds for the imports of a worker process
 REPORT = 50_000  # bytes of report.html, the data card and the manifest
 _ERROR, _LARGEST_ERROR = 0.15, 1.0  # lower and upper limits of the relative error; the upper one is for a single sample
-_DRIVER = 120_000_000  # bytes of memory of the driver, without workers (docs/explanation/scale.md)
-_DROPPED = 120  # bytes per dropped copy in the list of drops: its id and the id of the kept copy
-_FACTS = 150  # bytes of facts and claims per document (docs/explanation/scale.md: 1 GB of 7 million articles)
-_PARTITION = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
+_DRIVER_MEMORY_BYTES = 120_000_000  # bytes of memory of the driver, without workers (docs/explanation/scale.md)
+_BYTES_PER_DROP = 120  # bytes per dropped copy in the list of drops: its id and the id of the kept copy
+_FACT_BYTES_PER_DOCUMENT = 150  # bytes of facts and claims per document (docs/explanation/scale.md: 1 GB of 7 million articles)
+_PARTITION_MEMORY_PER_BYTE = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
 
 
 class Measured(NamedTuple):
@@ -115,12 +115,12 @@ def estimate(
     if max_documents and measured.documents:
         total = min(total, math.ceil(measured.bytes * max_documents / measured.documents))
     ratio = total / max(1, measured.bytes)
-    worker_memory = peak_memory() + round(held * _PARTITION)
+    worker_memory = peak_memory() + round(held * _PARTITION_MEMORY_PER_BYTE)
     return Estimate(
         seconds=_seconds(measured, ratio, count),
         workers=count,
         worker_memory=worker_memory,
-        memory=worker_memory * count + (_DRIVER if count > 1 else 0),
+        memory=worker_memory * count + (_DRIVER_MEMORY_BYTES if count > 1 else 0),
         output=round(measured.output * ratio + measured.fixed),
         work=round(measured.work * ratio),
         most_work=round(max(measured.work, measured.most_work) * ratio),
@@ -133,7 +133,7 @@ def estimate(
 def _seconds(measured: Measured, ratio: float, workers: int) -> float:
     """Return the seconds of a run: its start and end, and its stages one after another."""
     rounds = math.ceil(workers / cores())  # workers beyond the cores wait for each other
-    start = _START + (_WORKER * (workers > 1) + measured.warm_up) * rounds
+    start = _START_CPU_S + (_WORKER_START_CPU_S * (workers > 1) + measured.warm_up) * rounds
     return start + ratio * sum(longest(stage, min(workers, cores())) for stage in measured.stages) + measured.finish
 
 
@@ -180,7 +180,7 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
         # like bytes. `lost_share` estimates it from the pairs that the sample contains.
         copies = lost_share((text for each in strata for text in each.texts.values()), share)
         lost, choice = documents * copies, config.choice
-        output = extracted * (1 - copies) + _DROPPED * lost
+        output = extracted * (1 - copies) + _BYTES_PER_DROP * lost
         # Shards that lose documents are written again, and the old ones stay until the commit.
         chooses = choice.mix.strip() or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
         again = float(lost >= 1 or bool(chooses) or choice.dedup == "near")
@@ -192,8 +192,8 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
             bytes=sum(each.total for each in strata),
             stages=[task_seconds(strata)],
             output=output,
-            work=_FACTS * documents + max(0.0, extracted - output) + again * output,
-            most_work=_FACTS * documents + extracted * bool(may_lose),
+            work=_FACT_BYTES_PER_DOCUMENT * documents + max(0.0, extracted - output) + again * output,
+            most_work=_FACT_BYTES_PER_DOCUMENT * documents + extracted * bool(may_lose),
             documents=documents,
             error=min(_LARGEST_ERROR, _ERROR + error),
             sampled=sum(each.read for each in strata),

@@ -25,7 +25,8 @@ from .progress import EVERY, EVERY_IN_STORE, Monitor, Reporter, watched
 
 __all__ = ["run"]
 
-_MOST_OUTPUT = 16  # bytes of output and work files for each of input, more than any run makes: bzip2 packs wikitext four times
+# More bytes of output and work files per byte of input than any run makes: bzip2 compresses wikitext four times.
+_MAX_OUTPUT_PER_INPUT_BYTE = 16
 
 
 def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any]]:
@@ -127,7 +128,7 @@ def _check_space(plan: Plan, options: RunOptions) -> None:
     from .estimate import free_space
 
     free = free_space(todo[0])
-    if free >= _MOST_OUTPUT * len(todo) * plan.bytes:
+    if free >= _MAX_OUTPUT_PER_INPUT_BYTE * len(todo) * plan.bytes:
         return
     there = sum(size for directory in todo for size in map(build_size, builds(directory)))
     needed = plan.estimate(options.workers)

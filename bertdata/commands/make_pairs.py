@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
 
-_LOST = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
+_MAX_LOST_TOKEN_SHARE = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
 
 
 @storage_errors()
@@ -123,7 +123,7 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
     stages = [stage for stage in pairs.counts if stage.stage.split()[-1] == "tokens"]
     reasons: Counter[str] = sum((Counter(stage.dropped) for stage in stages), Counter())
     share = reasons.total() / max(1, sum(stage.entered for stage in stages))
-    if share <= _LOST:
+    if share <= _MAX_LOST_TOKEN_SHARE:
         return ""
     dropped = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
     remedy = "use a larger `max_seq_length` or another `objective`"

@@ -21,7 +21,7 @@ from ..storage.storage import storage_errors
 __all__ = ["EVERY", "EVERY_IN_STORE", "Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
 
 EVERY, EVERY_IN_STORE = 0.5, 5.0  # seconds between two reports, if checking the run is fast
-_LOOKS = 20  # minimum ratio of a pause to the duration of the check before it
+_MIN_PAUSE_RATIO = 20  # minimum ratio of a pause to the duration of the check before it
 
 
 class Progress(NamedTuple):
@@ -252,7 +252,7 @@ def watched(monitor: Monitor, reporter: Reporter, seconds: float) -> Iterator[No
                     begun.add(step.name)
                     reporter.started(step)
                 reporter.progress(progress)
-            pause = min(max(seconds, _LOOKS * (time.monotonic() - looked)), EVERY_IN_STORE)
+            pause = min(max(seconds, _MIN_PAUSE_RATIO * (time.monotonic() - looked)), EVERY_IN_STORE)
 
     watcher = threading.Thread(target=report, name="progress", daemon=True)
     watcher.start()

@@ -38,9 +38,9 @@ __all__ = ["Pushed", "push"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _GROUP_BYTES = 1 << 30  # upload size per commit, and temporary disk space for converted and remote shards
-_THEIRS = frozenset((".gitattributes",))  # files that the Hub creates
-_OWN = ("card", "croissant", "sha256")  # digests of a manifest, which depend on the format of the shards
-_AGAIN = "run the same command again. Files that are already there are not sent again"
+_HUB_FILES = frozenset((".gitattributes",))  # files that the Hub creates
+_FORMAT_DIGESTS = ("card", "croissant", "sha256")  # digests of a manifest, which depend on the format of the shards
+_RETRY_ADVICE = "run the same command again. Files that are already there are not sent again"
 
 
 class Pushed(NamedTuple):
@@ -187,7 +187,7 @@ class _Push:
     def _refuse(self, names: set[str]) -> None:
         """Raise OutputExistsError if the Hub has another dataset of this name."""
         expected = {*names, manifest.NAME, manifest.CARD, manifest.CROISSANT}
-        strange = sorted(path for path in self.there if path not in expected | _THEIRS)
+        strange = sorted(path for path in self.there if path not in expected | _HUB_FILES)
         if strange and not self.overwrite:
             raise OutputExistsError(
                 f"{self.name} has {strange[0]}, which is not a file of {self.source}. Use another name or `overwrite`"
@@ -242,7 +242,7 @@ class _Push:
             )
         except RuntimeError as error:  # of the upload of one file; its cause has the Hub's answer
             said = " ".join(f"{error} {error.__cause__ or ''}".split())
-            raise TransferError(f"cannot push to {self.name}: {said}: {_AGAIN}") from cause(error)
+            raise TransferError(f"cannot push to {self.name}: {said}: {_RETRY_ADVICE}") from cause(error)
         self.commit = created.oid
 
     def _finish(self, converted: list[ShardEntry]) -> None:
@@ -251,7 +251,7 @@ class _Push:
         with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
             stage = Path(folder)
             if converted:
-                contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in _OWN}
+                contents = {key: value for key, value in manifest.read_json(self.source).items() if key not in _FORMAT_DIGESTS}
                 contents |= {"config": {**contents["config"], "format": "parquet"}, "shards": encode(converted)}
                 manifest.store(stage, contents, *self._descriptions(contents))
                 names = [manifest.NAME, manifest.CARD, manifest.CROISSANT]
@@ -259,7 +259,7 @@ class _Push:
                 if not converted:
                     _copy(self.source / name, stage / name)
                 self._expect(manifest.entry(stage, name), stage)
-            kept = {*self.expected, *_THEIRS, manifest.CARD}
+            kept = {*self.expected, *_HUB_FILES, manifest.CARD}
             self._upload(stage, f"Complete {self.contents.kind} of bertdata", [n for n in self.there if n not in kept])
 
     def _descriptions(self, contents: dict[str, Any]) -> tuple[str, str]:
@@ -273,7 +273,7 @@ class _Push:
         listed = self._list()
         for name, sent in self.expected.items():
             if not sent.matches(listed.get(name)):
-                raise TransferError(f"{self.name} has not {name} as it was sent: {_AGAIN}")
+                raise TransferError(f"{self.name} has not {name} as it was sent: {_RETRY_ADVICE}")
 
 
 def _groups(entries: list[File]) -> Iterator[list[File]]:
@@ -296,5 +296,5 @@ def _copy(source: Path, target: Path) -> None:
 def _content(parsed: Any) -> dict[str, Any]:
     """Return what a manifest says apart from the format of the shards."""
     contents = parsed if isinstance(parsed, dict) and isinstance(parsed.get("config"), dict) else {"config": {}}
-    rest = {key: value for key, value in contents.items() if key not in (*_OWN, "shards")}
+    rest = {key: value for key, value in contents.items() if key not in (*_FORMAT_DIGESTS, "shards")}
     return {**rest, "config": {**rest["config"], "format": ""}}

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["of_export", "of_pairs", "of_vocab", "stored"]
 
-_BATCHES = 4  # record batches of a sample, of as many tasks where there are as many
-_GROWTH = 0.6  # distinct words grow with this power of the text (Heaps' law), and the time to train on them does, too
+_SAMPLE_BATCHES = 4  # record batches of a sample, of as many tasks where there are as many
+_HEAPS_EXPONENT = 0.6  # distinct words grow with this power of the text (Heaps' law), and the time to train on them does, too
 Clock = Callable[[], float]  # seconds
 
 
@@ -47,7 +47,7 @@ class _Done(NamedTuple):
 def _run(work: Callable[[Task], Any], tasks: Sequence[Task], clock: Clock) -> _Done:
     """Run a task's function on some record batches of all that the tasks read, evenly spaced, until the time is over."""
     places = [(task, part, batch) for task in tasks for part in task.parts for batch in range(part.start, part.end)]
-    count, reports, read, start = min(_BATCHES, len(places)), list[Any](), 0, clock()
+    count, reports, read, start = min(_SAMPLE_BATCHES, len(places)), list[Any](), 0, clock()
     for number in range(count):
         if clock() - start < SECONDS:
             task, part, batch = places[len(places) * (2 * number + 1) // (2 * count)]
@@ -76,7 +76,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
         with contextlib.suppress(BertDataError):  # such as too little text
             added, names = train.add_up([report] for report in done.reports)
             train([added], names)
-        finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _GROWTH
+        finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _HEAPS_EXPONENT
         return Measured(done.read, [done.stage], output=0, work=done.written, finish=finish, fixed=_bytes(root))
 
     return sample

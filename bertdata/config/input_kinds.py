@@ -12,10 +12,10 @@ from typing import NamedTuple
 __all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "PROJECTS", "TABLES", "WIKI_LICENCE", "Input", "Paths"]
 
 Paths = str | Path | Sequence[str | Path]  # of an argument
-_PACKED = (".bz2", ".gz", ".xz", ".zst")
-DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_PACKED))
-TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _PACKED), ".parquet", ".arrow", *DELIMITED)  # one text per row
-ARCHIVES = (".tar", *(f".tar{packer}" for packer in _PACKED), ".zip")  # one book or text per member
+_COMPRESSED_SUFFIXES = (".bz2", ".gz", ".xz", ".zst")
+DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_COMPRESSED_SUFFIXES))
+TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _COMPRESSED_SUFFIXES), ".parquet", ".arrow", *DELIMITED)  # one text per row
+ARCHIVES = (".tar", *(f".tar{packer}" for packer in _COMPRESSED_SUFFIXES), ".zip")  # one book or text per member
 PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
 ONE_OF = "one of: "  # prefix for several licences whose documents the manifest does not separate; "; " joins them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
@@ -42,7 +42,7 @@ class Input(NamedTuple):
 
 INPUTS = {  # by option name, in the order in which a corpus stores them
     "wikipedia": Input(
-        (".xml", *(f".xml{packer}" for packer in _PACKED)),
+        (".xml", *(f".xml{packer}" for packer in _COMPRESSED_SUFFIXES)),
         "MediaWiki dump: file, glob or directory. Formats: .xml, optionally compressed (.bz2, .gz, .xz, .zst).",
         "DUMP",
     ),

@@ -10,16 +10,16 @@ import re
 
 __all__ = ["problem_of"]
 
-_TWO = (  # ISO 639-1, including withdrawn codes that Wikipedias still use (sh, mo, bh)
+_TWO_LETTER_CODES = (  # ISO 639-1, including withdrawn codes that Wikipedias still use (sh, mo, bh)
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo"
     " es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji"
     " jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb"
     " nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr"
     " ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
-_LONG = frozenset(["simple", "tokipona"])  # Wikipedias whose code is a word
+_WORD_CODES = frozenset(["simple", "tokipona"])  # Wikipedias whose code is a word
 _FORM = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,11})*", re.IGNORECASE)
-_MEANT = (  # code: common mistakes for it
+_COMMON_MISTAKES = (  # code: common mistakes for it
     "ja: jp jpn japanese; zh: cn chinese mandarin; el: gr greek; cs: cz czech; da: dk danish; uk: ua ukrainian;"
     " vi: vn vietnamese; en: us gb eng english; fa: ir persian farsi; de: german deutsch; fr: french; es: spanish; it: italian;"
     " pt: portuguese; nl: dutch;"
@@ -46,9 +46,11 @@ def problem_of(code: str) -> str:
     """
     lower = code.strip().lower()
     main = re.split("[-_]", lower)[0]
-    meant = next((each.partition(":")[0].strip() for each in _MEANT.split(";") if main in each.partition(":")[2].split()), "")
-    known = len(main) == 3 or main in _TWO.split()
-    if lower in _LONG or (_FORM.fullmatch(lower) and known and not meant):
+    meant = next(
+        (each.partition(":")[0].strip() for each in _COMMON_MISTAKES.split(";") if main in each.partition(":")[2].split()), ""
+    )
+    known = len(main) == 3 or main in _TWO_LETTER_CODES.split()
+    if lower in _WORD_CODES or (_FORM.fullmatch(lower) and known and not meant):
         return ""
     suggestion = f"use {meant}" if meant else _suggest(main) or "use a code such as en, zh or zh-yue"
     return f"{code!r} is not a language code: {suggestion}"
@@ -56,6 +58,8 @@ def problem_of(code: str) -> str:
 
 def _suggest(name: str) -> str:
     """Suggest the code of the language with the most similar name, or return an empty string."""
-    codes = {word: each.partition(":")[0].strip() for each in _MEANT.split(";") for word in each.partition(":")[2].split()}
+    codes = {
+        word: each.partition(":")[0].strip() for each in _COMMON_MISTAKES.split(";") for word in each.partition(":")[2].split()
+    }
     names = difflib.get_close_matches(name, [word for word in codes if len(word) > 3], 1)
     return f"did you mean {codes[names[0]]} ({names[0].capitalize()})?" if names else ""

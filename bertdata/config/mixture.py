@@ -13,7 +13,7 @@ from .base import Config
 
 __all__ = ["Mixture"]
 
-_BY = ("language", "source")
+_GROUPS = ("language", "source")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Mixture(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(self.by in _BY, f"mixture.by: use one of {', '.join(_BY)}", field="by")
+        self._require(self.by in _GROUPS, f"mixture.by: use one of {', '.join(_GROUPS)}", field="by")
         self._require(0 <= self.temperature <= 1, "mixture.temperature: use 0 to 1", field="temperature")
         weights = self.weights.values()
         fine = not weights or (all(0 <= weight < math.inf for weight in weights) and sum(weights) > 0)

@@ -19,7 +19,7 @@ from .manifest_types import CorpusManifest, Manifest, PairsManifest
 __all__ = ["columns", "text"]
 
 _MAX_INPUTS = 1000  # inputs to name; the manifest names all
-_TERMS = (  # of Croissant's own vocabulary
+_CROISSANT_TERMS = (  # of Croissant's own vocabulary
     *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject", "fileProperty"),
     *("fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
     *("references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform"),
@@ -37,7 +37,7 @@ _CONTEXT = {
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{name: {"@container": "@language"} for name in ("description", "name")},
-    **{term: f"cr:{term}" for term in _TERMS},
+    **{term: f"cr:{term}" for term in _CROISSANT_TERMS},
 }
 _DATA_TYPES = {"string": "sc:Text", "bool": "sc:Boolean", "binary": "sc:Text", "double": "sc:Float", "float": "sc:Float"}
 _MEDIA_TYPES = {  # by suffix; mlcroissant loads the first three

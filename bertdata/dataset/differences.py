@@ -10,13 +10,13 @@ from ..errors import few
 __all__ = ["NO_BYTES", "differences", "first_few", "in_terms_of"]
 
 NO_BYTES = {"seen", "shuffle"}  # run record fields that affect no output byte: input timestamps, shuffle method
-_FREE = {*NO_BYTES, "given"}  # the arguments as the user wrote them
+_RAW_ARGUMENTS = {*NO_BYTES, "given"}  # the arguments as the user wrote them
 _CONFIGS = {"build-corpus": CorpusConfig, "train-vocab": VocabConfig, "make-pairs": PairsConfig, "export": ExportConfig}
-_NAMED = 3  # maximum inputs of a kind that a message names
+_MAX_NAMED_INPUTS = 3  # maximum inputs of a kind that a message names
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """List the differences between two JSON values, recursively. Top-level keys in `_FREE` are ignored.
+    """List the differences between two JSON values, recursively. Top-level keys in `_RAW_ARGUMENTS` are ignored.
 
     >>> differences({"seed": 1, "inputs": [{"name": "a"}]}, {"seed": 2, "inputs": [{"name": "b"}, {"name": "c"}]})
     ['2 inputs are new: b, c', '1 input is gone: a', 'seed: 1 then, 2 now']
@@ -25,7 +25,7 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
         return _of_inputs(*({entry["name"]: entry for entry in entries} for entries in (known, now)))
     if _has_parts(known) and _has_parts(now):
         old, new = _parts(known), _parts(now)
-        names = sorted({*old, *new} - (set() if path else _FREE))
+        names = sorted({*old, *new} - (set() if path else _RAW_ARGUMENTS))
         return [d for name in names for d in differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)]
     if known == now:
         return []
@@ -74,7 +74,7 @@ def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
         ("has changed", "have changed", [f"{name} ({what})" for name, what in sorted(changed.items()) if what]),
     )
     return [
-        f"{len(names)} {f'input {one}' if len(names) == 1 else f'inputs {more}'}: {few(names, _NAMED)}"
+        f"{len(names)} {f'input {one}' if len(names) == 1 else f'inputs {more}'}: {few(names, _MAX_NAMED_INPUTS)}"
         for one, more, names in kinds
         if names
     ]

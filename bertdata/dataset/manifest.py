@@ -52,10 +52,10 @@ __all__ = [
 ]
 
 M = TypeVar("M", bound=Manifest)
-_OWN = "sha256"  # key of the manifest's own digest
+_OWN_DIGEST = "sha256"  # key of the manifest's own digest
 _MAX_BYTES = 1 << 28  # larger than a manifest of 99,999 shards and a million inputs
 _OF_RUNS = ("metrics.jsonl", "state.json")  # files of a training run or a checkpoint, but not of a dataset
-_RESTORE = "restore it from a copy, or build the dataset again with `overwrite`"
+_RESTORE_ADVICE = "restore it from a copy, or build the dataset again with `overwrite`"
 
 
 def entry(root: Path, name: str) -> FileEntry:
@@ -131,18 +131,18 @@ def store(directory: Path, contents: dict[str, Any], card: str = "", croissant: 
             write_text(directory / name, text)
             data = text.encode("utf-8")  # not read again from the file: reading takes a buffer of 512 kB beside the manifest
             contents = {**contents, key: {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
-    write_json(directory / NAME, {**contents, _OWN: _own_digest(contents)})
+    write_json(directory / NAME, {**contents, _OWN_DIGEST: _own_digest(contents)})
 
 
 def _own_digest(manifest: dict[str, Any]) -> str:
     """Hash a manifest without this digest. Key order and whitespace do not matter."""
-    rest = {key: value for key, value in manifest.items() if key != _OWN}
+    rest = {key: value for key, value in manifest.items() if key != _OWN_DIGEST}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _is_as_written(manifest: dict[str, Any]) -> bool:
     try:
-        return bool(manifest.get(_OWN) == _own_digest(manifest))
+        return bool(manifest.get(_OWN_DIGEST) == _own_digest(manifest))
     except RecursionError:
         return False
 
@@ -165,7 +165,7 @@ def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
     try:
         manifest = checked(contents)
     except WrongValue as error:
-        raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE}") from error
+        raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE_ADVICE}") from error
     if not isinstance(manifest, kind):
         name = next(name for name, each in KINDS.items() if each is kind)
         raise UsageError(f"{directory} holds {manifest.kind}, not {name}: pass another directory")
@@ -181,7 +181,7 @@ def read_json(directory: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         _refuse(directory, manifest)
     if not _is_as_written(manifest):  # first of all, for every format, including newer ones
-        raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE}")
+        raise VerificationError(f"{directory / NAME} is not as it was written: {_RESTORE_ADVICE}")
     if type(manifest["bertdata"]) is int and manifest["bertdata"] > FORMAT:
         raise UsageError(f"{directory} was written by a newer bertdata: install that version")
     return manifest
@@ -195,7 +195,7 @@ def _refuse(directory: Path, manifest: Any) -> NoReturn:
         raise NoInputError(f"{directory} is of a training run, no dataset: bertdata report shows a run")
     unfinished = (directory / STATE).is_dir()
     if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
-        raise VerificationError(f"{directory / NAME} is not a valid bertdata manifest any more: {_RESTORE}")
+        raise VerificationError(f"{directory / NAME} is not a valid bertdata manifest any more: {_RESTORE_ADVICE}")
     if unfinished:
         if is_local(directory) and any((directory / name).exists() for name in DATA):
             raise NoInputError(f"{directory}: manifest.json is missing. Restore it, or build the dataset again with `overwrite`")
@@ -222,12 +222,12 @@ def _parse(path: Path) -> Any:
         if not path.is_file():
             return None
         if size(path) > _MAX_BYTES:
-            raise VerificationError(f"{path} is larger than any manifest: {_RESTORE}")
+            raise VerificationError(f"{path} is larger than any manifest: {_RESTORE_ADVICE}")
         written = path.read_bytes()
     try:
         return json.loads(written.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise VerificationError(f"{path} is damaged ({' '.join(str(error).split())}): {_RESTORE}") from error
+        raise VerificationError(f"{path} is damaged ({' '.join(str(error).split())}): {_RESTORE_ADVICE}") from error
 
 
 def listed(manifest: Manifest) -> Iterator[File]:

@@ -28,7 +28,7 @@ VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("toke
 _FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
 # at most one folder deep, not hidden except LDDL's file list
 _MIN_BATCH_BYTES = 256  # an empty record batch needs 680
-_OPTIONS = {  # options of the first manifests; a later option may be missing and then has its default
+_FIRST_OPTIONS = {  # options of the first manifests; a later option may be missing and then has its default
     "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
     "pairs": ("objective", "max_seq_length", "dupe_factor", "provenance", "masking", "chinese_words", "format", "seed"),
@@ -92,7 +92,7 @@ def _config(manifest: Manifest) -> Iterator[str]:
 
 def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
     kind = CONFIGS[name]
-    if missing := next((option for option in _OPTIONS[name] if option not in config), ""):
+    if missing := next((option for option in _FIRST_OPTIONS[name] if option not in config), ""):
         yield f"config.{missing} is missing"
     elif problem := type_problem(kind, config):
         yield f"config.{problem}"

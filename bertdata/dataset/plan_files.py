@@ -1,6 +1,6 @@
 """Pass tasks and other values to workers in files, so that the size of a submitted job does not grow with the input.
 
-    .bertdata/work/plan-tasks.jsonl      the tasks, one per line; a job names at most `_RANGES` ranges of it
+    .bertdata/work/plan-tasks.jsonl      the tasks, one per line; a job names at most `_MAX_RANGES` ranges of it
     .bertdata/work/plan-inputs.json      any other JSON value
 
 Except for local paths, both depend only on the run's identity, so a resumed run writes them again.
@@ -24,7 +24,7 @@ __all__ = ["StoredValue", "TaskRange", "ranges", "write_tasks"]
 
 # Ranges of the task file that a job names. They add about 10 kB to it. Dask makes at most one partition per range for all later
 # steps, so with few tasks each range has one task.
-_RANGES = 256
+_MAX_RANGES = 256
 
 
 class TaskRange(NamedTuple):
@@ -54,7 +54,7 @@ def _task(line: bytes) -> Task:
 
 
 def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
-    """Return the ranges of the file that `write_tasks` writes: at most `_RANGES`, for any number of tasks."""
+    """Return the ranges of the file that `write_tasks` writes: at most `_MAX_RANGES`, for any number of tasks."""
     blocks: list[TaskRange] = []
     for block in _blocks(tasks):
         start = blocks[-1].start + blocks[-1].length if blocks else 0
@@ -71,7 +71,7 @@ def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
 
 def _blocks(tasks: Sequence[Task]) -> Iterator[bytes]:
     """Yield the lines of each range."""
-    size, left = max(1, -(-len(tasks) // _RANGES)), iter(tasks)
+    size, left = max(1, -(-len(tasks) // _MAX_RANGES)), iter(tasks)
     while block := _lines(islice(left, size)):
         yield block
 

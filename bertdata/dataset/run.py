@@ -49,10 +49,10 @@ __all__ = [
 ]
 
 R = TypeVar("R")
-_OURS = {*DATA, MANIFEST, STATE}
+_OWN_ENTRIES = {*DATA, MANIFEST, STATE}
 
 _REPLACING = "replacing"  # state of a run with `overwrite`: inputs that have changed since are read again
-_REPLACE = "replace it with `overwrite`, or choose another `output`"
+_REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 
 @contextlib.contextmanager
@@ -114,7 +114,7 @@ def _refuse_foreign(directory: Path) -> None:
     with storage_errors(f"cannot read {directory}"):
         names = sorted(entry.name for entry in directory.iterdir())
         _refuse_links(directory)
-    strange = [name for name in names if name not in _OURS and not name.startswith(TEMPORARY)]
+    strange = [name for name in names if name not in _OWN_ENTRIES and not name.startswith(TEMPORARY)]
     if strange:
         raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another `output`")
     if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
@@ -175,10 +175,11 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
         return False
     known = read_json(directory / STATE / "run.json")
     if known is None:
-        raise OutputExistsError(f"{directory} holds a finished dataset without a record of how it was made: {_REPLACE}")
+        raise OutputExistsError(f"{directory} holds a finished dataset without a record of how it was made: {_REPLACE_ADVICE}")
     if changes := differences(known, in_terms_of(known, identity)):
         raise OutputExistsError(
-            f"{directory} holds a finished dataset of other settings or inputs; what differs: {first_few(changes)}: {_REPLACE}"
+            f"{directory} holds a finished dataset of other settings or inputs; what differs: {first_few(changes)}: "
+            f"{_REPLACE_ADVICE}"
         )
     return True
 
@@ -186,7 +187,7 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
 def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
     """Start or resume a build in a separate directory."""
     if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
-        raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE}")
+        raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE_ADVICE}")
     # There can be a build of another command. Its finished tasks may have taken hours, so it is not
     # removed silently: the user decides, with `overwrite`.
     for build, known in builds(directory).items():

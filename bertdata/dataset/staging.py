@@ -59,7 +59,7 @@ DATA = (  # besides the manifest
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
 )
 _BUILD, _OLD, _NEW, _RUN = "build-", "old", "new", "run.json"
-_PATIENCE = 600  # in 0.1 s: how long a reader waits for a commit, which is a few renames
+_COMMIT_WAIT_TENTHS = 600  # in 0.1 s: how long a reader waits for a commit, which is a few renames
 
 
 def is_complete(directory: Path) -> bool:
@@ -212,7 +212,7 @@ def recover(directory: Path, *, reading: bool = False) -> None:
         return
     with contextlib.suppress(*(BertDataError,) if reading else ()), storage_errors(f"cannot put {directory} in place"):
         check_own(directory / STATE)
-        patience = 0 if reading and is_complete(directory) else _PATIENCE
+        patience = 0 if reading and is_complete(directory) else _COMMIT_WAIT_TENTHS
         with _committing(directory, patience):
             _put_in_place(directory)
 

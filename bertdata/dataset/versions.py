@@ -25,7 +25,7 @@ __all__ = ["code_digest", "made_elsewhere", "versions"]
 
 CODE_DIGITS = 16  # digits of the SHA-256 of the code: 64 bits distinguish versions
 NOT_IN_A_RUN = frozenset(("cli", "pipelines", "sample", "training", "verification"))  # their code does not affect any bytes
-_SUFFIXES = (".py", ".toml")  # code, and the tables it reads: templates, units
+_SOURCE_SUFFIXES = (".py", ".toml")  # code, and the tables it reads: templates, units
 
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
@@ -52,7 +52,7 @@ def _sources() -> Iterator[tuple[str, str]]:
         if folder == package:
             folders[:] = [name for name in folders if name not in NOT_IN_A_RUN]
         for name in names:
-            if name.endswith(_SUFFIXES):
+            if name.endswith(_SOURCE_SUFFIXES):
                 path = os.path.join(folder, name)
                 yield os.path.relpath(path, package), path
 

@@ -26,9 +26,9 @@ from .bert import only_nsp
 
 __all__ = ["LDDL"]
 
-_SIZES = "data/.num_samples.json"
+_SIZES_FILE = "data/.num_samples.json"
 _COLUMNS = [("A", pa.string()), ("B", pa.string()), ("is_random_next", pa.bool_()), ("num_tokens", pa.uint16())]
-_MASKS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string())]
+_MASK_COLUMNS = [("masked_lm_positions", pa.binary()), ("masked_lm_labels", pa.string())]
 _ROW_GROUP_ROWS = 4096  # rows per row group
 
 
@@ -71,7 +71,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _write(shard: Shard) -> list[ExportFile]:
-    schema = pa.schema(_COLUMNS + (_MASKS if shard.rows_manifest.settings.masking == "static" else []))
+    schema = pa.schema(_COLUMNS + (_MASK_COLUMNS if shard.rows_manifest.settings.masking == "static" else []))
     return [
         ExportFile.of(shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet"))
     ]
@@ -79,8 +79,8 @@ def _write(shard: Shard) -> list[ExportFile]:
 
 def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
     rows = {Path(report.files[0].name).name: report.tally.left for report in reports}
-    write_text(root / _SIZES, json_text(rows))
-    return [_SIZES]
+    write_text(root / _SIZES_FILE, json_text(rows))
+    return [_SIZES_FILE]
 
 
 LDDL = Format("pairs", _write, _finish, refusal=_refusal, packages=("pyarrow", "tokenizers"))

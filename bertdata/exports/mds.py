@@ -25,10 +25,10 @@ from .base import ExportFile, ExportReport, Format, Shard, column, write_file
 
 __all__ = ["MDS", "ndarray"]
 
-_SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
+_SHARD_SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
 _MAX_SHARD_BYTES = 1 << 32  # maximum 32-bit offset
-_SIZES = {"int": 8, "int8": 1, "uint16": 2}  # fixed-size encodings; all others are variable
-_INDEX = "data/index.json"
+_FIXED_BYTES = {"int": 8, "int8": 1, "uint16": 2}  # fixed-size encodings; all others are variable
+_INDEX_FILE = "data/index.json"
 
 
 def ndarray(values: np.ndarray[Any, Any]) -> bytes:
@@ -77,7 +77,7 @@ def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> 
     }
     # A sample is the sizes of its columns of varying size, then all values, in the order of
     # columns.
-    varies = [encoding not in _SIZES for encoding in encodings.values()]
+    varies = [encoding not in _FIXED_BYTES for encoding in encodings.values()]
     for values in zip(*(columns[name] for name in encodings), strict=True):
         sizes = [len(value) for value, is_stated in zip(values, varies, strict=True) if is_stated]
         yield b"".join((np.array(sizes, "<u4").tobytes(), *values))
@@ -96,11 +96,11 @@ def _write(shard: Shard) -> list[ExportFile]:
     header = {
         "column_encodings": list(encodings.values()),
         "column_names": list(encodings),
-        "column_sizes": [_SIZES.get(encoding) for encoding in encodings.values()],
+        "column_sizes": [_FIXED_BYTES.get(encoding) for encoding in encodings.values()],
         "compression": None,
         "format": "mds",
         "hashes": [],
-        "size_limit": _SIZE_LIMIT,
+        "size_limit": _SHARD_SIZE_LIMIT,
         "version": 2,
     }
     columns = json.dumps(header, sort_keys=True).encode()
@@ -121,8 +121,8 @@ def _write(shard: Shard) -> list[ExportFile]:
 
 
 def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
-    write_text(root / _INDEX, json_text({"shards": [report.files[0].index for report in reports], "version": 2}))
-    return [_INDEX]
+    write_text(root / _INDEX_FILE, json_text({"shards": [report.files[0].index for report in reports], "version": 2}))
+    return [_INDEX_FILE]
 
 
 MDS = Format("pairs", _write, _finish, packages=("tokenizers",))

@@ -21,7 +21,7 @@ from .base import ExportFile, Format, Shard, write_file
 __all__ = ["MEGATRON"]
 
 _TWO_BYTES = 65500  # maximum vocabulary size for two-byte ids in Megatron
-_CODES = {2: 8, 4: 4}  # bytes per id -> Megatron's code of uint16 and int32
+_DTYPE_CODES = {2: 8, 4: 4}  # bytes per id -> Megatron's code of uint16 and int32
 
 
 def _write(shard: Shard) -> list[ExportFile]:
@@ -54,7 +54,7 @@ def _write(shard: Shard) -> list[ExportFile]:
 
     def write_index(file: IO[bytes]) -> None:
         sizes = np.asarray(lengths, "<i4")
-        file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, _CODES[kind.itemsize], len(sizes), len(bounds)))
+        file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, _DTYPE_CODES[kind.itemsize], len(sizes), len(bounds)))
         file.write(sizes.tobytes())
         offsets = np.cumsum(sizes, dtype=np.int64) - sizes
         file.write((offsets * kind.itemsize).astype("<i8").tobytes() + np.asarray(bounds, "<i8").tobytes())

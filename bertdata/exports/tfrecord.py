@@ -22,7 +22,7 @@ from .bert import examples, not_static
 __all__ = ["TFRECORD", "crc32c"]
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
-_FLOATS = "masked_lm_weights"
+_FLOAT_COLUMN = "masked_lm_weights"
 
 
 def _table() -> npt.NDArray[np.uint32]:
@@ -33,7 +33,7 @@ def _table() -> npt.NDArray[np.uint32]:
     return table
 
 
-_TABLE = _table()
+_CRC_TABLE = _table()
 
 
 def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
@@ -45,7 +45,7 @@ def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
     sums = np.full(len(texts), 0xFFFFFFFF, np.uint32)
     for position, column in enumerate(data):
-        sums = np.where(position < sizes, _TABLE[(sums ^ column) & 255] ^ (sums >> 8), sums)
+        sums = np.where(position < sizes, _CRC_TABLE[(sums ^ column) & 255] ^ (sums >> 8), sums)
     return np.asarray(sums ^ np.uint32(0xFFFFFFFF), np.uint32)
 
 
@@ -85,7 +85,7 @@ def _list(name: str, values: list[int]) -> bytes:
     #
     #   Feature.int64_list (3) { value (1): packed varints }     or float_list (2) { value (1): floats }
     #   map entry (1)          { key (1): name, value (2): the feature }
-    if name == _FLOATS:
+    if name == _FLOAT_COLUMN:
         feature = _field(2, _field(1, np.array(values, "<f4").tobytes()))
     else:
         numbers = b"".join(_VARINTS[value] if value < len(_VARINTS) else _varint(value) for value in values)

@@ -15,8 +15,8 @@ from ..pieces import shown
 __all__ = ["Coverage", "split_words", "table"]
 
 _MAX_WORDS = 10  # long words kept for each language
-_SHOWN = 20  # languages shown; the manifest has all of them
-_WIDTH = 50  # characters shown of a word and its pieces
+_MAX_LANGUAGES_SHOWN = 20  # languages shown; the manifest has all of them
+_MAX_WORD_WIDTH = 50  # characters shown of a word and its pieces
 
 
 class Coverage:
@@ -72,8 +72,8 @@ def _shortened(text: str) -> str:
     >>> _shortened("tea " * 20), _shortened("茶" * 60)
     ('tea tea tea tea tea tea tea tea tea tea tea tea …', '茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶 …')
     """
-    cut = textwrap.shorten(text, _WIDTH, placeholder=" …")
-    return f"{text[: _WIDTH // 2 - 1]} …" if cut == "…" else cut
+    cut = textwrap.shorten(text, _MAX_WORD_WIDTH, placeholder=" …")
+    return f"{text[: _MAX_WORD_WIDTH // 2 - 1]} …" if cut == "…" else cut
 
 
 def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> str:
@@ -86,13 +86,13 @@ def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -
     """
     lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'pieces/word':>13}  longest word that is split"]
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
-    for language in order[:_SHOWN]:
+    for language in order[:_MAX_LANGUAGES_SHOWN]:
         figures = coverage[language]
         longest = next((f"{word} = {pieces}" for word, pieces in split_words(figures.longest_split, mark)), "–")
         lines.append(
             f"  {language or 'unknown':10}{figures.words:14,}{figures.unknown_share:8.2%}{figures.split_share:8.1%}"
             f"{figures.pieces_per_word:13.2f}  {_shortened(longest)}"
         )
-    if len(order) > _SHOWN:
-        lines.append(f"  and {len(order) - _SHOWN} more languages, in manifest.json")
+    if len(order) > _MAX_LANGUAGES_SHOWN:
+        lines.append(f"  and {len(order) - _MAX_LANGUAGES_SHOWN} more languages, in manifest.json")
     return "\n".join(lines)

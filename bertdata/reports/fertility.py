@@ -31,9 +31,9 @@ __all__ = ["Fertility", "measure"]
 
 _MAX_SAMPLE_BYTES = 32 << 20  # text that is read in full from the corpus; of a larger corpus, every n-th document
 _MAX_WORDS = 50_000  # distinct words per group that are looked up, the most frequent ones
-_SHOWN = 20  # split words per group
+_MAX_SPLIT_WORDS = 20  # split words per group
 _WORD = re.compile(r"\w.*\w|\w")  # from the first letter or digit to the last
-_BEFORE = "a"  # a word before each word: byte-level tokens of a word at the start of a text differ
+_WORD_BEFORE = "a"  # a word before each word: byte-level tokens of a word at the start of a text differ
 
 
 @dataclass
@@ -118,14 +118,14 @@ def _encode(
     ids, _ = encoder.encode_documents(sentences, starts)
     figures.tokens, figures.unknown = len(ids), int((ids == vocabulary.special.unk).sum())
     common = words.most_common(_MAX_WORDS)
-    texts = [[_BEFORE], *([f"{_BEFORE} {word}"] for word, _ in common)]
+    texts = [[_WORD_BEFORE], *([f"{_WORD_BEFORE} {word}"] for word, _ in common)]
     ids, ends = encoder.encode_documents(pa.array(texts, pa.list_(pa.string())), pa.array([[0]] * len(texts), starts.type))
     lengths = np.diff(ends, prepend=0)
     pieces = lengths[1:] - lengths[0]
     counts = np.array([count for _, count in common], np.int64)
     figures.split = int(counts[pieces > 1].sum())
     mark = vocabulary.special.mark
-    for index in np.argsort(-(pieces - 1) * counts, kind="stable")[:_SHOWN].tolist():
+    for index in np.argsort(-(pieces - 1) * counts, kind="stable")[:_MAX_SPLIT_WORDS].tolist():
         if pieces[index] > 1:
             tokens = ids[ends[index + 1] - pieces[index] : ends[index + 1]]
             figures.split_words.append((*common[index], _shown(vocabulary.pieces, tokens.tolist(), mark)))

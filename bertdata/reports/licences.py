@@ -14,8 +14,8 @@ from .summary import cell, count
 
 __all__ = ["citation", "licence_lines", "origins"]
 
-_DUMP = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # wiki and date
-_NAMED = 20  # maximum number of dumps to name
+_DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # wiki and date
+_MAX_NAMED_DUMPS = 20  # maximum number of dumps to name
 _WIKI = (
     "The text of wikis is by the contributors of their pages.  CC BY-SA (4.0 for Wikipedia, "
     "https://creativecommons.org/licenses/by-sa/4.0/) requires you to name them, link to the licence, state your changes, and "
@@ -23,7 +23,7 @@ _WIKI = (
     "removed, templates and formulas were expanded, and paragraphs were split into sentences."
 )
 
-_AFTER = "  Text from a table may also have been changed before. Its publisher has to state these changes."
+_TABLES_NOTE = "  Text from a table may also have been changed before. Its publisher has to state these changes."
 
 
 def licence_lines(manifest: RowManifest) -> Iterator[str]:
@@ -38,12 +38,12 @@ def licence_lines(manifest: RowManifest) -> Iterator[str]:
         yield from ("", f"These are of {len(inputs):,} inputs; {further:,} more are in the manifest of the corpus.")
     if any(WIKI_LICENCE in licence for _, licence in licences):
         dumps = _dumps(inputs)
-        named = f"Dumps: {few(dumps, _NAMED)}.  " if dumps else ""
+        named = f"Dumps: {few(dumps, _MAX_NAMED_DUMPS)}.  " if dumps else ""
         where = "Each document's `url` leads to its page, whose history names its authors."
         if manifest.kind == "pairs":
             where = "The corpus has the address of each page, whose history names its authors."
         others = any(WIKI_LICENCE in licence and source not in PROJECTS for source, licence in licences)
-        yield from ("", _WIKI.format(named=named, where=where) + (_AFTER if others else ""))
+        yield from ("", _WIKI.format(named=named, where=where) + (_TABLES_NOTE if others else ""))
     if "books" in (source for source, _ in licences):
         yield from (
             "",
@@ -59,7 +59,10 @@ def _inputs(manifest: Manifest) -> Sequence[Input]:
 def citation(manifest: RowManifest, digest: str) -> Iterator[str]:
     """Yield how to cite a dataset, which the digest of its shards identifies."""
     inputs = _inputs(manifest)
-    sources = [*_dumps(inputs)[:_NAMED], *dict.fromkeys(entry.source for entry in inputs if entry.source not in PROJECTS)]
+    sources = [
+        *_dumps(inputs)[:_MAX_NAMED_DUMPS],
+        *dict.fromkeys(entry.source for entry in inputs if entry.source not in PROJECTS),
+    ]
     kind = {"documents": "Documents", "pairs": "Rows"}[manifest.kind]
     title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
@@ -85,6 +88,6 @@ def _dumps(inputs: Sequence[Input]) -> list[str]:
     >>> _dumps([InputName(name=name, source="wikipedia", licence="") for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
     ['enwiki 2026-11-01', 'other dumps']
     """
-    matches = [_DUMP.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]
+    matches = [_DUMP_NAME.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]
     dated = dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches if match)
     return [*dated, *(["other dumps"] if dated and None in matches else [])]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = ["snippets"]
 
-_NAMES = """import glob
+_LIST_FILES = """import glob
 names = sorted(glob.glob("data/train-*.arrow"))"""
 _POLARS = {
     "arrow-stream": f"""import polars
-{_NAMES}
+{_LIST_FILES}
 print(polars.concat([polars.read_ipc_stream(name) for name in names]).head())""",
     "arrow-file": """import polars
 print(polars.scan_ipc("data/train-*.arrow").head().collect())""",
@@ -17,11 +17,11 @@ print(polars.scan_parquet("data/train-*.parquet").head().collect())""",
 }
 _DUCKDB = {
     "arrow-stream": f"""import duckdb, pyarrow
-{_NAMES}
+{_LIST_FILES}
 rows = pyarrow.concat_tables([pyarrow.ipc.open_stream(pyarrow.memory_map(name)).read_all() for name in names])
 duckdb.sql("SELECT count(*) FROM rows").show()""",
     "arrow-file": f"""import duckdb, pyarrow.dataset
-{_NAMES}
+{_LIST_FILES}
 rows = pyarrow.dataset.dataset(names, format="ipc")
 duckdb.sql("SELECT count(*) FROM rows").show()""",
     "parquet": """import duckdb

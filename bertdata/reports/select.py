@@ -19,7 +19,7 @@ from .trace import rows_with
 __all__ = ["longest", "select"]
 
 _DOCUMENTS = ("language", "title")
-_BEFORE = "a"  # a word before the one to find
+_WORD_BEFORE = "a"  # a word before the one to find
 
 
 def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> Iterator[int]:
@@ -43,7 +43,7 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
     probes: set[bytes] | None = None
     if pairs and "search" in asked:
         encoder, probes = read_any(directory).document_encoder(), set()
-        for first in ([], [_BEFORE]):  # first in a text, and behind a word
+        for first in ([], [_WORD_BEFORE]):  # first in a text, and behind a word
             ids, ends = encoder.encode_documents(pa.array([[*first, asked["search"]]]), pa.array([[0]]))
             probes.add(ids[ends[0] if first else 0 :].tobytes())
         if b"" in probes:

@@ -24,7 +24,7 @@ from ..storage.files import open_file
 
 __all__ = ["Change", "Trace", "TracedRow", "TracedStep", "alike", "example", "explain", "named_rows", "records", "rows_with"]
 
-_SOURCES = ("text:", "books:")  # their ids contain the file name
+_FILE_NAMED_SOURCES = ("text:", "books:")  # their ids contain the file name
 _MAX_COMPARED = 200_000  # documents whose titles are compared with an unknown name, which takes seconds
 _MAX_SHOWN = 20  # documents of one title or file that are listed; the others are counted
 
@@ -133,7 +133,7 @@ def _is_named(id: str, name: str, sources: Collection[str] = ()) -> bool:
     >>> _is_named("mine:wet:a/1", "a/1", ["mine:wet"]), _is_named("text:a.jsonl:tea", "tea", ["text"])
     (True, True)
     """
-    of_file = id.startswith(_SOURCES) and f"{id.partition(':')[2]}:".startswith(_beginnings(name))
+    of_file = id.startswith(_FILE_NAMED_SOURCES) and f"{id.partition(':')[2]}:".startswith(_beginnings(name))
     return id == name or of_file or (id.endswith(f":{name}") and id.startswith(tuple(f"{source}:" for source in sources)))
 
 
@@ -182,7 +182,7 @@ def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:
     own = pc.and_(pc.ends_with(ids, f":{name}"), pc.invert(pc.is_in(batch.column("source"), pa.array(PROJECTS))))
     named = pc.or_(named, own)
     with_colon = pc.binary_join_element_wise(ids, "", ":")
-    for beginning in (f"{source}{rest}" for source in _SOURCES for rest in _beginnings(name)):
+    for beginning in (f"{source}{rest}" for source in _FILE_NAMED_SOURCES for rest in _beginnings(name)):
         named = pc.or_(named, pc.starts_with(with_colon, beginning))
     rows: list[int] = pc.indices_nonzero(named).to_pylist()
     return rows

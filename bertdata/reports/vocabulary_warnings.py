@@ -15,11 +15,11 @@ from ..tokens.segment import is_chinese
 __all__ = ["fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "unsaid"]
 
 _MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
-_NAMED = 3  # maximum number of languages to name
-_UNSPACED = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: written without spaces between words
+_MAX_NAMED_LANGUAGES = 3  # maximum number of languages to name
+_UNSPACED_LANGUAGES = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: written without spaces between words
 # A vocabulary trained on its own language stays below these; one of another script is far above.
 _MAX_UNKNOWN, _MAX_PER_WORD, _MAX_PER_CHARACTER = 0.05, 2.5, 1.25
-_MIN_SHARE = 0.02  # of the characters: languages with less text are not warned about
+_MIN_LANGUAGE_SHARE = 0.02  # of the characters: languages with less text are not warned about
 _MIN_PIECES = 1000  # smaller vocabularies exceed 2.5 tokens per word even on their own language
 
 
@@ -46,8 +46,11 @@ def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
     bad = [language for language in order if coverage[language].unknown_share > _MAX_UNKNOWN_OVERALL]
     if not bad:
         return ""
-    named = [f"{language or 'unknown language'} {100 * coverage[language].unknown_share:.1f} %" for language in bad[:_NAMED]]
-    more = f" and {len(bad) - _NAMED} more languages" if len(bad) > _NAMED else ""
+    named = [
+        f"{language or 'unknown language'} {100 * coverage[language].unknown_share:.1f} %"
+        for language in bad[:_MAX_NAMED_LANGUAGES]
+    ]
+    more = f" and {len(bad) - _MAX_NAMED_LANGUAGES} more languages" if len(bad) > _MAX_NAMED_LANGUAGES else ""
     few = config.alphabet < config.size // 2
     field, value = ("alphabet", config.alphabet) if few else ("size", config.size)
     return f"warning: share of words that are [UNK]: {', '.join(named)}{more}. Use a larger `{field}` than {value}"
@@ -59,7 +62,7 @@ def has_spaces(language: str) -> bool:
     >>> [has_spaces(code) for code in ("en", "zh-tw", "ja", "")]
     [True, False, False, True]
     """
-    return not is_chinese(language) and language.lower().replace("_", "-").partition("-")[0] not in _UNSPACED
+    return not is_chinese(language) and language.lower().replace("_", "-").partition("-")[0] not in _UNSPACED_LANGUAGES
 
 
 def poor_fit(rows: PairsManifest) -> str:
@@ -72,7 +75,7 @@ def poor_fit(rows: PairsManifest) -> str:
     total = sum(counts["characters"] for counts in text.values())
     found = []
     for language in sorted(text, key=lambda code: -text[code]["characters"]):
-        if not language or language == "und" or text[language]["characters"] < _MIN_SHARE * total:
+        if not language or language == "und" or text[language]["characters"] < _MIN_LANGUAGE_SHARE * total:
             continue
         unit, most = ("word", _MAX_PER_WORD) if has_spaces(language) else ("character", _MAX_PER_CHARACTER)
         density = tokens[language] / max(1, text[language][f"{unit}s"])
@@ -84,10 +87,10 @@ def poor_fit(rows: PairsManifest) -> str:
         found = [f"{100 * overall:.1f} % [UNK]"]
     if not found:
         return ""
-    more = f" and {len(found) - 2 * _NAMED} more" if len(found) > 2 * _NAMED else ""
+    more = f" and {len(found) - 2 * _MAX_NAMED_LANGUAGES} more" if len(found) > 2 * _MAX_NAMED_LANGUAGES else ""
     return (
-        f"warning: the vocabulary does not fit the text: {', '.join(found[: 2 * _NAMED])}{more}. Use a vocabulary trained on "
-        "these languages, with the same case and accents"
+        f"warning: the vocabulary does not fit the text: {', '.join(found[: 2 * _MAX_NAMED_LANGUAGES])}{more}. Use a "
+        "vocabulary trained on these languages, with the same case and accents"
     )
 
 

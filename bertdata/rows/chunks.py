@@ -30,7 +30,8 @@ from .partition import Ints, Partition
 
 __all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
-_SLACK = 16  # a chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused; A has at least this many if possible
+# A chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused. If possible, A has at least this many tokens.
+_SLACK_DIVISOR = 16
 _MIN_HEAD_TOKENS = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
 _PACKED_SLACK = 64  # of a chunk that is to be packed: few rows are short enough to fill the rest
 
@@ -70,13 +71,13 @@ def cut(
     # The sentence of each token: a look-up takes a third of the time of a binary search.
     within = np.repeat(np.arange(len(targets), dtype=np.int32), np.diff(partition.edges)).data
     edges, spans = partition.edges.tolist(), list[tuple[int, int]]()
-    slack = max_tokens // (_PACKED_SLACK if pack else _SLACK)
+    slack = max_tokens // (_PACKED_SLACK if pack else _SLACK_DIVISOR)
     for low, high in zip(partition.first[:-1].tolist(), partition.first[1:].tolist(), strict=True):
         # A pair needs two segments, and they meet at a sentence boundary: a document of one
         # sentence has no such boundary and cannot become a pair.
         if high - low >= 2:
             spans += _spans(edges, within, low, high, inside, targets, max_tokens, slack)
-    return _chunks(partition, spans, draws, max_tokens // _SLACK)
+    return _chunks(partition, spans, draws, max_tokens // _SLACK_DIVISOR)
 
 
 def cut_whole(
@@ -165,7 +166,7 @@ def _spans(
     # is left after `start`, so that the rest of the document can still be cut into A and B. It runs
     # once for each row, so it avoids function calls.
     start, last, stop = edges[low], edges[high - 1], edges[high]
-    quarter, head = max_tokens // 4, min(_MIN_HEAD_TOKENS, max_tokens // _SLACK)
+    quarter, head = max_tokens // 4, min(_MIN_HEAD_TOKENS, max_tokens // _SLACK_DIVISOR)
     while start < last:  # from `last` on there is one sentence alone, which has no boundary inside
         sentence = within[start]
         first = edges[sentence + 1]  # the first boundary after `start`, so the earliest end of A

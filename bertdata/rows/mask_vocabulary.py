@@ -13,7 +13,7 @@ from ..pieces import Special, continues_word, of_bert
 
 __all__ = ["MaskVocabulary", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
 
-_SLACK = 8  # positions beyond the share, for the last word, which may reach over it
+_EXTRA_POSITIONS = 8  # positions beyond the share, for the last word, which may reach over it
 
 
 class MaskVocabulary(NamedTuple):
@@ -51,7 +51,7 @@ def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "
     >>> predictions_per_row(128), predictions_per_row(512), predictions_per_row(128, unit="word")
     (19, 76, 27)
     """
-    return max(1, int(np.rint((length - 2) * masked_lm_prob))) + (_SLACK if unit != "piece" else 0)
+    return max(1, int(np.rint((length - 2) * masked_lm_prob))) + (_EXTRA_POSITIONS if unit != "piece" else 0)
 
 
 def max_predictions_of(config: PairsConfig) -> int:

@@ -30,11 +30,11 @@ __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_prediction
 
 UNITS = ("piece", "word", "span")
 _SPAN_P, _SPAN_WORDS = 0.2, 10  # SpanBERT (Joshi et al. 2020), section 3.1: lengths in words, Geo(0.2) up to 10, mean 3.8
-_STREAMS = 5
-_ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_STREAMS)  # the streams of random numbers of a row, one for each use
-_STREAM_NUMBERS = keys.child(np.arange(_STREAMS, dtype=np.uint64))[:, None]
-_TINY = 1e-300  # stands for a weight of 0, by which nothing can be divided
-_OFFSET = 1 << 16  # of the stream of kinds, the number that is drawn once for a row: no position is so far
+_RANDOM_STREAMS = 5
+_ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_RANDOM_STREAMS)  # the streams of random numbers of a row, one for each use
+_STREAM_NUMBERS = keys.child(np.arange(_RANDOM_STREAMS, dtype=np.uint64))[:, None]
+_MIN_WEIGHT = 1e-300  # stands for a weight of 0, by which nothing can be divided
+_OFFSET_COUNTER = 1 << 16  # of the stream of kinds, the number that is drawn once for a row: no position is so far
 Ids = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
 
@@ -212,7 +212,7 @@ def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeate
         first[:, 1:] = by_draw[:, 1:] != by_draw[:, :-1]
         step = np.maximum.accumulate(np.where(first, nth, 0), axis=1)
     numbers = step / np.maximum(counts, 1)[:, None]
-    numbers += keys.share(keys.at(row_keys, _OFFSET))[:, None]
+    numbers += keys.share(keys.at(row_keys, _OFFSET_COUNTER))[:, None]
     numbers -= numbers >= 1  # the same as modulo 1 below 2, in a fraction of the time
     return numbers.take(places), order.take(places)
 
@@ -226,7 +226,7 @@ def _ranks(order_keys: keys.Bits, allowed: Flags, weights: Ids | None = None) ->
     columns = np.arange(allowed.shape[1], dtype=np.uint64)
     draws = keys.stream(order_keys, allowed.shape[1])
     if weights is not None:
-        draws = (-np.log1p(-keys.share(draws)) / np.maximum(weights, _TINY)).view(np.uint64)
+        draws = (-np.log1p(-keys.share(draws)) / np.maximum(weights, _MIN_WEIGHT)).view(np.uint64)
     return np.asarray(np.where(allowed, (draws & ~np.uint64(0xFFFF)) | columns, ~np.uint64(0)), np.uint64)
 
 

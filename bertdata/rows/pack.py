@@ -24,7 +24,7 @@ from .partition import Ints, Pairs, copy
 __all__ = ["arrange", "best_fit", "cut_to_pack", "pack"]
 
 _IMPOSSIBLE = 1 << 62  # larger than any cost: this end cannot be reached
-_SHORT = 32  # cost of a short span: capacity / 32
+_SHORT_COST_DIVISOR = 32  # cost of a short span: capacity / 32
 
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
@@ -141,7 +141,7 @@ def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[in
     cost, came = [0], [0]  # the least cost up to each end, and the end before it
     short: deque[int] = deque()  # starts of a short span to this end, cheapest first
     first = 0  # the earliest start of a span to this end
-    half, short_cost = capacity // 2, capacity // _SHORT  # the most tokens of a short span, and its cost
+    half, short_cost = capacity // 2, capacity // _SHORT_COST_DIVISOR  # the most tokens of a short span, and its cost
     for here, position in enumerate(ends[1:], 1):
         # `short` is a monotonic queue, the usual trick for a sliding-window minimum. A start with a
         # higher cost than a later start is never the best again, so it is removed.

@@ -24,7 +24,7 @@ from .partition import Ints, Pairs, Partition, SpecialIds, copy
 
 __all__ = ["build"]
 
-_ALONE = "no-partner"  # why a document or chunk is dropped that no other of its group can exchange text with
+_NO_PARTNER = "no-partner"  # why a document or chunk is dropped that no other of its group can exchange text with
 
 
 class _Rows(NamedTuple):
@@ -121,8 +121,8 @@ def _exchange(partition: Partition, chunks: Chunks, max_tokens: int, name: str, 
     alone = np.ones(len(labels), bool)
     alone[np.concatenate([of_group for _, of_group, _ in found])] = False
     if alone.any():
-        counts.chunks.dropped[_ALONE] += int(alone.sum())
-        counts.tokens.dropped[_ALONE] += int(sizes[alone].sum())
+        counts.chunks.dropped[_NO_PARTNER] += int(alone.sum())
+        counts.tokens.dropped[_NO_PARTNER] += int(sizes[alone].sum())
         counts.alone.update(chunks.document[alone].tolist())
     columns: list[Any] = [column[~alone] for column in rows]
     return _Rows(*columns)
@@ -222,7 +222,7 @@ def _count_documents(partition: Partition, rows: _Rows, copies: int, counts: _Co
     reasons = (
         ("no text", sentences == 0),
         ("one sentence", sentences == 1),
-        (_ALONE, alone),
+        (_NO_PARTNER, alone),
         ("no two sentences that fit", (sentences > 1) & ~alone),
     )
     for reason, which in reasons:

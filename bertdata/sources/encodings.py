@@ -30,7 +30,7 @@ _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
 ]
 # control characters that text does not contain; excludes tab, line ends, DOS end of file and escape
 _CONTROL = bytes([*range(1, 9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
-_MOST_CONTROL = 1000  # bytes of text per stray control character allowed
+_BYTES_PER_CONTROL = 1000  # bytes of text per stray control character allowed
 _HIGH = bytes(range(0x80, 0x100))
 _LOW = bytes(range(0x80))
 _RUN = re.compile(rb"[\x80-\xff]{3,}")
@@ -44,8 +44,8 @@ _SAMPLE = 1 << 20  # bytes examined, from the first above 0x7F
 _RUSSIAN = "оеаинтсрвл"  # two thirds of the lowercase letters in any Russian text
 _CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso8859-5")
 _ENOUGH_RUSSIAN = 0.45  # minimum share of the bytes above 0x7F; a wrong encoding or Chinese has below 0.3
-_MOST_IN_RUNS = 0.3  # maximum share of high bytes in runs of three or more: about 0 in Western books, most in others
-_MOST_DAMAGED = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
+_MAX_SHARE_IN_RUNS = 0.3  # maximum share of high bytes in runs of three or more: about 0 in Western books, most in others
+_MAX_DAMAGED_SHARE = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
 
 # Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
@@ -112,7 +112,7 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
         return encoding, _strict(data, encoding, "given")
     if (nul := data.find(b"\0")) >= 0:
         raise BinaryData(f"a NUL byte at offset {nul}: this is not a text file")
-    if (control := _count(data, _CONTROL)) > 3 + len(data) // _MOST_CONTROL:
+    if (control := _count(data, _CONTROL)) > 3 + len(data) // _BYTES_PER_CONTROL:
         raise BinaryData(f"{control} control characters: this is not a text file")
     # UTF-8 is very unlikely to be valid by accident, so text that decodes is UTF-8. If it has a few
     # invalid bytes but mostly valid sequences, it is UTF-8 into which somebody pasted other text.
@@ -193,14 +193,14 @@ def _legacy(data: bytes, at: int) -> tuple[str, str]:
     candidates = [_declared(data)]
     sample = data[at : at + _SAMPLE]
     high = sample.translate(None, _LOW)
-    if foreign := sum(map(len, _RUN.findall(sample))) > _MOST_IN_RUNS * len(high):
+    if foreign := sum(map(len, _RUN.findall(sample))) > _MAX_SHARE_IN_RUNS * len(high):
         candidates += [_cyrillic(high), *_paired(sample)]
     for encoding in filter(None, candidates):
         try:
             text = data.decode(encoding, "replace")
         except LookupError:  # a header may contain any name
             continue
-        if text.count("\ufffd") <= max(1, _MOST_DAMAGED * len(text)):
+        if text.count("\ufffd") <= max(1, _MAX_DAMAGED_SHARE * len(text)):
             return encoding, text
     if foreign:
         raise ValueError(f"no known encoding: not UTF-8 (byte {at}), and {len(high)} bytes above 0x7F; name it (--encoding)")

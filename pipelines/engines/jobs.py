@@ -25,7 +25,7 @@ from bertdata.storage.lock import Job, release, reserve
 
 __all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "refuse_local", "submit"]
 
-_SECONDS = 30  # time limit for an answer of a job service
+_ANSWER_TIMEOUT_S = 30  # time limit for an answer of a job service
 _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these, the cluster gets the job without a local server
 
 
@@ -99,7 +99,7 @@ def reach(runner: Any, options: PipelineOptions) -> None:
     portable, given = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
     if not isinstance(runner, PortableRunner) or portable.job_endpoint in (None, "", "embed"):
         return
-    seconds = given.get("job_server_timeout", _SECONDS)
+    seconds = given.get("job_server_timeout", _ANSWER_TIMEOUT_S)
     with grpc.insecure_channel(portable.job_endpoint) as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=seconds)

@@ -40,7 +40,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pairs: Path) -> Iter
     """A store with the pairs in it; caches are made in tmp_path/cache."""
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_PAUSE", 0.01)
+    monkeypatch.setattr(cache, "_FIRST_PAUSE_S", 0.01)
     with s3_server.serving_here(monkeypatch, pairs) as found:
         yield found
 
@@ -115,7 +115,7 @@ def test_dropped_connections_are_tried_again(bucket: s3_server.Bucket, pairs: Pa
     far = Shards(URL)
     assert len(far.lengths) == 360
     assert bucket.drops["pairs/data/train-00003-of-00009.arrow"] <= 0
-    monkeypatch.setattr(cache, "_TRIES", 1)
+    monkeypatch.setattr(cache, "_MAX_TRIES", 1)
     monkeypatch.setattr("s3fs.core.S3FileSystem.retries", 1, raising=False)
     gone = Shards(URL)
     bucket.drops["pairs/data/train-00004-of-00009.arrow"] = 1000

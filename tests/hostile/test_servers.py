@@ -234,7 +234,7 @@ def test_no_connection_is_one_line_in_ten_seconds(host: str, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_host_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(reach, "REACHED_IN", 0.5)
+    monkeypatch.setattr(reach, "CONNECT_TIMEOUT_S", 0.5)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: time.sleep(5))
     with pytest.raises(TransferError, match=r"no connection to mirror.example in 0 seconds|in 1 seconds"):
         Client({}).read("https://mirror.example/a")

@@ -139,7 +139,7 @@ def _run(root: Path, tasks: Sequence[Task], workers: int) -> list[list[str]]:
 @pytest.mark.slow
 def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are in one range, which one worker expands: it must not keep them."""
-    monkeypatch.setattr(plan_files, "_RANGES", 1)
+    monkeypatch.setattr(plan_files, "_MAX_RANGES", 1)
     (tmp_path / "together").touch()
     done = _run(tmp_path, _tasks(20), 2)
     assert sorted(int(number) for number, _ in done) == list(range(20))
@@ -147,14 +147,14 @@ def test_twenty_tasks_are_shared_by_two_workers(tmp_path: Path, monkeypatch: pyt
 
 
 def test_tasks_of_several_ranges_come_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_files, "_RANGES", 4)
+    monkeypatch.setattr(plan_files, "_MAX_RANGES", 4)
     assert [found.start > 0 for found in plan_files.ranges(_tasks(10))] == [False, True, True, True]
     monkeypatch.setattr(time, "sleep", lambda _: None)
     assert sorted(int(number) for number, _ in _run(tmp_path, _tasks(10), 1)) == list(range(10))
 
 
 def test_the_file_of_another_job_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_files, "_RANGES", 1)
+    monkeypatch.setattr(plan_files, "_MAX_RANGES", 1)
     plan_files.write_tasks(tmp_path, _tasks(5))
     with pytest.raises(VerificationError, match=r"plan-tasks\.jsonl is missing or damaged: its bytes from 0 to"):
         list(plan_files.ranges(_tasks(6))[0].tasks(str(tmp_path)))

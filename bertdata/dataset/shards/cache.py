@@ -37,9 +37,9 @@ __all__ = ["Cache", "RemoteShard"]
 
 _PREFIX, _LOCK = "bertdata-cache-", "lock"
 _AT_ONCE, _AHEAD = 4, 2  # shards fetched at the same time: when rows wait for them, and in the background
-_RANGE = 8 << 20  # bytes per request
-_TRIES = 5  # failures of one request in a row before its error is raised
-_PAUSE = 0.5  # seconds before the second try; each later pause is twice as long
+_REQUEST_BYTES = 8 << 20  # bytes per request
+_MAX_TRIES = 5  # failures of one request in a row before its error is raised
+_FIRST_PAUSE_S = 0.5  # seconds before the second try; each later pause is twice as long
 
 
 class RemoteShard(NamedTuple):
@@ -163,7 +163,7 @@ def _blocks(remote: RemoteShard) -> Iterator[bytes]:
     at = failures = 0
     while at < remote.bytes:
         # Ask for 8 MB at a time. After an error, repeat only this range, with growing pauses.
-        end = min(remote.bytes, at + _RANGE)
+        end = min(remote.bytes, at + _REQUEST_BYTES)
         with storage_errors(f"cannot read {remote.path}"):
             try:
                 block = path.fs.cat_file(path.path, start=at, end=end)
@@ -172,9 +172,9 @@ def _blocks(remote: RemoteShard) -> Iterator[bytes]:
             except (FileNotFoundError, PermissionError):
                 raise
             except Exception:
-                if (failures := failures + 1) == _TRIES:
+                if (failures := failures + 1) == _MAX_TRIES:
                     raise
-                time.sleep(_PAUSE * 2 ** (failures - 1))
+                time.sleep(_FIRST_PAUSE_S * 2 ** (failures - 1))
                 continue
         if not block:
             return

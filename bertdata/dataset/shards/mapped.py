@@ -35,7 +35,7 @@ from .windows import MappedShards, Window
 __all__ = ["Shards"]
 
 Array = npt.NDArray[Any]
-_ROWS_SHOWN = 5  # in a notebook
+_MAX_ROWS_SHOWN = 5  # in a notebook
 
 
 class Shards:
@@ -116,7 +116,7 @@ class Shards:
 
     def _repr_html_(self) -> str:
         """Show the first rows as text, for notebooks."""
-        rows = [[row, len(self[row]["input_ids"]), self.decode(row)] for row in range(min(_ROWS_SHOWN, len(self)))]
+        rows = [[row, len(self[row]["input_ids"]), self.decode(row)] for row in range(min(_MAX_ROWS_SHOWN, len(self)))]
         return html_table(repr(self), ["row", "tokens", "text"], rows)
 
     def decode(self, row: int) -> str:

@@ -23,8 +23,8 @@ from .views import CHANGED, DIFFER, VERIFY, ColumnView, View, columns_of, map_ro
 __all__ = ["MappedShards", "ShardFile", "Window", "windows"]
 
 Array = npt.NDArray[Any]
-_PARTS = 3  # windows in the cache: current, next, and previous, which a slower process may still read
-_TEXT = 64  # estimated bytes of a string in a Parquet row: a document id
+_CACHED_WINDOWS = 3  # windows in the cache: current, next, and previous, which a slower process may still read
+_STRING_BYTES = 64  # estimated bytes of a string in a Parquet row: a document id
 
 
 class ShardFile(NamedTuple):
@@ -49,7 +49,7 @@ class ShardFile(NamedTuple):
             return self.entry.bytes
         a_token = (2 if self.vocab_size <= 1 << 16 else 4) + 1.2
         masked = 8.0 * (self.statistics.max_predictions or 0)
-        a_row = self.statistics.mean_length * a_token + masked + 20 + 2 * _TEXT * self.config.provenance
+        a_row = self.statistics.mean_length * a_token + masked + 20 + 2 * _STRING_BYTES * self.config.provenance
         return int(self.entry.rows * a_row) + 1024
 
     @property
@@ -74,9 +74,9 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
     """
     if limit is None or sum(sizes) <= limit:
         return [tuple(range(len(sizes)))]
-    low, most = max(sizes), limit // _PARTS
+    low, most = max(sizes), limit // _CACHED_WINDOWS
     if low > most:
-        problem = f"a shard has {low:,} bytes: use {_PARTS * low:,} or more, or make rows with more `shards`"
+        problem = f"a shard has {low:,} bytes: use {_CACHED_WINDOWS * low:,} or more, or make rows with more `shards`"
         raise UsageError(
             f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}",
             field="cache_bytes",

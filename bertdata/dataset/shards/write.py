@@ -22,8 +22,8 @@ from ..manifest_records import ShardEntry
 
 __all__ = ["check_end", "joined", "name", "raise_for", "read_batches", "write"]
 
-_RANGE = 2 << 20  # bytes per request to a store
-_AHEAD = 1 << 16  # bytes per request for a file that is read at scattered offsets
+_REQUEST_BYTES = 2 << 20  # bytes per request to a store
+_SCATTERED_REQUEST_BYTES = 1 << 16  # bytes per request for a file that is read at scattered offsets
 _BODY_LENGTH = 4 + 2 * 3  # offset, in a vtable of Message.fbs, of its fourth field
 
 
@@ -79,7 +79,7 @@ def read_batches(path: Path, format: str, start: int = 0, end: int | None = None
     Raise VerificationError for a missing, truncated or damaged file, and StorageError if the disk or the store fails.
     """
     try:
-        with _source(path, _AHEAD if format == "arrow-file" or start else _RANGE) as source:
+        with _source(path, _SCATTERED_REQUEST_BYTES if format == "arrow-file" or start else _REQUEST_BYTES) as source:
             if format == "parquet":
                 import pyarrow.parquet as pq
 

@@ -30,8 +30,8 @@ __all__ = [
 
 WIDTH = 400
 _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
-_MOST_LABELS = 7
-_HEAD = 46  # of a chart in `stacked`: its title and its legend
+_MAX_LABELS = 7
+_HEAD_HEIGHT = 46  # of a chart in `stacked`: its title and its legend
 _STYLE = """svg { font: 11px Helvetica, Arial, sans-serif; fill: #1f2937; } .f { fill: #6b7280; } .b { font-weight: bold; }
 .grid { stroke: #e5e7eb; } .axis { stroke: #6b7280; } .s0 { fill: #2c6694; } .s1 { fill: #a5501c; }
 .l0, .l1, .l2 { fill: none; stroke: #2c6694; stroke-width: 2; } .l1 { stroke: #a5501c; }
@@ -124,7 +124,7 @@ def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, 
                 x = _LEFT + step * at + step * 0.07 + wide * nth
                 size = {"x": f"{x:.1f}", "y": f"{bottom - tall:.1f}", "width": f"{wide:.1f}", "height": f"{tall:.1f}"}
                 parts.append(tag("rect", **size, class_=f"s{nth}"))
-    every = -(-len(edges) // _MOST_LABELS)
+    every = -(-len(edges) // _MAX_LABELS)
     for at in range(0, len(edges), every):
         anchor = "end" if at == len(edges) - 1 else "middle"
         parts.append(label(_LEFT + step * at, bottom + 18, _brief(int(edges[at])), kind="f", anchor=anchor))
@@ -172,12 +172,12 @@ def lines(panel: Panel, axis: str) -> Html:
 
 def stacked(title: str, panels: Sequence[Panel], axis: str) -> str:
     """Return an SVG file of panels, one below another."""
-    height = 30 + len(panels) * (_HEIGHT + _HEAD)
+    height = 30 + len(panels) * (_HEIGHT + _HEAD_HEIGHT)
     parts = [tag("style", Html(_STYLE)), tag("rect", width=WIDTH, height=height, fill="white"), label(8, 20, title, kind="b")]
     for at, panel in enumerate(panels):
         heads = (label(8, 18, panel.title, kind="b"), label(8, 34, _legend(panel), kind="f"))
-        chart = tag("g", *_drawn(panel, axis), transform=f"translate(0 {_HEAD})")
-        parts.append(tag("g", *heads, chart, transform=f"translate(0 {30 + at * (_HEIGHT + _HEAD)})"))
+        chart = tag("g", *_drawn(panel, axis), transform=f"translate(0 {_HEAD_HEIGHT})")
+        parts.append(tag("g", *heads, chart, transform=f"translate(0 {30 + at * (_HEIGHT + _HEAD_HEIGHT)})"))
     size = {"viewBox": f"0 0 {WIDTH} {height}", "width": 2 * WIDTH, "height": 2 * height}
     return f"{tag('svg', *parts, xmlns='http://www.w3.org/2000/svg', **size)}\n"
 

@@ -19,7 +19,7 @@ from .section import Section, Subject
 __all__ = ["compare"]
 
 _SHARE, _AUC = "share", "AUC of"
-_DIGITS = 12  # of a digest: enough to distinguish two
+_DIGEST_DIGITS = 12  # of a digest: enough to distinguish two
 _STAGES = {"tokens": "tokens of text"}  # names of stages next to the statistics of rows
 
 
@@ -62,10 +62,10 @@ def _inputs(manifest: Manifest) -> Iterator[tuple[str, str]]:
     which = "corpus" if any(each.source == "corpus" for each in manifest.inputs) else "files"
     if digests:
         whole = digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
-        yield f"{which} (SHA-256)", whole[:_DIGITS]
+        yield f"{which} (SHA-256)", whole[:_DIGEST_DIGITS]
     if isinstance(manifest, PairsManifest):
         of_files = {file.name: file.sha256 for file in manifest.files}
-        yield "vocabulary (SHA-256)", of_files.get("tokenizer.json", next(iter(of_files.values()), "–"))[:_DIGITS]
+        yield "vocabulary (SHA-256)", of_files.get("tokenizer.json", next(iter(of_files.values()), "–"))[:_DIGEST_DIGITS]
         yield "vocabulary pieces", number(manifest.vocab_size)
 
 

@@ -28,8 +28,8 @@ from .section import Section, Subject, figures, timings
 
 __all__ = ["report", "write", "write_beside"]
 
-_NAMED = 4  # inputs that a title names
-_FOOT = "Figures are from manifest.json; those that were measured are from rows spread evenly over the shards."
+_MAX_NAMED_INPUTS = 4  # inputs that a title names
+_FOOTNOTE = "Figures are from manifest.json; those that were measured are from rows spread evenly over the shards."
 
 
 class _Kind(NamedTuple):
@@ -160,7 +160,7 @@ def _origins(manifest: Manifest) -> str:
     if isinstance(manifest, VocabManifest):
         return f"{manifest.size:,} pieces"
     names = origins(manifest)
-    return few(names, _NAMED)
+    return few(names, _MAX_NAMED_INPUTS)
 
 
 def _settings(manifest: PairsManifest) -> list[str]:
@@ -195,11 +195,11 @@ def _page(parts: list[_Part], compared: list[Section]) -> str:
     first = parts[0]
     if len(parts) == 1:
         links = [(section.name, section.title) for section in first.sections]
-        return frame(first.title, first.note, first.figures, links, [section_of(each) for each in first.sections], _FOOT)
+        return frame(first.title, first.note, first.figures, links, [section_of(each) for each in first.sections], _FOOTNOTE)
     links = [(section.name, section.title) for section in compared]
     body = [section_of(section) for section in compared]
     for index, part in enumerate(parts, 1):
         links.append((f"part-{index}", part.title))
         body.append(chapter(f"part-{index}", part.title, part.note, part.figures, part.sections))
     title = ", ".join(part.title for part in parts)
-    return frame(title, "Several datasets on one page", Html(""), links, body, _FOOT)
+    return frame(title, "Several datasets on one page", Html(""), links, body, _FOOTNOTE)

@@ -18,9 +18,9 @@ from .markup import Column, Html, bar, join, number, short, table, tag
 __all__ = ["Stage", "anchor", "flow", "losses", "stages_of"]
 
 _ACROSS, _EDGE, _ROW = 110, 9, 20  # of the bars; _ROW is the height of a name
-_NAMES = WIDTH - _ACROSS - 30  # where names are written
+_NAMES_X = WIDTH - _ACROSS - 30  # where names are written
 _MAX_REASONS = 9  # named in the picture; the table has all
-_LETTER = 7.9  # units, on a telephone, where letters are largest; a Chinese character has twice as many
+_LETTER_WIDTH = 7.9  # units, on a telephone, where letters are largest; a Chinese character has twice as many
 
 
 class Stage(NamedTuple):
@@ -117,7 +117,7 @@ def _turn(left: float, right: float, top: float, middle: float) -> Html:
     return tag("path", d=f"{path}C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z", class_="lost")
 
 
-def _fitting(name: str, amount: str, more: str, most: int = int(_NAMES / _LETTER)) -> str:
+def _fitting(name: str, amount: str, more: str, most: int = int(_NAMES_X / _LETTER_WIDTH)) -> str:
     """Put a count behind a name, and more where there is room; cut a name that is too long, in which a wide character takes two.
 
     >>> _fitting("redirect", " 12", " (3.0 %)", 20), _fitting("documents of one", " 12", " (3.0 %)", 20)

@@ -15,8 +15,8 @@ from ...storage.terminal import clean
 __all__ = ["Column", "Html", "bar", "foreign", "join", "number", "short", "table", "tag", "text"]
 
 _VOID = frozenset(("meta", "br", "hr"))
-_NARROW = 3  # columns that fit a phone
-_BARS = 4  # from this number of columns on, a phone has no space for bars
+_MAX_PHONE_COLUMNS = 3  # columns that fit a phone
+_MAX_COLUMNS_WITH_BARS = 4  # on a phone, wider tables have no space for bars
 
 
 class Html(str):
@@ -93,10 +93,10 @@ def table(caption: str, columns: Sequence[Column | str], rows: Iterable[Sequence
     head = tag("tr", *map(_head, known))
     caption_tag = tag("caption", caption) if caption else ""
     reached: dict[str, object] = {}
-    if len(known) > _NARROW:
+    if len(known) > _MAX_PHONE_COLUMNS:
         names = ", ".join(column.name for column in known if column.name)
         reached = {"tabindex": 0, "role": "group", "aria_label": caption or names}
-    kind = "scroll many" if len(known) > _BARS and not known[-1].name else "scroll"
+    kind = "scroll many" if len(known) > _MAX_COLUMNS_WITH_BARS and not known[-1].name else "scroll"
     return tag("div", tag("table", caption_tag, tag("thead", head), tag("tbody", *body)), class_=kind, **reached)
 
 

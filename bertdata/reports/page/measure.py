@@ -19,7 +19,7 @@ from .sample import RowSample
 
 __all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "padding_by_width", "pairs_of", "predictors", "words_of"]
 
-_MASKED = 2_048  # rows that are masked to see how
+_MAX_MASKED_ROWS = 2_048  # rows that are masked to see how
 Array = npt.NDArray[Any]
 
 
@@ -141,7 +141,7 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary) -> Mask
         whole[at] = wanted
         row = np.repeat(np.arange(len(ends) - 1), np.diff(of_row))
         return Masks(whole, row, positions, ids[at], wanted, int(maskable[whole].sum()))
-    numbers = rows.numbers[:_MASKED]
+    numbers = rows.numbers[:_MAX_MASKED_ROWS]
     width, indices = int(np.diff(ends[: len(numbers) + 1]).max(initial=1)), np.arange(len(numbers))
     continues = None
     if "continues_word" in rows.table.column_names:

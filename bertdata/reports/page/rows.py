@@ -26,15 +26,15 @@ from .tokens import language_of, row_article
 __all__ = ["key_figures", "sections"]
 
 _SHOWN, _TOKENS = 6, 20
-_SURE = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
+_LEAK_SIGMAS = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
 _UNITS = {"piece": "piece by piece", "word": "by whole words", "span": "by spans of words"}
 _LABELS = {
     "nsp": "IsNext: B is what follows A in its document. NotNext: B is of another document.",
     "sop": "In the one B is what follows A in its document; in the other the two have changed places.",
 }
-_ACROSS = "These pairs were made across languages: two languages in a row mean NotNext."
-_SOURCES = "NotNext pairs may join two sources, as in BERT; pair_within source keeps them apart."
-_LONG = 5  # tokens from which words are counted as one kind
+_LANGUAGES_NOTE = "These pairs were made across languages: two languages in a row mean NotNext."
+_SOURCES_NOTE = "NotNext pairs may join two sources, as in BERT; pair_within source keeps them apart."
+_LONG_WORD_TOKENS = 5  # tokens from which words are counted as one kind
 
 
 def key_figures(subject: Subject[PairsManifest]) -> Html:
@@ -106,16 +106,18 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: PairsManifest) -> 
     rows = []
     known = [(f"{fact} of A and B", *of_partners(values)) for fact, values in (manifest.pairings or {}).items() if values]
     for name, area, error in [*predictors(pairs), *known]:
-        leaks = abs(area - 0.5) > _SURE * error
+        leaks = abs(area - 0.5) > _LEAK_SIGMAS * error
         word = tag("span", "predicts the label" if leaks else "at chance", class_="flag" if leaks else "good")
         rows.append((name, f"{area:.3f} ± {error:.3f}", word))
     columns = (Column("From"), Column("AUC ± error", numbers=True), Column(""))  # three, which a phone shows without scrolling
     text = "The area under the ROC curve shows how well one feature predicts the label: 0.5 is chance, 0 and 1 are certainty. "
-    text += f"It was measured on {len(pairs.labels):,} pairs. More than {_SURE:.0f} standard errors from 0.5 counts as a leak."
+    text += (
+        f"It was measured on {len(pairs.labels):,} pairs. More than {_LEAK_SIGMAS:.0f} standard errors from 0.5 counts as a leak."
+    )
     text += " The position in the file would predict it if rows of one label were next to each other."
     if known:
         text += " Languages, scripts and sources of documents were counted on all pairs."
-        text += f" {_ACROSS if config.pair_across_languages else _SOURCES if config.pair_within == 'none' else ''}"
+        text += f" {_LANGUAGES_NOTE if config.pair_across_languages else _SOURCES_NOTE if config.pair_within == 'none' else ''}"
     meaning = tag("p", _LABELS.get(config.objective, ""))
     parts = [meaning, counted("", "Label", balance, "Pairs"), tag("h3", "Label leakage"), tag("p", text)]
     parts.append(table("", columns, rows))
@@ -155,8 +157,8 @@ def _words(lengths: Any, manifest: PairsManifest) -> Html:
         text += " Traditional text was split like its simplified form, by OpenCC's tables."
     else:
         text += " jieba's dictionary has simplified characters, so words of traditional text are often split wrongly."
-    sizes = np.bincount(np.minimum(lengths, _LONG), minlength=_LONG + 1)[1:].tolist()
-    names = [*map(str, range(1, _LONG)), f"{_LONG} or more"]
+    sizes = np.bincount(np.minimum(lengths, _LONG_WORD_TOKENS), minlength=_LONG_WORD_TOKENS + 1)[1:].tolist()
+    names = [*map(str, range(1, _LONG_WORD_TOKENS)), f"{_LONG_WORD_TOKENS} or more"]
     return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))
 
 

@@ -1,6 +1,6 @@
 """Read a bounded part of a dataset: rows and documents from positions spread evenly over its shards, and lines of its lists.
 
-However large a dataset is, at most _SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
+However large a dataset is, at most _MAX_SHARDS shards are opened, and of each one record batch: of rows, only the pages of the
 mapped file in which the chosen ones lie; of documents, the two megabytes that build-corpus writes at a time.
 """
 
@@ -29,10 +29,10 @@ from ..examples import pick
 
 __all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
 
-_SHARDS = 12
+_MAX_SHARDS = 12
 _MAX_ROWS, _MAX_TOKENS, _RUN = 16_384, 4_000_000, 64  # rows to read, their tokens, and consecutive rows per run
-_REQUEST = 32 << 20  # maximum bytes of a record batch to fetch from a store
-_LIST = 1 << 18  # bytes to read of a list
+_MAX_REQUEST_BYTES = 32 << 20  # maximum bytes of a record batch to fetch from a store
+_MAX_LIST_BYTES = 1 << 18  # bytes to read of a list
 Array = npt.NDArray[Any]
 
 
@@ -77,7 +77,7 @@ def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample 
 def read_rows(directory: Path, manifest: PairsManifest) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
     most = max(_RUN, min(_MAX_ROWS, _MAX_TOKENS // manifest.settings.max_seq_length))
-    chosen = min(_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
+    chosen = min(_MAX_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
     tables, numbers, positions = [], [], []
     for before, rows, batch in _first_batches(directory, manifest):
         for start in _runs(batch.num_rows, most // chosen):
@@ -119,7 +119,7 @@ def _first_batches(directory: Path, manifest: RowManifest) -> Iterator[tuple[int
         if shard.rows:
             filled.append((before, shard))
         before += shard.rows
-    for before, shard in map(filled.__getitem__, pick(len(filled), _SHARDS)):
+    for before, shard in map(filled.__getitem__, pick(len(filled), _MAX_SHARDS)):
         for batch in _first_batch(directory / shard.name, shard, manifest):
             yield before, shard.rows, batch
 
@@ -128,7 +128,7 @@ def _first_batch(path: Path, shard: ShardEntry, manifest: RowManifest) -> Iterat
     format = manifest.settings.format
     if manifest.kind == "pairs" and is_local(path):
         yield from islice(_parquet(path) if format == "parquet" else _mapped(path, format), 1)
-    elif is_local(path) or shard.bytes // max(1, shard.batches) <= _REQUEST:
+    elif is_local(path) or shard.bytes // max(1, shard.batches) <= _MAX_REQUEST_BYTES:
         yield from islice(shards.read_batches(path, format, 0, 1), 1)
 
 
@@ -155,9 +155,9 @@ def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[
     """Return, by reason, some lines of the lists of rejects or drops."""
     by_reason: dict[str, list[dict[str, Any]]] = {}
     filled = [file for file in files if file.rows]
-    for file in map(filled.__getitem__, pick(len(filled), _SHARDS)):
+    for file in map(filled.__getitem__, pick(len(filled), _MAX_SHARDS)):
         with open_file(directory / file.name) as lines:
-            for line in lines.read(_LIST).splitlines()[: file.rows]:
+            for line in lines.read(_MAX_LIST_BYTES).splitlines()[: file.rows]:
                 try:
                     record = json.loads(line)
                 except ValueError:

@@ -19,7 +19,7 @@ __all__ = ["language_of", "marked", "row_article"]
 
 _MAX_TOKENS = 256  # shown per row
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-_CUT = tag("span", class_="cut", aria_hidden="true")
+_CUT_MARK = tag("span", class_="cut", aria_hidden="true")
 
 
 def language_of(sample: str, known: Collection[str]) -> str:
@@ -94,7 +94,7 @@ def marked(
     for index, spaced in enumerate(texts(words, mark, special)):
         word = spaced.removeprefix(" ")
         if index in begins and word == spaced and before[-1:].isalnum() and word[:1].isalnum():
-            parts.append(_CUT)
+            parts.append(_CUT_MARK)
         before = word
         change = changes.get(index, "")
         goes_on = change in ("[MASK]", "kept") and begins and index not in begins and word == spaced

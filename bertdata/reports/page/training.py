@@ -31,7 +31,7 @@ _FIGURES = (  # of an evaluation: key in metrics.jsonl, name, whether it is a sh
     ("nsp_accuracy", "NSP accuracy", True),
     *_BASELINES,
 )
-_SHOWN = 12  # evaluations in the table
+_MAX_EVALUATIONS = 12  # evaluations in the table
 
 
 def is_run(directory: Path) -> bool:
@@ -93,7 +93,7 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
 
 def _evaluations(records: list[Record]) -> Html:
     """Return a table of evaluations, some from everywhere and the last."""
-    every = -(-len(records) // _SHOWN)
+    every = -(-len(records) // _MAX_EVALUATIONS)
     shown = records[::-1][::every][::-1]
     known = [(key, name, share) for key, name, share in _FIGURES if any(key in record for record in shown)]
     fixed = ""
@@ -126,7 +126,7 @@ def _by_origin(records: list[Record]) -> Html:
 
 def _benchmarks(records: list[Record]) -> Html:
     """Return a table of the numbers of an evaluation function: some of the checkpoints, and the last."""
-    shown = records[::-1][:: -(-len(records) // _SHOWN)][::-1]
+    shown = records[::-1][:: -(-len(records) // _MAX_EVALUATIONS)][::-1]
     names = list(dict.fromkeys(name for r in shown for name in r if name not in ("kind", "step", "of")))
     columns = (Column("Step", numbers=True), *(Column(name, numbers=True) for name in names))
     rows = [[f"{r['step']:,}", *(_written(r.get(name), False) for name in names)] for r in shown]

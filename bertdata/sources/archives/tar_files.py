@@ -19,9 +19,9 @@ from .member import Member, Wanted, member_name, refuse_name
 __all__ = ["cut", "read_tar"]
 
 _LONGEST_HEADER = 1 << 20  # per member, with extensions (long names, attributes, sparse maps); tarfile keeps it in memory
-_MOST_ATTRIBUTES = 10_000  # global attributes, which tarfile also keeps in memory
-_BUFFER = 1 << 18
-_BROKEN = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
+_MAX_GLOBAL_ATTRIBUTES = 10_000  # global attributes, which tarfile also keeps in memory
+_BUFFER_BYTES = 1 << 18
+_FORMAT_ERRORS = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 
 
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
@@ -35,7 +35,7 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
             for _, about in _members(_File(file, forward=False)):
                 if about.offset - starts[-1] >= target:
                     starts.append(about.offset)
-    except _BROKEN:
+    except _FORMAT_ERRORS:
         pass  # the task that reads the last range reports it
     return list(zip(starts, [*starts[1:], size], strict=True))
 
@@ -57,14 +57,14 @@ def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
                     yield entry
         return
     stream = Stream(part.path)
-    unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
+    unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER_BYTES))
     broken: _Break | None = None
     for entry in _read(unpacked, "r|", part, wanted):
         if isinstance(entry, _Break):
             broken = entry
         else:
             yield entry
-    while unpacked.read(_BUFFER):  # read to the end, where the compression format detects truncation
+    while unpacked.read(_BUFFER_BYTES):  # read to the end, where the compression format detects truncation
         pass
     if damage := stream.damage:
         where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}"
@@ -97,7 +97,7 @@ def _read(file: IO[bytes], mode: str, part: FileRange, wanted: Wanted) -> Iterat
             if entry := _member(archive, about, part, wanted):
                 yield entry
             at = archive.offset
-    except _BROKEN as error:
+    except _FORMAT_ERRORS as error:
         said = str(error) or type(error).__name__
         ends = any(words in said for words in ("unexpected end", "empty", "truncated"))
         yield _Break(at, said, "truncated" if ends else "damaged")
@@ -137,8 +137,8 @@ def _members(file: _File) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
                 return
             if archive.offset <= about.offset:
                 raise tarfile.ReadError(f"a member of {about.size} bytes")
-            if len(archive.pax_headers) > _MOST_ATTRIBUTES:
-                raise tarfile.ReadError(f"more than {_MOST_ATTRIBUTES} attributes of all members")
+            if len(archive.pax_headers) > _MAX_GLOBAL_ATTRIBUTES:
+                raise tarfile.ReadError(f"more than {_MAX_GLOBAL_ATTRIBUTES} attributes of all members")
             file.left = sys.maxsize
             yield archive, about
             archive.members = []  # type: ignore[attr-defined]  # tarfile keeps every header
@@ -160,7 +160,7 @@ class _File:
             self._at = self._file.seek(at)
         elif at < self._at:
             raise tarfile.StreamError("a member begins before the end of the previous one")
-        while self._at < at and (data := self._file.read(min(_BUFFER, at - self._at))):
+        while self._at < at and (data := self._file.read(min(_BUFFER_BYTES, at - self._at))):
             self._at += len(data)
 
     def read(self, size: int) -> bytes:

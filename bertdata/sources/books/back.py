@@ -32,7 +32,7 @@ _INDEX = re.compile(  # after `fold_case`
     r"|table\s+(?:alphabétique|analytique).{0,30}|hakemisto)[\W_]{0,99}"
 )
 _MIN_INDEX_ENTRIES = 8  # consecutive entries that make an index without a heading
-_SHARE = 0.5  # minimum share of lines with a page number or a cross-reference
+_MIN_ENTRY_SHARE = 0.5  # minimum share of lines with a page number or a cross-reference
 _END = re.compile(  # after `fold_case`
     r"[\W_]{0,99}(?:the\s+end|finis|end\s+of\s+(?:the\s+)?(?:book|story|volume|vol\.?)\b.{0,40}|fin|ende|einde|fine|slut|loppu|koniec"
     r"|конец)[\W_]{0,99}"
@@ -44,7 +44,7 @@ _AUTHOR = re.compile(  # after `fold_case`
     r"|du\s+même\s+auteur|over\s+de\s+(?:auteur|schrijver)|van\s+denzelfden\s+schrijver|sobre\s+(?:el\s+autor|la\s+autora|o\s+autor)"
     r"|del\s+mismo\s+autor|sull['’]autore|dello\s+stesso\s+autore|om\s+författaren|von\s+demselben\s+verfasser)[\W_]{0,99}"
 )
-_SOLD = re.compile(  # wording of publishers' catalogues
+_CATALOGUE_WORDS = re.compile(  # wording of publishers' catalogues
     r"\bby the (?:same )?author\b|\bauthor of\b|\b(?:works|books|novels) (?:by|of)\b|\bpublish(?:ers?|ed by|ing)\b|\bprice\b"
     r"|[$£]\s?\d|\b\d+s\.(?:\s?\d+d\.)?|\bcloth\b|\b(?:12|8|16|18|24)mo\b|\b8vo\b|\bpost(?:paid|age)\b|\bnew edition\b"
     r"|\bcatalogue\b|\bpreis\b|\bgeb\.|\bmark\b.{0,12}\bpf|\bfr(?:ancs)?\.|\bprijs\b|\bingenaaid\b|\bprix\b|\bbroché\b|\badvertis"
@@ -85,14 +85,14 @@ def _is_entry(block: Block) -> bool:
     (True, False)
     """
     entries, lines = _entries(block)
-    return entries > 0 and entries >= _SHARE * lines - 1 and not _is_running(block)
+    return entries > 0 and entries >= _MIN_ENTRY_SHARE * lines - 1 and not _is_running(block)
 
 
 def _is_running(block: Block) -> bool:
     """Return True if a block contains sentences."""
     entries, lines = _entries(block)
     hanging = any(line.startswith(" ") for line in block.lines[1:])
-    return is_prose(block) and (entries < _SHARE * lines or (entries < lines and not hanging))
+    return is_prose(block) and (entries < _MIN_ENTRY_SHARE * lines or (entries < lines and not hanging))
 
 
 def _is_index_heading(block: Block) -> bool:
@@ -111,7 +111,7 @@ def is_about_author(block: Block) -> bool:
 
 def is_advertisement(block: Block) -> bool:
     """Return True if a block has the words of a publisher's catalogue."""
-    return any(map(_SOLD.search, block.lines))
+    return any(map(_CATALOGUE_WORDS.search, block.lines))
 
 
 def drop_index(blocks: list[Block]) -> list[Block]:

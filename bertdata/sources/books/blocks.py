@@ -17,10 +17,10 @@ _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])
 _QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
 _SHORTEST_PROSE = 45  # a prose line that continues is longer than this
-_WIDEST = 120  # a longer line was not wrapped
-_UNWRAPPED = 0.2  # minimum share of such lines for a book with one paragraph per line; 0 in wrapped books
-_LONGEST_BLOCK = 20  # mean lines between blank lines; above this, blank lines do not separate paragraphs
-_RIGHT = 20  # columns from the margin to the signature of a letter
+_MAX_WRAPPED_WIDTH = 120  # a longer line was not wrapped
+_MIN_UNWRAPPED_SHARE = 0.2  # minimum share of such lines for a book with one paragraph per line; 0 in wrapped books
+_MAX_MEAN_BLOCK_LINES = 20  # mean lines between blank lines; above this, blank lines do not separate paragraphs
+_SIGNATURE_INDENT = 20  # columns from the margin to the signature of a letter
 _LONGEST_VERSE = 60  # a line of verse is not longer, except one or two per stanza
 
 
@@ -80,15 +80,15 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
     #   one line per paragraph                       each line is a paragraph
     left = margin(blocks)
     lengths = [len(line) for block in blocks for line in block.lines]
-    unwrapped = sum(length for length in lengths if length > _WIDEST) >= _UNWRAPPED * max(1, sum(lengths))
-    parted = len(lengths) < _LONGEST_BLOCK * len(blocks)
+    unwrapped = sum(length for length in lengths if length > _MAX_WRAPPED_WIDTH) >= _MIN_UNWRAPPED_SHARE * max(1, sum(lengths))
+    parted = len(lengths) < _MAX_MEAN_BLOCK_LINES * len(blocks)
     for block in blocks:
         lines = block.lines
         if len(lines) == 1:
             yield block
             continue
         starts = [0]
-        if unwrapped or max(map(len, lines)) > _WIDEST:
+        if unwrapped or max(map(len, lines)) > _MAX_WRAPPED_WIDTH:
             starts = list(range(len(lines)))
         elif not parted or lines[-1].startswith("\u3000"):
             starts += (at for at in range(1, len(lines)) if _is_indented(lines, at, left))
@@ -113,7 +113,7 @@ def is_verse(block: Block, left: int) -> bool:
     texts = [line.strip() for line in lines]
     if len(lines) == 1:
         return len(texts[0]) <= _LONGEST_VERSE and _indent(lines[0]) < left + 12 and not _QUOTED_OR_DATED.search(texts[0])
-    if len(lines) <= 3 and min(map(_indent, lines)) >= left + _RIGHT:
+    if len(lines) <= 3 and min(map(_indent, lines)) >= left + _SIGNATURE_INDENT:
         return False
     capitals = sum(text.lstrip(_OPENING)[:1].isupper() for text in texts)
     width = max(map(len, texts))

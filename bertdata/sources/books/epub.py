@@ -22,7 +22,7 @@ from .xml_tags import Tag, attributes, tags_and_text
 __all__ = ["Epub", "Unreadable", "read_epub"]
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the only methods that EPUB allows
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the only methods that EPUB allows
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml")
 _ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*(?:["']\s*)?([\w.-]+)""")
 _TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|big5)[\w-]*$", re.IGNORECASE)
@@ -116,7 +116,7 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         about = archive.getinfo(name)
     except KeyError:
         raise Unreadable("damaged", f"{name} is not in it") from None
-    if about.compress_type not in _PACKED:
+    if about.compress_type not in _ZIP_METHODS:
         raise Unreadable("damaged", f"{name} is packed in a way that EPUB does not allow")
     with archive.open(about) as member:
         data = member.read(most + 1)

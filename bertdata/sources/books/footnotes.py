@@ -11,19 +11,19 @@ from .headings import is_chapter
 
 __all__ = ["drop_footnotes", "is_note"]
 
-_WORDS = (
+_NOTE_WORDS = (
     "foot-?notes?|endnotes?|fu(?:ß|ss)noten?|voetnoo?te?n?|notes? de bas de page|notas? (?:al|a) pie"
     "|notas? de rodapé|not[ae] a piè|fotnot(?:er)?|fodnoter?|alaviit(?:e|teet)"
 )
 _MARK = r"(?:\d{1,4}|[A-Za-z]|[*†‡§¹²³]{1,3})"
 # [Footnote 1: text], also within a block, and with brackets in it.
 _BRACKETED = re.compile(
-    rf"\[\s*_?(?:(?:{_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?|(\d{{1,4}}))\s*_?:(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE
+    rf"\[\s*_?(?:(?:{_NOTE_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?|(\d{{1,4}}))\s*_?:(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE
 )
-_OPENS = re.compile(rf"\s*\[\s*_?(?:{_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?\s*_?[:.]?\s", re.IGNORECASE)
+_OPENS = re.compile(rf"\s*\[\s*_?(?:{_NOTE_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?\s*_?[:.]?\s", re.IGNORECASE)
 _DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+\S")
 _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
-_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_WORDS})[\W_]{{0,99}}")  # after `fold_case`
+_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_NOTE_WORDS})[\W_]{{0,99}}")  # after `fold_case`
 _NUMBERED = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
 _MAX_NOTE_BLOCKS = 40  # blocks of a note; an unclosed bracket drops only its own block
 _PART_GAP_LINES = 3  # blank lines before a new part of the book

@@ -51,7 +51,7 @@ _CHAPTER = re.compile(
     rf"|(?i:(?:{_WORD})\s+{_SPELT}|{_SPELT}\s+(?:{_WORD}))(?=[\W_]*$|[.:,;—–-])"
     r"|[第卷][\d０-９零〇一二三四五六七八九十百千兩两廿卅上中下]{1,7}\s*(?:[章回卷節节部篇幕集折齣出]|$)"
 )
-_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELT}")} | {"第", "卷"}  # of `_CHAPTER`
+_CHAPTER_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELT}")} | {"第", "卷"}  # of `_CHAPTER`
 # From here to `_NOTES_BEGIN`, patterns match what `fold_case` returns.
 _APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*")
 _CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*")
@@ -81,7 +81,7 @@ _QUOTES = "\"“”'‘«»„「『"
 _MAX_HEADING_CHARACTERS = 150  # characters of a heading with its subtitle
 _LONGEST_TITLE = 75  # characters of a heading detected by its position only
 _LONGEST_NAME = 3  # words of a speaker's name
-_USUAL = 0.8  # share of speakers' names with the same blank lines around them
+_MIN_SPEAKER_SHARE = 0.8  # share of speakers' names with the same blank lines around them
 
 
 def is_chapter(line: str) -> bool:
@@ -94,7 +94,7 @@ def is_chapter(line: str) -> bool:
     # The pattern has hundreds of alternatives. Almost no line begins with the first letters of one,
     # so look at three letters first.
     start = fold_case(line[:7]).removeprefix("the ")[:3]
-    return (start in _STARTS or start[:1] in _STARTS) and _CHAPTER.match(line) is not None
+    return (start in _CHAPTER_STARTS or start[:1] in _CHAPTER_STARTS) and _CHAPTER.match(line) is not None
 
 
 def is_contents(line: str) -> bool:
@@ -179,7 +179,7 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     # A minor role has one line. It counts as a name if at least 80 % of the repeated names have the
     # same blank lines above and below, and this one, too.
     known = Counter(gap for name, gaps_of_name in gaps.items() if names[name] > 1 for gap in gaps_of_name)
-    usual = [[gap] for gap, times in known.items() if times >= _USUAL * known.total()]
+    usual = [[gap] for gap, times in known.items() if times >= _MIN_SPEAKER_SHARE * known.total()]
     return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}
 
 

@@ -31,7 +31,7 @@ _NUMBERS = re.compile(r"\d+\.?(?:\s+(?:\|\s+)?\d+\.?){2,}")  # note lengths
 # A line of LilyPond: a command, a setting, braces, or notes by name (`fis''4.`). Source: LilyPond Notation Reference.
 _NOTE = r"[\[({~|<>]*[a-hrs](?:is|es){0,2}[',]*\d*\.*[\])}~|<>\[(]*"
 _CODE = re.compile(rf"\s*(?:[{{}}\s]*\\[A-Za-z].*|.*=\s*\\?#.*|[{{}}\[\]()\s]+|(?:{_NOTE}\s+){{2,}}{_NOTE}(?:\s+\\.*)?)")
-_CODE_SHARE = 0.5  # of a block's lines
+_MIN_CODE_SHARE = 0.5  # of a block's lines
 
 
 def resolve_signs(lines: list[str]) -> list[str]:
@@ -82,4 +82,4 @@ def _is_score(text: str) -> bool:
 
 def _is_code(block: Block) -> bool:
     code = sum(_CODE.fullmatch(line[:_LONGEST_SCORE]) is not None for line in block.lines)
-    return code >= _CODE_SHARE * len(block.lines) and any(map(str.isalnum, "".join(block.lines)))
+    return code >= _MIN_CODE_SHARE * len(block.lines) and any(map(str.isalnum, "".join(block.lines)))

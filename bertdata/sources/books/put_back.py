@@ -20,8 +20,8 @@ from .headings import begins_notes, is_chapter, is_contents, is_notes
 
 __all__ = ["put_back"]
 
-_CHARACTERS = 5  # per word, without whitespace
-_MAX_PROSE = 200 * _CHARACTERS
+_CHARACTERS_PER_WORD = 5  # per word, without whitespace
+_MAX_PROSE = 200 * _CHARACTERS_PER_WORD
 _MAX_UNNAMED = 0.02  # share of a book
 _SHORTEST_PROSE = 75  # characters of a block
 _SENTENCE_MARKS = frozenset(".!?…。！？।؟۔")

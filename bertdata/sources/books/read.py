@@ -31,7 +31,7 @@ __all__ = ["Book", "read_book", "read_books", "split"]
 _MAX_LINES = 400_000  # per book; Shakespeare's complete works have half as many
 _FREE_LINES = 20_000  # nonblank lines allowed for any book, even if they are short
 _BYTES_PER_LINE = 32  # one more line per this many bytes; a paragraph takes 40 us to read, a line of verse has 30 to 40 bytes
-_FILES = (".txt", ".epub")  # suffixes of books in an archive
+_BOOK_SUFFIXES = (".txt", ".epub")  # suffixes of books in an archive
 _ONLY_WORDS = f"more than {_FREE_LINES} lines, of one or two words each"
 _MAX_BOOK_BYTES = 64 << 20  # maximum bytes for `read_book`; the longest books of Project Gutenberg have 30 MB
 
@@ -111,7 +111,7 @@ def _read(part: FileRange, sentences: int, reading: Reading, max_bytes: int) -> 
     if part.end == 0:
         yield Reject(_id(part.name), "empty", f"{part.name}: 0 bytes")
     elif archives.is_archive(part.name):
-        for member in archives.read_archive(part, archives.Wanted("books", _FILES, max_bytes)):
+        for member in archives.read_archive(part, archives.Wanted("books", _BOOK_SUFFIXES, max_bytes)):
             if isinstance(member, archives.Member):
                 yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
             else:

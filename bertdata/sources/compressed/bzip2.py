@@ -255,9 +255,9 @@ def _inner_bytes() -> dict[bytes, tuple[int, int]]:
     return {(mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark, shift in marks}
 
 
-_INNER = _inner_bytes()
-_PAIRS = np.zeros(1 << 16, bool)  # byte pairs at even offsets; each mark contains one of them
-_PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER for at in (0, 1)]] = True
+_INNER_MARK_BYTES = _inner_bytes()
+_MARK_PAIRS = np.zeros(1 << 16, bool)  # byte pairs at even offsets; each mark contains one of them
+_MARK_PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER_MARK_BYTES for at in (0, 1)]] = True
 
 
 def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
@@ -269,10 +269,10 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
     # full.
     even = known - known % 2
     pairs = np.frombuffer(data, np.uint16, (len(data) - even) // 2, even)
-    for pair in (even + 2 * np.flatnonzero(_PAIRS.take(pairs))).tolist():
+    for pair in (even + 2 * np.flatnonzero(_MARK_PAIRS.take(pairs))).tolist():
         # The pair begins at the second or the third byte of the mark. Try both.
         for first in (pair - 1, pair - 2):
-            mark, shift = _INNER.get(data[first + 1 : first + 6], (_NO_MARK, 0))
+            mark, shift = _INNER_MARK_BYTES.get(data[first + 1 : first + 6], (_NO_MARK, 0))
             if mark and first >= known:
                 bits = int.from_bytes(data[first : first + _MARK_BYTES].ljust(_MARK_BYTES, b"\0"), "big")
                 if bits >> 8 - shift & (1 << _MARK_BITS) - 1 == mark and first + 6 + (shift > 0) <= len(data):

@@ -22,8 +22,9 @@ from .bzip2 import CHUNK, MAX_OUTPUT_BYTES, Damage, DecompressedBlock
 
 __all__ = ["UNCUT", "DecompressedBlock", "Damage", "blocks"]
 
-_MEMORY = 128 << 20  # memory limit of a decompressor in bytes, same as zstd's; only files packed with --long or similar need more
-_STEP = 512  # compressed bytes per zstd call, at most 128 blocks of 128 kB
+# The memory limit of a decompressor, as in zstd. Only files compressed with --long or similar options need more.
+_MAX_MEMORY_BYTES = 128 << 20
+_ZSTD_STEP_BYTES = 512  # compressed bytes per zstd call, at most 128 blocks of 128 kB
 FREE_BYTES = 256 << 20  # unpacked bytes allowed for any file, even a small one
 MAX_RATIO = 250  # unpacked bytes per packed byte beyond that; text has 3 to 10, all revisions of a page up to 100
 
@@ -100,7 +101,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
     while at < len(chunk):
         # `at` is the next unread byte of `chunk`, and `begin` is where the member starts in the
         # file.
-        current, begin, step = member(), file.tell() - len(chunk) + at, _STEP
+        current, begin, step = member(), file.tell() - len(chunk) + at, _ZSTD_STEP_BYTES
         try:
             while not current.eof:
                 if at == len(chunk):
@@ -142,7 +143,7 @@ class _Gzip(_Member):
 class _Xz(_Member):
     def __init__(self, path: str) -> None:
         self._path = path
-        self._member = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY)
+        self._member = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MAX_MEMORY_BYTES)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data or not (self.eof or self._member.needs_input):
@@ -164,19 +165,19 @@ class _Zstd(_Member):
         self._head, self._unused = True, 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._head and self._window(data) > _MEMORY:
+        if self._head and self._window(data) > _MAX_MEMORY_BYTES:
             raise _too_large(self._path, "zstd -dc --long=31")
         self._head = False
-        for at in range(0, len(data), _STEP):
+        for at in range(0, len(data), _ZSTD_STEP_BYTES):
             try:
-                out = self._member.decompress(data[at : at + _STEP])
+                out = self._member.decompress(data[at : at + _ZSTD_STEP_BYTES])
             except self._zstd.ZstdError:
                 raise _Damaged from None
-            # zstd has no limit for the output of a call. Small inputs (`_STEP`) bound it instead.
+            # zstd has no limit for the output of a call. Small inputs (`_ZSTD_STEP_BYTES`) bound it instead.
             for begin in range(0, len(out), MAX_OUTPUT_BYTES):
                 yield out[begin : begin + MAX_OUTPUT_BYTES]
             if self._member.eof:
-                self._unused = len(self._member.unused_data) + max(0, len(data) - at - _STEP)
+                self._unused = len(self._member.unused_data) + max(0, len(data) - at - _ZSTD_STEP_BYTES)
                 return
 
     def _window(self, data: bytes) -> int:
@@ -196,12 +197,12 @@ def _zstd_members(path: str) -> Callable[[], _Member]:
         import zstandard
     except ImportError as error:
         raise missing_package(f"{path}: reading .zst needs zstandard", "zstd", error) from None
-    return partial(_Zstd, path, zstandard, zstandard.ZstdDecompressor(max_window_size=_MEMORY))
+    return partial(_Zstd, path, zstandard, zstandard.ZstdDecompressor(max_window_size=_MAX_MEMORY_BYTES))
 
 
 def _too_large(path: str, unpack: str) -> UsageError:
     how = f"{unpack} {Path(path).name} | bzip2 > {Path(path).stem}.bz2"
-    return UsageError(f"{path} takes more than {_MEMORY >> 20} MB of memory to decompress: recompress it: {how}")
+    return UsageError(f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to decompress: recompress it: {how}")
 
 
 _MEMBERS: dict[str, Callable[[str], Callable[[], _Member]]] = {

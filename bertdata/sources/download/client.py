@@ -36,7 +36,7 @@ TIMEOUT = (30.0, 60.0)  # seconds to connect, and to wait for a byte
 LARGEST_PAGE = 4 << 20  # maximum bytes of a list or table; the largest, a wiki's dumpstatus.json, is under 1 MB
 LONGEST_LIST = 120.0  # timeout in seconds for such a list
 _BLOCK_BYTES = 1 << 16
-_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
+_RETRIED_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 T = TypeVar("T")
 
@@ -181,7 +181,7 @@ def _check(response: requests.Response, url: str) -> None:
     if status in (200, 206, 416):
         return
     said = f"the server answers {status} {response.reason}"
-    if status in _AGAIN:
+    if status in _RETRIED_STATUSES:
         raise RetryableError(said, _retry_after(response.headers.get("Retry-After", "")))
     if status in (404, 410):
         raise Missing(f"{url}: {said}: the file does not exist: check the address")

@@ -13,8 +13,8 @@ from ...errors import TransferError
 
 __all__ = ["reach", "within"]
 
-REACHED_IN = 8.0  # seconds to resolve a host and connect to it, for all its addresses together
-_CONNECTED_IN = 4.0  # seconds for one address
+CONNECT_TIMEOUT_S = 8.0  # seconds to resolve a host and connect to it, for all its addresses together
+_ADDRESS_TIMEOUT_S = 4.0  # seconds for one address
 _PORTS = {"http": 80, "https": 443}
 
 T = TypeVar("T")
@@ -52,11 +52,11 @@ def reach(url: str) -> None:
     via = f", the proxy for {urlsplit(url).hostname}," if proxy else ""
     advice = "check the network and the address, then run the same command again"
     try:
-        _timed(REACHED_IN, lambda: socket.create_connection((host, port), _CONNECTED_IN).close())
+        _timed(CONNECT_TIMEOUT_S, lambda: socket.create_connection((host, port), _ADDRESS_TIMEOUT_S).close())
     except UnicodeError:
         return
     except _Late:
-        raise TransferError(f"no connection to {host}{via} in {REACHED_IN:.0f} seconds: {advice}") from None
+        raise TransferError(f"no connection to {host}{via} in {CONNECT_TIMEOUT_S:.0f} seconds: {advice}") from None
     except OSError as error:
         raise TransferError(f"no connection to {host}{via} ({error.strerror or error}): {advice}") from error
 

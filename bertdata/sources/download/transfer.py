@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["PARTS", "RemoteFile", "fetch_all", "missing_bytes"]
 
 PARTS = ".download"  # folder of unfinished files; readers skip dot names
-_CHECKS = 2  # attempts for a file with the right length and the wrong checksum
+_MAX_CHECKSUM_TRIES = 2  # attempts for a file with the right length and the wrong checksum
 _BLOCK_BYTES = 1 << 14  # bytes; an incomplete block is discarded
 # No path separators, no control characters.
 _PLAIN = "[^/\\\\\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]+"
@@ -106,7 +106,7 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
     if target.is_file() and _size(target) == remote.size and _digest(target, remote) == remote.checksum:
         return progress(remote, remote.size)
     actual = ""
-    for _ in range(_CHECKS):
+    for _ in range(_MAX_CHECKSUM_TRIES):
         client.retry(remote.url, lambda: _go_on(remote, part, client, progress), reached=lambda: _size(part))
         actual = _digest(part, remote)
         if actual == remote.checksum:
@@ -118,8 +118,8 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
             return None
         part.unlink()
     raise VerificationError(
-        f"{remote.url} does not match its checksum: it has {actual} instead of {remote.checksum}, {_CHECKS} times in a row. "
-        "Try again later, or another server with `base_url`"
+        f"{remote.url} does not match its checksum: it has {actual} instead of {remote.checksum}, "
+        f"{_MAX_CHECKSUM_TRIES} times in a row. Try again later, or another server with `base_url`"
     )
 
 

@@ -27,12 +27,12 @@ _JOBS = ("articlesmultistreamdump", "articlesdump")  # in order of preference
 _MAX_FILE_BYTES = 1 << 50  # bytes of a file
 _CODE = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
 _DATE = re.compile(r"[0-9]{8}")
-_DATES = 24  # number of latest dates to check: a year of dumps
-_LISTED = re.compile(r"""href=["']?(?:[^"'>]{0,300}/)?([0-9]{8})/?["'>]""")
+_MAX_DATES = 24  # number of latest dates to check: a year of dumps
+_LISTED_DATE = re.compile(r"""href=["']?(?:[^"'>]{0,300}/)?([0-9]{8})/?["'>]""")
 _NAME = re.compile("[A-Za-z0-9_.-]{1,200}")
 _SHA1 = re.compile("[0-9a-f]{40}")
-_SUM = re.compile(r"([0-9a-f]{40}) [ *](\S+)")
-_WIKIS = {  # language codes -> wikis named before those codes existed
+_SUM_LINE = re.compile(r"([0-9a-f]{40}) [ *](\S+)")
+_OLD_WIKI_NAMES = {  # language codes -> wikis named before those codes existed
     "als": "als", "be-tarask": "be_x_old", "cmn": "zh", "egl": "eml", "gsw": "als", "lzh": "zh_classical", "nan": "zh_min_nan",
     "nb": "no", "rup": "roa_rup", "sgs": "bat_smg", "vro": "fiu_vro", "yue": "zh_yue", "cbk": "cbk_zam",
 }  # fmt: skip
@@ -65,7 +65,7 @@ def wiki_name(language: str) -> str:
             field="language",
             value=language,
         )
-    return _WIKIS.get(code, code.replace("-", "_")) + "wiki"
+    return _OLD_WIKI_NAMES.get(code, code.replace("-", "_")) + "wiki"
 
 
 def find_dump(client: Client, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
@@ -109,9 +109,9 @@ def _dates(client: Client, base: str, wiki: str) -> list[str]:
         page = client.read(f"{base}/{wiki}/").decode("utf-8", "replace")
     except Missing as error:
         raise NoInputError(f"{base} has no {wiki}: check `language` (as in the wiki's address) and `base_url`") from error
-    if not (dates := sorted(set(_LISTED.findall(page)), reverse=True)):
+    if not (dates := sorted(set(_LISTED_DATE.findall(page)), reverse=True)):
         raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: set `date`, or another `base_url`")
-    return dates[:_DATES]
+    return dates[:_MAX_DATES]
 
 
 def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
         text = client.read(f"{folder}/{prefix}-sha1sums.txt").decode("utf-8", "replace")
     except Missing:  # some jobs of the dump are not finished
         text = ""
-    sums = {name: value for value, name in _SUM.findall(text)}
+    sums = {name: value for value, name in _SUM_LINE.findall(text)}
     files = []
     if isinstance(entries, dict) and f"{prefix}-sha1sums.txt" in entries:
         raise TransferError(f"{folder}/dumpstatus.json lists {prefix}-sha1sums.txt among the articles: choose another `base_url`")
