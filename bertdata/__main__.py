@@ -4,7 +4,7 @@ import signal
 import sys
 
 from .errors import BertDataError
-from .storage.signals import HEEDED, signals
+from .storage.signals import HANDLED_SIGNALS, signals
 from .storage.storage import storage_errors
 
 __all__ = ["main"]
@@ -23,7 +23,7 @@ def main() -> None:
     except KeyboardInterrupt as stopped:
         sys.exit(*stopped.args)
     finally:  # while Python ends, a signal has no handler that could still run: it ends the process
-        for number in HEEDED:
+        for number in HANDLED_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import STEPS, Build, Run, build_of, command_line, digests, leftovers, records
 from processes import Started, start
 
-from bertdata.storage.files import TEMPORARY
+from bertdata.storage.files import TEMPORARY_PREFIX
 
 
 def wait_for_tasks(process: Started | subprocess.Popen[bytes], output: Path, step: str, count: int) -> None:
@@ -47,7 +47,7 @@ def test_sigkill_and_resume(run: Run, parts: Path, text: Path, tmp_path: Path, n
 def test_what_a_run_leaves_that_was_killed_at_its_end_is_swept(run: Run, parts: Path, text: Path, tmp_path: Path) -> None:
     arguments = ["build-corpus", *command_line("build-corpus", text, parts), "--output", tmp_path / "out", "--workers", 1]
     run(*arguments)
-    (tmp_path / "out" / ".bertdata" / f"{TEMPORARY}run.json-0").touch()
+    (tmp_path / "out" / ".bertdata" / f"{TEMPORARY_PREFIX}run.json-0").touch()
     assert "nothing to do" in run(*arguments).stdout
     assert leftovers(tmp_path / "out") == []
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..codec import decode, encode
 from ..records import Task
-from ..storage.files import PRIVATE, replacing, to_path
+from ..storage.files import PRIVATE_MODE, replacing, to_path
 from ..storage.ranges import range_digest, read_range
 from .staging import STATE
 
@@ -64,7 +64,7 @@ def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
 
 def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
     """Write the task file of a run that builds in `root`."""
-    with replacing(_path(root, "tasks.jsonl"), PRIVATE) as file:
+    with replacing(_path(root, "tasks.jsonl"), PRIVATE_MODE) as file:
         for block in _blocks(tasks):
             file.write(block)
 
@@ -107,7 +107,7 @@ class StoredValue(NamedTuple):
 
     def write(self, value: Any) -> None:
         """Write the file."""
-        with replacing(_path(to_path(self.root), f"{self.name}.json"), PRIVATE) as file:
+        with replacing(_path(to_path(self.root), f"{self.name}.json"), PRIVATE_MODE) as file:
             file.write(_value(value))
 
     def read(self) -> Any:

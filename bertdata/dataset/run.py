@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 
 from ..codec import decode, encode
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
-from ..storage.fence import TOKEN, fenced, is_fenced
-from ..storage.files import PRIVATE, TEMPORARY, digest, is_local, read_json, write_json, write_text
+from ..storage.fence import TOKEN_FILE, fenced, is_fenced
+from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local, read_json, write_json, write_text
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
 from ..storage.process import release_memory
@@ -114,7 +114,7 @@ def _refuse_foreign(directory: Path) -> None:
     with storage_errors(f"cannot read {directory}"):
         names = sorted(entry.name for entry in directory.iterdir())
         _refuse_links(directory)
-    strange = [name for name in names if name not in _OWN_ENTRIES and not name.startswith(TEMPORARY)]
+    strange = [name for name in names if name not in _OWN_ENTRIES and not name.startswith(TEMPORARY_PREFIX)]
     if strange:
         raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another `output`")
     if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
@@ -216,14 +216,14 @@ def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> str
     # written. The token goes first (its writers stop), then the manifest (it stops being a
     # dataset), then the files.
     if is_complete(directory) or (known is not None and differences(known, identity)):
-        remove(directory / TOKEN)  # first, so that late writes of the old run are ignored
+        remove(directory / TOKEN_FILE)  # first, so that late writes of the old run are ignored
         remove(directory / MANIFEST)  # the remaining files are not a dataset
         for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
-    write_json(run, identity, PRIVATE)
+    write_json(run, identity, PRIVATE_MODE)
     own = f"{digest(run)} {uuid.uuid4().hex}"
-    write_text(directory / TOKEN, own, PRIVATE)
+    write_text(directory / TOKEN_FILE, own, PRIVATE_MODE)
     return own
 
 
@@ -292,7 +292,7 @@ def perform(
         # flushed.
         report = work()
         release_memory()
-        write_json(path, {"task": task, "report": encode(report)}, PRIVATE)
+        write_json(path, {"task": task, "report": encode(report)}, PRIVATE_MODE)
     return report
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..storage.fence import token
-from ..storage.files import PRIVATE, is_local, write_json
+from ..storage.files import PRIVATE_MODE, is_local, write_json
 from ..storage.storage import storage_errors
 from .staging import STATE, check_own, discard
 
@@ -44,6 +44,6 @@ def spilling(root: Path) -> Iterator[Path]:
         with contextlib.suppress(FileExistsError):
             path.mkdir(mode=0o700)
         check_own(path)
-        write_json(path / STATE / "run.json", {}, PRIVATE)
+        write_json(path / STATE / "run.json", {}, PRIVATE_MODE)
     yield path
     discard(path)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BertDataError, OutputExistsError, OutputLockedError, VerificationError
-from ..storage.files import PRIVATE, TEMPORARY, is_local, read_json, sync_directory, write_json
+from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, is_local, read_json, sync_directory, write_json
 from ..storage.lock import lock, release
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
@@ -82,7 +82,7 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
         # Create the directory with its run.json under a temporary name, then rename it. A build
         # directory without a record of its run would be unusable.
         temporary = _temporary(build.parent)
-        write_json(temporary / STATE / _RUN, identity, PRIVATE)
+        write_json(temporary / STATE / _RUN, identity, PRIVATE_MODE)
         os.rename(temporary, build)
         sync_directory(build.parent)
     check_own(build)
@@ -149,7 +149,7 @@ def check_own(path: Path, *owners: int) -> None:
 
 def _temporary(state: Path) -> Path:
     """Create a directory that only the user can enter, so that nobody else can write below it."""
-    path = state / f"{TEMPORARY}{uuid.uuid4().hex}"
+    path = state / f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}"
     path.mkdir(mode=0o700)
     return path
 

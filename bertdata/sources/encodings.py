@@ -21,7 +21,7 @@ from ..records import Reject
 
 __all__ = ["BROKEN_BYTE", "MARK_BROKEN", "REPAIR", "BinaryData", "decode", "decode_or_reject", "encoding_of"]
 
-_MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
+_BYTE_ORDER_MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -29,18 +29,18 @@ _MARKS = [  # byte order marks, longest first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]
 # control characters that text does not contain; excludes tab, line ends, DOS end of file and escape
-_CONTROL = bytes([*range(1, 9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
+_CONTROL_BYTES = bytes([*range(1, 9), *range(0x0E, 0x1A), *range(0x1C, 0x20)])
 _BYTES_PER_CONTROL = 1000  # bytes of text per stray control character allowed
-_HIGH = bytes(range(0x80, 0x100))
-_LOW = bytes(range(0x80))
+_HIGH_BYTES = bytes(range(0x80, 0x100))
+_LOW_BYTES = bytes(range(0x80))
 _RUN = re.compile(rb"[\x80-\xff]{3,}")
 _VALID = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # in UTF-8
 _BATCH_BYTES = 1 << 16  # bytes per batch when counting valid sequences, each of which takes about 50 bytes of memory
 _CONTINUED = re.compile(rb"[\x80-\xbf]{0,3}")
 _VALID_PER_STRAY = 4  # Latin-1 has almost no valid sequences, GB18030 one per three other bytes
 _DECLARED = re.compile(rb"^character set encoding:\s*([\w.-]+)", re.IGNORECASE | re.MULTILINE)
-_HEADER = 4000  # first bytes, in which a header names the encoding
-_SAMPLE = 1 << 20  # bytes examined, from the first above 0x7F
+_HEADER_BYTES = 4000  # first bytes, in which a header names the encoding
+_SAMPLE_BYTES = 1 << 20  # bytes examined, from the first above 0x7F
 _RUSSIAN = "оеаинтсрвл"  # two thirds of the lowercase letters in any Russian text
 _CYRILLIC = ("cp1251", "koi8-r", "cp866", "iso8859-5")
 _ENOUGH_RUSSIAN = 0.45  # minimum share of the bytes above 0x7F; a wrong encoding or Chinese has below 0.3
@@ -99,20 +99,20 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
     >>> encoding_of(b"Tea"), encoding_of(b"\xff\xfeT\x00"), encoding_of(b"caf\xe9"), encoding_of(b"caf\xe9", "cp850")
     ('utf-8', 'utf-16-le', 'cp1252', 'cp850')
     """
-    marked = next((marked for mark, marked in _MARKS if data.startswith(mark)), "")
+    marked = next((marked for mark, marked in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
     return marked or encoding or _decoded(data, "")[0]
 
 
 def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
     """Return the encoding and the text."""
-    for mark, marked in _MARKS:
+    for mark, marked in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return marked, _stray(data[3:]) if marked == "utf-8" else _strict(data[len(mark) :], marked, "marked")
     if encoding:
         return encoding, _strict(data, encoding, "given")
     if (nul := data.find(b"\0")) >= 0:
         raise BinaryData(f"a NUL byte at offset {nul}: this is not a text file")
-    if (control := _count(data, _CONTROL)) > 3 + len(data) // _BYTES_PER_CONTROL:
+    if (control := _count(data, _CONTROL_BYTES)) > 3 + len(data) // _BYTES_PER_CONTROL:
         raise BinaryData(f"{control} control characters: this is not a text file")
     # UTF-8 is very unlikely to be valid by accident, so text that decodes is UTF-8. If it has a few
     # invalid bytes but mostly valid sequences, it is UTF-8 into which somebody pasted other text.
@@ -149,7 +149,7 @@ def _sequences(data: bytes) -> tuple[int, int]:
         end = start + _BATCH_BYTES
         end += len(cast(re.Match[bytes], _CONTINUED.match(data, end))[0])  # do not cut a sequence
         rest, sequences = _VALID.subn(b"", data[start:end])
-        valid, strays, start = valid + sequences, strays + _count(rest, _HIGH), end
+        valid, strays, start = valid + sequences, strays + _count(rest, _HIGH_BYTES), end
     return valid, strays
 
 
@@ -191,8 +191,8 @@ def _legacy(data: bytes, at: int) -> tuple[str, str]:
     # letters, then the double-byte ones by the frequency of their common pairs. Each candidate must
     # decode nearly all of the text.
     candidates = [_declared(data)]
-    sample = data[at : at + _SAMPLE]
-    high = sample.translate(None, _LOW)
+    sample = data[at : at + _SAMPLE_BYTES]
+    high = sample.translate(None, _LOW_BYTES)
     if foreign := sum(map(len, _RUN.findall(sample))) > _MAX_SHARE_IN_RUNS * len(high):
         candidates += [_cyrillic(high), *_paired(sample)]
     for encoding in filter(None, candidates):
@@ -214,7 +214,7 @@ def _legacy(data: bytes, at: int) -> tuple[str, str]:
 
 def _declared(data: bytes) -> str:
     """Return the encoding that a header names, unless headers often name it wrongly."""
-    match = _DECLARED.search(data[:_HEADER])
+    match = _DECLARED.search(data[:_HEADER_BYTES])
     name = match.group(1).decode("ascii", "replace").lower() if match else ""
     ordinary = name.startswith(("iso-8859-1", "iso8859-1", "iso-latin-1", "utf", "us-ascii", "ascii", "unicode"))
     return name if not ordinary or name[-2:] in ("13", "14", "15", "16") else ""

@@ -16,7 +16,7 @@ from ..config.input_kinds import ONE_OF
 __all__ = ["count", "named"]
 
 _MAX_NAMED, _MAX_NAME = 20, 200  # licenses named per file, and characters of a name: a column may contain anything
-_OTHERS = "\0"  # key for all further licenses; not a license name
+_OTHER_LICENCES = "\0"  # key for all further licenses; not a license name
 
 
 def count(found: dict[str, Counter[str]], file: str, licence: str) -> None:
@@ -28,7 +28,7 @@ def count(found: dict[str, Counter[str]], file: str, licence: str) -> None:
     """
     counts = found.setdefault(file, Counter())
     name = _name(licence[: 2 * _MAX_NAME])
-    counts[name if not name or name in counts or len(counts) < _MAX_NAMED else _OTHERS] += 1
+    counts[name if not name or name in counts or len(counts) < _MAX_NAMED else _OTHER_LICENCES] += 1
 
 
 @lru_cache(maxsize=64)
@@ -44,8 +44,8 @@ def named(counts: Counter[str], otherwise: str) -> str:
     >>> named(Counter({"CC BY": 2, "": 1}), "as its owner states"), named(Counter(), "as its owner states")
     ('one of: CC BY; as its owner states', 'as its owner states')
     """
-    names = sorted(name for name in counts if name not in ("", _OTHERS))
-    cut = len(names) > _MAX_NAMED or _OTHERS in counts
+    names = sorted(name for name in counts if name not in ("", _OTHER_LICENCES))
+    cut = len(names) > _MAX_NAMED or _OTHER_LICENCES in counts
     shown = [*names[:_MAX_NAMED], *(["others, listed in its documents"] if cut else [])]
     shown += [otherwise] * ("" in counts or not shown)
     return (ONE_OF if len(shown) > 1 else "") + "; ".join(shown)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["CJK", "MOST_LINES", "count_lines", "fold_case", "join_lines", "one_line", "paragraphs", "unify_newlines"]
+__all__ = ["CJK", "MAX_LINES", "count_lines", "fold_case", "join_lines", "one_line", "paragraphs", "unify_newlines"]
 
-MOST_LINES = 1_500_000  # maximum per text; each line takes about 60 bytes of memory plus its characters
+MAX_LINES = 1_500_000  # maximum per text; each line takes about 60 bytes of memory plus its characters
 
 # Scripts written without spaces between words: ideographs, kana, their punctuation and full-width forms (not Hangul).
 CJK = "\u2e80-\u2fdf\u3000-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"

@@ -18,15 +18,16 @@ from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
 from .line_ranges import check_end, read_lines, split_lines, to_blank
-from .lines import MOST_LINES, count_lines, paragraphs, unify_newlines
+from .lines import MAX_LINES, count_lines, paragraphs, unify_newlines
 from .tables import Columns, is_table, read_table, split_table
 
-__all__ = ["DOCUMENTS", "LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
+__all__ = ["DOCUMENTS", "DEFAULT_LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
 
-# Documents of a plain file: the complete file, the lines between blank lines, or up to LINES lines or the lines below a title.
+# Documents of a plain file: the complete file, the lines between blank lines, or up to DEFAULT_LINES lines or the lines below
+# a title.
 DOCUMENTS = ("file", "blank-lines", "lines")
 _MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl")  # suffixes read from an archive
-LINES = 1000  # maximum lines of a document, for documents made of lines
+DEFAULT_LINES = 1000  # maximum lines of a document, for documents made of lines
 
 _TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # article title in WikiText and the BabyLM challenge's files
 _LONGEST_TITLE = 1 << 12  # bytes
@@ -77,7 +78,7 @@ class Text(NamedTuple):
 
 
 def split(
-    path: str, length: int, target: int, columns: Columns, documents: str = "file", lines: int = LINES
+    path: str, length: int, target: int, columns: Columns, documents: str = "file", lines: int = DEFAULT_LINES
 ) -> list[tuple[int, int]]:
     """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
@@ -110,7 +111,7 @@ def read_text(
     *,
     columns: Columns | None = None,
     documents: str = "file",
-    lines: int = LINES,
+    lines: int = DEFAULT_LINES,
     marks: Counter[str] | None = None,
     encoding: str = "",
     max_bytes: int,
@@ -159,8 +160,8 @@ def _read(part: FileRange, how: _How, file: IO[bytes] | None = None) -> Iterator
 
 
 def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
-    if count_lines(text) > MOST_LINES:
-        return Reject(id, "too-large", f"{id}: more than {MOST_LINES} lines")
+    if count_lines(text) > MAX_LINES:
+        return Reject(id, "too-large", f"{id}: more than {MAX_LINES} lines")
     prose = paragraphs(text)
     return Text(id, title, language, url, prose) if prose else Reject(id, "empty", f"{id}: no words")
 
@@ -230,8 +231,8 @@ def _lines(
     text = form.decode(b"\n".join(lines), id, where)
     if isinstance(text, Reject):
         return text
-    if count_lines(text) > MOST_LINES:
-        return Reject(id, "too-large", f"{where}: more than {MOST_LINES} lines")
+    if count_lines(text) > MAX_LINES:
+        return Reject(id, "too-large", f"{where}: more than {MAX_LINES} lines")
     stripped = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
     title = _TITLE_TEXT.fullmatch(stripped[0]) if titled and stripped else None
     prose = stripped[1:] if title else stripped

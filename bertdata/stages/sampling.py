@@ -14,15 +14,15 @@ from .corpus_reader import BATCHES, Corpus
 
 __all__ = ["Sample"]
 
-_READ = 4  # text read from a large corpus, as a multiple of the sample's text
-_FEWEST = 64  # minimum record batches read: 128 MB of text from build-corpus
+_READ_RATIO = 4  # text read from a large corpus, as a multiple of the sample's text
+_MIN_BATCHES = 64  # minimum record batches read: 128 MB of text from build-corpus
 
 
 class Sample(NamedTuple):
     """A sample of a corpus: `share` of all documents, which is `share_of_read` of the documents that `tasks` read.
 
-    For a large corpus, the tasks read some of the record batches and take one document in `_READ`. The bytes read do not grow
-    with the corpus, and still come from many places in it.
+    For a large corpus, the tasks read some of the record batches and take one document in `_READ_RATIO`. The bytes read do not
+    grow with the corpus, and still come from many places in it.
     """
 
     share: float
@@ -31,13 +31,13 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, source: Corpus, config: VocabConfig) -> Sample:
-        """Choose the record batches to read: at most `_READ` times the sample's text, or `_FEWEST` batches if that is more."""
+        """Choose the record batches to read: `_READ_RATIO` times the sample's text, or `_MIN_BATCHES` batches if that is more."""
         # Reading one document in a million of a large corpus would still read every shard. Read a
         # few record batches instead, and take a quarter of their documents: still many places,
         # little input.
         share = min(1.0, config.sample_bytes / max(1, source.text_bytes))
         batches = sum(shard.batches for shard in source.manifest.shards)
-        read = max(_READ * share, _FEWEST / max(1, batches))
+        read = max(_READ_RATIO * share, _MIN_BATCHES / max(1, batches))
         if read >= 1:
             return cls(share, share, source.tasks)
         return cls(share, share / read, _some(source, config.seed, read))

@@ -33,8 +33,8 @@ from ..storage.storage import storage_errors
 __all__ = ["EngineShuffle", "FileShuffle", "Moved", "Pieces", "Receive", "Shuffle"]
 
 Moved = int | tuple[int, bytes]  # what `put` yields: a task number, whose file has the bytes, or (task number, bytes)
-_ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
-_ENTRY_BYTES = _ENTRIES.size // 2
+_INDEX_ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
+_ENTRY_BYTES = _INDEX_ENTRIES.size // 2
 _IN_MEMORY = 64 << 20  # bytes of an engine's partition kept in memory; a larger one goes to a temporary file
 
 
@@ -133,8 +133,8 @@ class FileShuffle:
             last = os.pread(descriptor, 8, size - _ENTRY_BYTES) if index >= 0 else b""
             if len(last) < 8 or int.from_bytes(last, "little") != index:
                 raise ValueError
-            entries = os.pread(descriptor, _ENTRIES.size, index + _ENTRY_BYTES * partition)
-            start, _, end, digest = _ENTRIES.unpack(entries)
+            entries = os.pread(descriptor, _INDEX_ENTRIES.size, index + _ENTRY_BYTES * partition)
+            start, _, end, digest = _INDEX_ENTRIES.unpack(entries)
             data = os.pread(descriptor, end - start, start) if start < end <= index else b""
         finally:
             os.close(descriptor)

@@ -36,8 +36,8 @@ from .learning import restore
 __all__ = ["trace"]
 
 _MAX_LINES = 4_000  # lines of a page that are compared; a longer page is shown as one change
-_AROUND = 30  # characters shown on each side of a difference
-_PROBE = 6  # minimum tokens of a sentence by which a row is found
+_CONTEXT_CHARS = 30  # characters shown on each side of a difference
+_MIN_PROBE_TOKENS = 6  # minimum tokens of a sentence by which a row is found
 _MAX_SENTENCES, _MAX_ROWS = 400, 20  # maximum sentences searched for, and rows shown
 
 
@@ -238,7 +238,7 @@ def _focused(before: str, after: str) -> Change:
     """
     first = len(os.path.commonprefix([before, after]))
     last = len(os.path.commonprefix([before[first:][::-1], after[first:][::-1]]))
-    start, rest = max(0, first - _AROUND), max(0, last - _AROUND)
+    start, rest = max(0, first - _CONTEXT_CHARS), max(0, last - _CONTEXT_CHARS)
 
     def shown(line: str) -> str:
         return f"{'…' if start else ''}{line[start : len(line) - rest]}{'…' if rest else ''}"
@@ -271,7 +271,7 @@ def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, li
 
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     """Yield the rows that contain a sentence's consecutive ids. Masked rows are restored first."""
-    probes = {ids.tobytes() for ids in sentences[:_MAX_SENTENCES] if len(ids) >= _PROBE}
+    probes = {ids.tobytes() for ids in sentences[:_MAX_SENTENCES] if len(ids) >= _MIN_PROBE_TOKENS}
     contents = manifest.read(directory, PairsManifest)
     before, shown = 0, 0
     for shard in contents.shards:

@@ -39,12 +39,12 @@ from .corpus_reader import DocumentReader
 __all__ = ["STAGE", "CountWords", "Train", "WordsReport"]
 
 STAGE = "train vocabulary"  # name of the `Train` stage in progress and timing reports
-_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
+_MAX_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
 _ENGLISH_SHARE = (
     0.98  # minimum share of English characters at which accents are stripped; a few foreign documents do not change that
 )
-_NAMED = 5  # other languages listed in the reason
-_WORDS = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
+_MAX_NAMED_LANGUAGES = 5  # other languages listed in the reason
+_WORDS_SCHEMA = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
 
 
 class WordsReport(TaskReport, frozen=True, kw_only=True):
@@ -82,14 +82,14 @@ class CountWords:
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 if vocab.is_sampled(self.config.seed, doc_id, self.share):
                     tally.left += 1
-                    text[language if language in parts or len(parts) < _LANGUAGES else ""] += sentences.as_py()
+                    text[language if language in parts or len(parts) < _MAX_LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
             for language, sentences in text.items():
                 sampled += sum(len(sentence.encode()) for sentence in sentences)
                 parts[language].update(self._count(sentences))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
-        file = shards.write(to_path(self.root), name, _WORDS, self._batches(parts), "arrow-stream")
+        file = shards.write(to_path(self.root), name, _WORDS_SCHEMA, self._batches(parts), "arrow-stream")
         return WordsReport(words=file, tally=tally.counts(), sampled_bytes=sampled)
 
     def _count(self, sentences: list[str]) -> Counter[str]:
@@ -110,7 +110,7 @@ class CountWords:
             counted = parts.pop(language)
             words = sorted((parts_to_words(counted, tokenizer) if self.config.model == "wordpiece" else counted).items())
             columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
-            yield pa.record_batch(columns, schema=_WORDS)
+            yield pa.record_batch(columns, schema=_WORDS_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,10 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     share = 1 - sum(others.values()) / total if characters else 0.0
     strip = share >= _ENGLISH_SHARE
     order = sorted(others, key=lambda language: (-others[language], language))
-    named = ", ".join(f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order[:_NAMED])
-    named += f", and {len(order) - _NAMED} more languages" if len(order) > _NAMED else ""
+    named = ", ".join(
+        f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order[:_MAX_NAMED_LANGUAGES]
+    )
+    named += f", and {len(order) - _MAX_NAMED_LANGUAGES} more languages" if len(order) > _MAX_NAMED_LANGUAGES else ""
     bound = f"{'at least' if strip else 'less than'} {100 * _ENGLISH_SHARE:.0f} %"
     why = f"{100 * share:.1f} % of the text is English, {bound}" + (f" (others: {named})" if named else "")
     return strip, f"{'taken off' if strip else 'kept'}: {why}"

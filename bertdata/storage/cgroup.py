@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 __all__ = ["Limits", "limits"]
 
-_GROUPS = Path("/proc/self/cgroup")
+_GROUPS_FILE = Path("/proc/self/cgroup")
 _MOUNT = Path("/sys/fs/cgroup")
 _UNLIMITED = 1 << 60  # bytes; v1 reports "no limit" as the largest multiple of the page size below 2**63
 
@@ -40,7 +40,7 @@ def limits() -> Limits:
 def _folders(controller: str) -> Iterator[Path]:
     """Yield the directories of this process's group, and of its ancestors, that hold the files of a controller."""
     try:
-        entries = _GROUPS.read_text().splitlines()
+        entries = _GROUPS_FILE.read_text().splitlines()
     except OSError:  # not Linux
         return
     for entry in entries:

@@ -17,9 +17,9 @@ from pathlib import Path
 from ..errors import OutputLockedError
 from .readers import read_whole
 
-__all__ = ["SEEN_S", "TOKEN", "admit", "fenced", "is_fenced", "token"]
+__all__ = ["SEEN_S", "TOKEN_FILE", "admit", "fenced", "is_fenced", "token"]
 
-TOKEN = ".bertdata/run.sha256"  # inside an output in a store: the digest of its run.json, and a number of the command
+TOKEN_FILE = ".bertdata/run.sha256"  # inside an output in a store: the digest of its run.json, and a number of the command
 
 SEEN_S = 5.0  # seconds: a check stays valid this long for starting a step; writing a file always checks again
 _seen: dict[tuple[str, str], float] = {}  # root and token of a run -> time of this process's last successful check
@@ -30,7 +30,7 @@ _runs: contextvars.ContextVar[Sequence[tuple[Path, str]]] = contextvars.ContextV
 def token(root: Path) -> str:
     """Return the token of the run in a store, or an empty string."""
     try:
-        return read_whole(root / TOKEN).decode("ascii", "replace")
+        return read_whole(root / TOKEN_FILE).decode("ascii", "replace")
     except FileNotFoundError:
         return ""
 

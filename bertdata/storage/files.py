@@ -35,8 +35,8 @@ from .storage import storage_errors
 
 __all__ = [
     "OBJECT_STORES",
-    "PRIVATE",
-    "TEMPORARY",
+    "PRIVATE_MODE",
+    "TEMPORARY_PREFIX",
     "FileFields",
     "digest",
     "file_entry",
@@ -55,11 +55,11 @@ __all__ = [
     "write_text",
 ]
 
-TEMPORARY = ".tmp-"  # prefix of temporary names, and of no others
-PRIVATE = 0o600  # permissions of files that only this user's runs read
+TEMPORARY_PREFIX = ".tmp-"  # prefix of temporary names, and of no others
+PRIVATE_MODE = 0o600  # permissions of files that only this user's runs read
 _READ_BYTES = 1 << 20  # per read
 _MAX_STATE_BYTES = 1 << 28  # of a state file; the largest is a manifest
-_RANGE = 2 << 20  # bytes per request to a store
+_REQUEST_BYTES = 2 << 20  # bytes per request to a store
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters, because ``C://`` is a drive
 OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "memory"))  # have no rename
 _PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras that install a store's client
@@ -112,7 +112,7 @@ def is_private(path: str | Path) -> bool:
     return not is_local(path) and to_path(path).protocol == "memory"  # type: ignore[attr-defined]
 
 
-def open_file(path: str | Path, ahead: int = _RANGE) -> IO[bytes]:
+def open_file(path: str | Path, ahead: int = _REQUEST_BYTES) -> IO[bytes]:
     """Open a file for reading. A request to a store fetches at least `ahead` bytes and buffers them.
 
     Raise StorageError if a disk or a store fails, now or during a read, so that readers do not mistake that for a malformed file.
@@ -147,7 +147,7 @@ def size(path: str | Path) -> int:
 @contextlib.contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears under its name, complete and flushed, when the block succeeds."""
-    temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name[:100]}-{uuid.uuid4().hex}")
     with (
         storage_errors(f"cannot write {path}"),
         _renamed(path, temporary, mode) if is_local(path) else _sent(path, temporary) as file,
@@ -158,7 +158,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def replacing_directory(path: Path) -> Iterator[Path]:
     """Yield a local directory to fill that appears under its name, complete and flushed, when the block succeeds."""
-    temporary = path.with_name(f"{TEMPORARY}{path.name[:100]}-{uuid.uuid4().hex}")
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name[:100]}-{uuid.uuid4().hex}")
     with storage_errors(f"cannot write {path}"):
         try:
             temporary.mkdir(parents=True)

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import OutputLockedError, StorageError
-from .files import PRIVATE, read_json, write_text
+from .files import PRIVATE_MODE, read_json, write_text
 from .moves import remove
 from .storage import storage_errors
 
 __all__ = ["Job", "holder", "lock", "locked_by", "refuse_reserved", "release", "reserve"]
 
-_JOB = "job.json"  # the record, until the job commits or its command sees that it has ended
+_JOB_FILE = "job.json"  # the record, until the job commits or its command sees that it has ended
 _held: set[int] = set()  # descriptors of the file locks that this process holds
 _forking = threading.Lock()  # prevents a fork between opening a descriptor and adding it to _held
 
@@ -41,17 +41,17 @@ class Job(NamedTuple):
 
 def reserve(state: Path, job: Job) -> None:
     """Reserve the directory of this state for a job, until `release`."""
-    write_text(state / _JOB, json.dumps(job._asdict()) + "\n", PRIVATE)
+    write_text(state / _JOB_FILE, json.dumps(job._asdict()) + "\n", PRIVATE_MODE)
 
 
 def release(state: Path) -> None:
     """End the reservation of the directory of this state."""
-    remove(state / _JOB)
+    remove(state / _JOB_FILE)
 
 
 def holder(state: Path) -> Job | None:
     """Return the job that a directory is reserved for."""
-    record = read_json(state / _JOB)
+    record = read_json(state / _JOB_FILE)
     return Job(*(str(record.get(name, "")) for name in Job._fields)) if isinstance(record, dict) else None
 
 
@@ -59,8 +59,8 @@ def refuse_reserved(state: Path) -> None:
     """Raise OutputLockedError if a directory is reserved for a job."""
     if job := holder(state):
         raise OutputLockedError(
-            f"{state.parent} is being written by {job}: wait for it; if it has ended and left no dataset, remove {state / _JOB} "
-            "and run the same command again"
+            f"{state.parent} is being written by {job}: wait for it; if it has ended and left no dataset, remove "
+            f"{state / _JOB_FILE} and run the same command again"
         )
 
 
@@ -79,7 +79,7 @@ def lock(path: Path) -> Iterator[None]:
         # the lock file while another thread forks, the child would hold a lock that `_held` does
         # not list, and keep it after this process ends. `_forking` excludes that.
         with _forking:
-            _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE))
+            _held.add(descriptor := os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE_MODE))
     try:
         # Writing the process number below would overwrite a file of the user's, if someone had
         # linked it here.

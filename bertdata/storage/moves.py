@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any, cast
 
-from .files import OBJECT_STORES, TEMPORARY, is_local
+from .files import OBJECT_STORES, TEMPORARY_PREFIX, is_local
 from .storage import storage_errors
 
 __all__ = ["move", "remove", "remove_temporary"]
@@ -40,6 +40,6 @@ def move(path: Path, target: Path) -> None:
 
 def remove_temporary(directory: Path) -> None:
     """Remove temporary files of killed attempts. Call this only while holding the lock."""
-    for path in directory.rglob(f"{TEMPORARY}*"):
+    for path in directory.rglob(f"{TEMPORARY_PREFIX}*"):
         with contextlib.suppress(OSError):
             remove(path)

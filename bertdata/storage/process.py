@@ -39,9 +39,10 @@ __all__ = [
 ]
 
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
-_SHARED = 8 << 20  # bytes: a packed dump of 6 MB takes 1.5 s of a core, as much as the start of a second worker and of Beam
-_THREADS = "OPENBLAS_NUM_THREADS"  # which OpenBLAS reads when NumPy loads it
-_LOOK = 0.5  # seconds between two looks at whether the parent is alive
+# A compressed dump of 6 MB takes 1.5 s of a core, as much as the start of a second worker and of Beam.
+_MIN_SHARED_BYTES = 8 << 20
+_THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"  # which OpenBLAS reads when NumPy loads it
+_PARENT_CHECK_S = 0.5  # seconds between two looks at whether the parent is alive
 
 
 def usable_cpus() -> int:
@@ -64,7 +65,7 @@ def workers_for(tasks: int, size: int) -> int:
 
     This is one per core, up to the number of tasks, or 1 if the input is too small to be worth starting a second process.
     """
-    return max(1, min(tasks, cores())) if size >= _SHARED else 1
+    return max(1, min(tasks, cores())) if size >= _MIN_SHARED_BYTES else 1
 
 
 def worker_count(workers: int | None, tasks: int, size: int = sys.maxsize) -> int:
@@ -113,8 +114,8 @@ def arrow_alone() -> None:
     """
     # Pretend that pandas is too old while pyarrow looks for it, then restore the real state.
     known, sys.modules["pandas"] = sys.modules.get("pandas"), _no_pandas()
-    is_asked = _THREADS in os.environ
-    os.environ.setdefault(_THREADS, "1")
+    is_asked = _THREADS_VARIABLE in os.environ
+    os.environ.setdefault(_THREADS_VARIABLE, "1")
     try:
         with imports_frozen(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -126,7 +127,7 @@ def arrow_alone() -> None:
         if known is not None:
             sys.modules["pandas"] = known
         if not is_asked:
-            del os.environ[_THREADS]
+            del os.environ[_THREADS_VARIABLE]
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
 
 
@@ -152,7 +153,7 @@ def end_with_parent() -> None:
 
     def watch() -> None:
         while os.getppid() == starter and parent.is_alive():
-            parent.join(_LOOK)
+            parent.join(_PARENT_CHECK_S)
         os._exit(1)
 
     threading.Thread(target=watch, name="end with parent", daemon=True).start()

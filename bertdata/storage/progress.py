@@ -19,7 +19,7 @@ from ..records import FileRange
 
 __all__ = ["NO_CONTEXT", "InContext", "TaskContext", "TaskProgress", "Work", "current", "peak_memory", "working"]
 
-_EVERY = 0.5  # seconds between two reports of a task
+_REPORT_INTERVAL_S = 0.5  # seconds between two reports of a task
 _here = threading.local()
 
 
@@ -95,18 +95,18 @@ class Work:
         """Report the counts now."""
         if self._report is None:
             return
-        self._due = time.monotonic() + _EVERY
+        self._due = time.monotonic() + _REPORT_INTERVAL_S
         cpu = time.process_time() - self._cpu
         counts, reasons = (self.bytes, self.documents, self.rejects), tuple(self.reasons.items()) if done else ()
         self._report(TaskProgress(self.step, self.task, done, *counts, cpu, peak_memory(), os.getpid(), reasons))
 
 
-_NOBODY = Work("", -1)
+_NO_WORK = Work("", -1)
 
 
 def current() -> Work:
     """Return the task at work in this thread; outside a task, one that reports nothing."""
-    work: Work = getattr(_here, "work", _NOBODY)
+    work: Work = getattr(_here, "work", _NO_WORK)
     return work
 
 
@@ -120,7 +120,7 @@ def working(step: str, task: int, report: Report | None = None) -> Iterator[Work
         yield _here.work
         _here.work.finish()
     finally:
-        _here.work = outer or _NOBODY
+        _here.work = outer or _NO_WORK
 
 
 class InContext:

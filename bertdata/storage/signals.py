@@ -21,11 +21,11 @@ from typing import NamedTuple
 from .process import descendants, end
 from .terminal import clean
 
-__all__ = ["HEEDED", "Answer", "print_stop", "signals", "stopped"]
+__all__ = ["HANDLED_SIGNALS", "Answer", "print_stop", "signals", "stopped"]
 
-HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 1.0  # seconds for cleanup; the next run does the rest
-AGAIN = 1.0  # seconds until another Ctrl-C counts as a second one; torchrun delivers the first one twice
+HANDLED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+CLEANUP_S = 1.0  # seconds for cleanup; the next run does the rest
+SECOND_SIGNAL_S = 1.0  # seconds until another Ctrl-C counts as a second one; torchrun delivers the first one twice
 
 
 class Answer(NamedTuple):
@@ -50,7 +50,7 @@ def signals(answer: Callable[[], Answer] = stopped, show: Callable[[str], None] 
     Ctrl-C ends the process at once. A signal that is ignored when the block begins stays ignored: SIGHUP by ``nohup``, SIGINT in
     the background of a script.
     """
-    heeded = tuple(each for each in HEEDED if signal.getsignal(each) != signal.SIG_IGN)
+    heeded = tuple(each for each in HANDLED_SIGNALS if signal.getsignal(each) != signal.SIG_IGN)
     heard = _Heard(answer, show or print_stop, heeded)
     with heard.listening():
         try:
@@ -59,7 +59,7 @@ def signals(answer: Callable[[], Answer] = stopped, show: Callable[[str], None] 
             if not heard.ends:
                 raise
     if heard.ends:  # also if the interrupt was lost in code that cannot raise
-        heard.said.wait(GRACE)
+        heard.said.wait(CLEANUP_S)
         end(heard.children)
         raise KeyboardInterrupt(heard.received[0])
 
@@ -99,7 +99,7 @@ class _Heard:
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         # The main thread, maybe later: wait for the answer of `_watch`, then end the block or go
         # on.
-        self._decided.wait(GRACE)
+        self._decided.wait(CLEANUP_S)
         if self.ends:
             for each in self._heeded:
                 signal.signal(each, signal.SIG_IGN)
@@ -112,7 +112,7 @@ class _Heard:
                 if (number := byte[0]) not in self._heeded:
                     continue
                 # Compute the answer before anything ends: it reports the finished work. Then, if the
-                # block does not end within `GRACE`, the timer ends the process and all it
+                # block does not end within `CLEANUP_S`, the timer ends the process and all it
                 # has started.
                 if not self.received:
                     first, answer = time.monotonic(), self._answer()
@@ -121,11 +121,11 @@ class _Heard:
                     self._decided.set()
                     if self.ends:
                         self.children = descendants()
-                        _later(GRACE, self.received[0], self.children)
+                        _later(CLEANUP_S, self.received[0], self.children)
                     threading.Thread(target=self._say, args=(answer.text,), daemon=True).start()
-                elif number == signal.SIGINT and not self.ends and time.monotonic() - first >= AGAIN:
+                elif number == signal.SIGINT and not self.ends and time.monotonic() - first >= SECOND_SIGNAL_S:
                     children = descendants()
-                    _later(GRACE / 3, 128 + number, children)
+                    _later(CLEANUP_S / 3, 128 + number, children)
                     self._say("ended at once")
                     _end(128 + number, children)
 
@@ -143,8 +143,8 @@ def _block() -> None:
     """Block signals while a thread forks: until `_leave_to_parent` has run in the child, one would wake the parent's thread."""
     _forking.mask = None
     if _woken:
-        with contextlib.suppress(KeyboardInterrupt):  # which a hook can't raise: the process ends after `GRACE`
-            _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, HEEDED)
+        with contextlib.suppress(KeyboardInterrupt):  # which a hook can't raise: the process ends after `CLEANUP_S`
+            _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED_SIGNALS)
 
 
 def _unblock() -> None:
@@ -157,7 +157,7 @@ def _leave_to_parent() -> None:
     """Leave the signals of a terminal to the parent in a forked child, whose own would wake the parent's thread."""
     if _woken:
         signal.set_wakeup_fd(-1)
-        for number in HEEDED:
+        for number in HANDLED_SIGNALS:
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
         while _woken:
             os.close(_woken.pop())

@@ -15,8 +15,8 @@ from .storage import storage_errors
 __all__ = ["read_unchanged", "stamp"]
 
 T = TypeVar("T")
-_TICK = 0.05  # seconds: two changes of a file that are nearer may have one time (a tick of the kernel takes up to 10 ms)
-_TRIES = 3  # a new link to a file, or other permissions, change its stamp as well
+_CLOCK_TICK_S = 0.05  # seconds: two changes of a file that are nearer may have one time (a tick of the kernel takes up to 10 ms)
+_MAX_TRIES = 3  # a new link to a file, or other permissions, change its stamp as well
 _VERSION_KEYS = ("size", "ETag", "etag", "generation", "blob_id", "mtime", "LastModified", "last_modified", "updated", "created")
 
 
@@ -34,9 +34,9 @@ def stamp(path: str | Path) -> tuple[Any, ...]:
         while True:
             with open(path, "rb", buffering=0) as file:  # as it is opened, a network's file system asks its server
                 about = os.fstat(file.fileno())
-            if not 0 <= time.time() - about.st_ctime < _TICK:
+            if not 0 <= time.time() - about.st_ctime < _CLOCK_TICK_S:
                 return about.st_ctime_ns, about.st_mtime_ns, about.st_size, about.st_ino, about.st_dev
-            time.sleep(_TICK)
+            time.sleep(_CLOCK_TICK_S)
 
 
 def read_unchanged(paths: Iterable[str | Path], work: Callable[[], T]) -> T:
@@ -46,7 +46,7 @@ def read_unchanged(paths: Iterable[str | Path], work: Callable[[], T]) -> T:
     """
     paths = sorted(set(map(str, paths)))
     before = list(map(stamp, paths))
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         result = work()
         after = list(map(stamp, paths))
         if after == before:

@@ -29,8 +29,8 @@ Element = TypeVar("Element")
 Made = TypeVar("Made")
 _KILLED = "worker process was killed, perhaps because memory ran out"
 _REPLACED = f"a {_KILLED}. It is replaced, and its task starts again"
-_AGAIN = "Finished tasks are kept: run the same command again with fewer `workers`"
-_CLOSING = 1  # seconds for an idle worker to exit
+_RETRY_ADVICE = "Finished tasks are kept: run the same command again with fewer `workers`"
+_CLOSE_TIMEOUT_S = 1  # seconds for an idle worker to exit
 _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
 
 
@@ -140,7 +140,7 @@ class Pool:
     def _replace(self, worker: _Worker, killed: _KilledError) -> _Worker:
         """Replace a killed worker. Raise BertDataError the second time."""
         if self._has_replaced:
-            raise BertDataError(f"a second {_KILLED}. {_AGAIN}") from killed
+            raise BertDataError(f"a second {_KILLED}. {_RETRY_ADVICE}") from killed
         self._has_replaced = True
         self._warn(_REPLACED)
         worker.close(at_once=True)
@@ -186,10 +186,10 @@ class _Worker:
     def _death(self) -> BertDataError:
         """Return an error about how the worker ended. The pipe closes a moment before the exit code is available."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_CLOSING)
+            self._process.wait(_CLOSE_TIMEOUT_S)
         code = self._process.returncode
         if code is None or code < 0:
-            return _KilledError(f"a {_KILLED}. {_AGAIN}")
+            return _KilledError(f"a {_KILLED}. {_RETRY_ADVICE}")
         return BertDataError(f"a worker process ended with exit code {code}: run the same command again, with --verbose for more")
 
     def close(self, at_once: bool) -> None:
@@ -201,7 +201,7 @@ class _Worker:
     def end(self) -> None:
         """Wait for the process to end."""
         try:
-            self._process.wait(_CLOSING)
+            self._process.wait(_CLOSE_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

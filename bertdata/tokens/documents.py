@@ -39,7 +39,7 @@ __all__ = ["DocumentEncoder"]
 
 NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
 WORD_BYTES = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
-UNKNOWN = "\0"  # stands for a run of unknown characters
+UNKNOWN_RUN = "\0"  # stands for a run of unknown characters
 
 
 class _Text(NamedTuple):
@@ -154,8 +154,8 @@ class _Written:
         model = parsed["model"]
         unknown = model.get("unk_id", -1) if model["type"] == "Unigram" else model.get("unk_token")
         nothing = {i for i, piece in enumerate(pieces) if i in special.never or unknown in (i, piece)}
-        table = [UNKNOWN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
-        self._is_unknown = np.array([each == UNKNOWN.encode() for each in table])
+        table = [UNKNOWN_RUN.encode() if i in nothing else piece_bytes(piece, special.mark) for i, piece in enumerate(pieces)]
+        self._is_unknown = np.array([each == UNKNOWN_RUN.encode() for each in table])
         self._sizes = pa.array([len(each) for each in table], pa.int32())
         self._pieces = pa.array(table, pa.large_binary())
         self.lead = b"".join(table[i] for i in exact([b"a"])[0].tolist()).removesuffix(b"a")
@@ -184,9 +184,9 @@ class _Written:
 
         Return nothing if a run of unknown characters could reach from one part into the next: one token could stand for both.
         """
-        edge = UNKNOWN.encode()
+        edge = UNKNOWN_RUN.encode()
         if self._unknown and self._is_unknown[ids].any():
-            parts = [self._unknown.sub(UNKNOWN, part.decode()).encode() for part in parts]
+            parts = [self._unknown.sub(UNKNOWN_RUN, part.decode()).encode() for part in parts]
             if any(left.endswith(edge) and right.startswith(edge) for left, right in pairwise(parts)):
                 return []
         return parts

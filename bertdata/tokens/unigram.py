@@ -19,16 +19,16 @@ import numpy.typing as npt
 
 __all__ = ["train"]
 
-_MOST_WORDS = 300_000  # distinct words, the most frequent first; limits memory
+_MAX_WORDS = 300_000  # distinct words, the most frequent first; limits memory
 _LONGEST_WORD = 32  # characters; longer words are cut, so that products of probabilities fit in 64-bit floats
 _MAX_PIECE_CHARACTERS = 16  # as in SentencePiece
-_SEEDS = 10  # initial strings per requested token
-_SHRINK = 0.75  # share of tokens kept per round
-_STEPS = 2  # of expectation maximization per round
-_SPARE = 1.1  # times the requested size is selected by loss, then the most probable of these
-_FEWEST = 0.5  # expected occurrences of a piece that stays, as SentencePiece has it
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a string; odd
-_EDGES = 1 << 18  # processed at a time, to limit memory in addition to the lattice
+_SEEDS_PER_TOKEN = 10  # initial strings per requested token
+_KEPT_SHARE = 0.75  # share of tokens kept per round
+_EM_STEPS = 2  # of expectation maximization per round
+_SPARE_RATIO = 1.1  # times the requested size is selected by loss, then the most probable of these
+_MIN_OCCURRENCES = 0.5  # expected occurrences of a piece that stays, as SentencePiece has it
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a string; odd
+_EDGES_PER_BATCH = 1 << 18  # processed at a time, to limit memory in addition to the lattice
 Array = npt.NDArray[Any]
 
 
@@ -36,24 +36,24 @@ def train(words: Mapping[str, int], alphabet: Sequence[str], size: int) -> list[
     """Return `size` pieces at most, those of the alphabet among them, with the logarithms of their probabilities."""
     known = {character: i for i, character in enumerate(alphabet)}
     runs: dict[str, int] = {}
-    for word, count in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_MOST_WORDS]:
+    for word, count in sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_MAX_WORDS]:
         for run in _known_runs(word, known):
             runs[run] = runs.get(run, 0) + count
     strings = sorted(runs)
     counts = np.array([runs[run] for run in strings], np.float64)
     texts = _Strings(strings, known)
-    pieces = [*alphabet, *_seeds(texts, strings, counts, max(size, 1) * _SEEDS)]
+    pieces = [*alphabet, *_seeds(texts, strings, counts, max(size, 1) * _SEEDS_PER_TOKEN)]
     lattice = _Lattice(texts, pieces, known)
     share = np.full(len(pieces), 1.0 / len(pieces))
     while True:
-        for _ in range(_STEPS):
+        for _ in range(_EM_STEPS):
             expected = lattice.expected(share, counts)
             share = _shares(expected, len(alphabet))
-        if len(pieces) <= size * _SPARE:
+        if len(pieces) <= size * _SPARE_RATIO:
             break
         del lattice  # two of them would be the most that is held
         loss = _losses(pieces, known, share, expected)
-        kept = max(int(size * _SPARE), int(len(pieces) * _SHRINK))
+        kept = max(int(size * _SPARE_RATIO), int(len(pieces) * _KEPT_SHARE))
         chosen = _best(loss, pieces, kept, len(alphabet))
         pieces, share = [pieces[i] for i in chosen], share[chosen]
         lattice = _Lattice(texts, pieces, known)
@@ -71,7 +71,7 @@ def _known_runs(word: str, known: Mapping[str, int]) -> list[str]:
 class _Strings:
     """Concatenated strings, with the position of each character and the hashes of all substrings by length.
 
-    There are at most `_MOST_WORDS` strings of `_LONGEST_WORD` characters, so positions fit in 32 bits, which halves the memory.
+    There are at most `_MAX_WORDS` strings of `_LONGEST_WORD` characters, so positions fit in 32 bits, which halves the memory.
     """
 
     def __init__(self, strings: Sequence[str], known: Mapping[str, int]) -> None:
@@ -87,7 +87,7 @@ class _Strings:
         hashes_here = np.zeros(len(self.codes), np.uint64)
         for length in range(1, longest + 1):
             positions = np.flatnonzero(self.left >= length).astype(np.int32)
-            hashes_here[positions] = (hashes_here[positions] + self.codes[positions + length - 1]) * _FACTOR
+            hashes_here[positions] = (hashes_here[positions] + self.codes[positions + length - 1]) * _HASH_FACTOR
             hashes_here[positions] ^= hashes_here[positions] >> np.uint64(29)
             yield length, positions, hashes_here[positions]
 
@@ -156,8 +156,8 @@ class _Lattice:
             np.add.at(backward, self.start[edges], backward[self.end[edges]] * share[self.ids[edges]])
         per_node = np.repeat(counts / np.maximum(forward[self.last], 1e-300), self.nodes_of)
         expected = np.zeros(len(share))
-        for at in range(0, len(self.ids), _EDGES):
-            start, end, ids = (values[at : at + _EDGES] for values in (self.start, self.end, self.ids))
+        for at in range(0, len(self.ids), _EDGES_PER_BATCH):
+            start, end, ids = (values[at : at + _EDGES_PER_BATCH] for values in (self.start, self.end, self.ids))
             np.add.at(expected, ids, forward[start] * share[ids] * backward[end] * per_node[start])
         return expected
 
@@ -180,8 +180,8 @@ def _tables(pieces: Sequence[str], known: Mapping[str, int]) -> Any:
 
 def _shares(expected: Array, alphabet: int) -> Array:
     """Return probabilities by expected counts; a piece that is hardly expected has next to none, a character some."""
-    counts = np.where(expected < _FEWEST, 1e-12, expected)
-    counts[:alphabet] = np.maximum(counts[:alphabet], _FEWEST)
+    counts = np.where(expected < _MIN_OCCURRENCES, 1e-12, expected)
+    counts[:alphabet] = np.maximum(counts[:alphabet], _MIN_OCCURRENCES)
     return np.asarray(counts / counts.sum())
 
 

@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 SPECIAL = tuple(OF_BERT.values())
-_UNUSED = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
-_TEXT = 1 << 16  # characters of a text that is given to the trainer
+_UNUSED_TOKENS = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
+_TEXT_CHARS = 1 << 16  # characters of a text that is given to the trainer
 _MAX_WORD_CHARS = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
@@ -120,7 +120,7 @@ def special_tokens(layout: str) -> list[str]:
     """Return the tokens that come first: as ids 0 to 4, or with the ids of BERT's vocabulary and ``[unusedN]`` around them."""
     if layout == "compact":
         return list(SPECIAL)
-    unused = [f"[unused{i}]" for i in range(_UNUSED)]
+    unused = [f"[unused{i}]" for i in range(_UNUSED_TOKENS)]
     return [SPECIAL[0], *unused[:99], *SPECIAL[1:], *unused[99:]]
 
 
@@ -188,7 +188,7 @@ def alphabet_of(words: Mapping[str, int], limit: int) -> tuple[list[str], list[s
 def repeated(words: Mapping[str, int]) -> Iterator[str]:
     """Yield every word as often as it was counted, in texts of limited size."""
     for word, count in words.items():
-        most = max(1, _TEXT // (len(word) + 1))
+        most = max(1, _TEXT_CHARS // (len(word) + 1))
         for start in range(0, count, most):
             yield f"{word} " * min(most, count - start)
 

@@ -15,7 +15,7 @@ from .windowed_plan import WindowPlan
 
 __all__ = ["StepsAhead", "masked_arrays"]
 
-_TOKENS = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
+_TOKENS_AHEAD = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
 
 
 class StepsAhead:
@@ -48,7 +48,7 @@ class StepsAhead:
         first = self._plan[step]
         batches = [first]
         if stride > 0 and not self._alone:
-            last = min(first.epoch * self._plan.batches + self._plan.batches, step + stride * (_TOKENS // first.tokens))
+            last = min(first.epoch * self._plan.batches + self._plan.batches, step + stride * (_TOKENS_AHEAD // first.tokens))
             # Stop at another width, because arrays of different widths can't be built as one.
             for following in range(step + stride, last, stride):
                 batch = self._plan[following]

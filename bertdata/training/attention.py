@@ -35,7 +35,7 @@ __all__ = [
     "for_transformers",
 ]
 
-_HALF = (torch.float16, torch.bfloat16)  # dtypes that flash attention supports
+_HALF_TYPES = (torch.float16, torch.bfloat16)  # dtypes that flash attention supports
 _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and later
 
 
@@ -67,7 +67,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
         # Flash attention with boundaries is one kernel for all segments. It has no dropout,
         # needs half precision, and is not used for causal rows. All other cases use the loop over
         # segments.
-        if _VARLEN and query.is_cuda and query.dtype in _HALF and not dropout and not allowed.causal:
+        if _VARLEN and query.is_cuda and query.dtype in _HALF_TYPES and not dropout and not allowed.causal:
             return _varlen(query, key, value, allowed)
         return _one_by_one(query, key, value, allowed, dropout)
     if dropout:

@@ -29,8 +29,8 @@ from .row_plan import BatchPlan
 
 __all__ = ["Expected", "Groups", "counts", "drawn", "expected", "grouped"]
 
-_CHUNK = 1 << 20  # rows whose groups are looked up at a time
-_MOST_PASSES = 1000  # limit of a group's weight, as for the weights of `Shards`
+_CHUNK_ROWS = 1 << 20  # rows whose groups are looked up at a time
+_MAX_PASSES = 1000  # limit of a group's weight, as for the weights of `Shards`
 
 
 class Groups(NamedTuple):
@@ -71,8 +71,8 @@ def grouped(shards: Shards, mixture: Mixture, rows: int) -> Groups:
         )
     number = np.array([names.index(name) for name in of_origin], np.uint16)
     of_rows = np.empty(len(shards), np.uint16)
-    for first in range(0, len(shards), _CHUNK):
-        of_rows[first : first + _CHUNK] = number[shards.origins_of(np.arange(first, min(first + _CHUNK, len(shards))))]
+    for first in range(0, len(shards), _CHUNK_ROWS):
+        of_rows[first : first + _CHUNK_ROWS] = number[shards.origins_of(np.arange(first, min(first + _CHUNK_ROWS, len(shards))))]
     sizes = np.bincount(of_rows, minlength=len(names)).tolist()
     weights = [
         mixture.weights[name] if mixture.weights else size**mixture.temperature * (size > 0)
@@ -80,8 +80,8 @@ def grouped(shards: Shards, mixture: Mixture, rows: int) -> Groups:
     ]
     parts = list[tuple[int, float]]()
     for name, size, count in zip(names, sizes, counts(weights, rows), strict=True):
-        if count > size * _MOST_PASSES:
-            what = f"`mixture`: the {size:,} rows of {name} would be served {count:,} times, over {_MOST_PASSES:,} times each"
+        if count > size * _MAX_PASSES:
+            what = f"`mixture`: the {size:,} rows of {name} would be served {count:,} times, over {_MAX_PASSES:,} times each"
             raise UsageError(f"{what}. Use a smaller weight, a temperature nearer to 1, or fewer steps", field="mixture")
         parts.append((size, count / max(size, 1)))
     return Groups(of_rows, parts)
@@ -101,8 +101,8 @@ def expected(shards: Shards, mixture: Mixture | None, rows: int) -> dict[str, di
     groups = grouped(shards, mixture, rows) if mixture else None
     weights = np.array([weight for _, weight in groups.parts] if groups else shards.weights)
     ends, sums = np.cumsum(shards.rows), np.zeros((3, len(shards.origins)))  # of each origin: rows, rows served, tokens served
-    for first in range(0, len(shards), _CHUNK):
-        numbers = np.arange(first, min(first + _CHUNK, len(shards)))
+    for first in range(0, len(shards), _CHUNK_ROWS):
+        numbers = np.arange(first, min(first + _CHUNK_ROWS, len(shards)))
         weight = weights[groups.of_rows[numbers] if groups else np.searchsorted(ends, numbers, "right")]
         of_origin, tokens = shards.origins_of(numbers), weight * shards.lengths[numbers]
         sums += [np.bincount(of_origin, each, len(shards.origins)) for each in (np.ones(len(numbers)), weight, tokens)]

@@ -15,14 +15,14 @@ from .. import keys
 
 __all__ = ["Ints", "shuffled", "unshuffled"]
 
-_ROUNDS = 8  # rounds of the Feistel network, four per half
+_FEISTEL_ROUNDS = 8  # rounds of the Feistel network, four per half
 Ints = npt.NDArray[np.int64]
 
 
 def _network(size: int, key: int) -> tuple[int, int, keys.Bits]:
     """Return a, b and the keys of the rounds."""
     a = math.isqrt(max(size - 1, 0)) + 1
-    return a, -(-size // a), keys.stream(key, _ROUNDS)
+    return a, -(-size // a), keys.stream(key, _FEISTEL_ROUNDS)
 
 
 def shuffled(positions: Ints, size: int, key: int) -> Ints:
@@ -46,7 +46,7 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
     while len(outside):
         left = values[outside] // b
         right = values[outside] - left * b
-        for number in range(0, _ROUNDS, 2):  # x mod a for a sum x < 2a: subtract a if needed, which is faster than %
+        for number in range(0, _FEISTEL_ROUNDS, 2):  # x mod a for a sum x < 2a: subtract a if needed, which is faster than %
             left += keys.below(keys.at(rounds[number], right), a)
             left -= a * (left >= a)
             right += keys.below(keys.at(rounds[number + 1], left), b)
@@ -69,7 +69,7 @@ def unshuffled(values: Ints, size: int, key: int) -> Ints:
     while len(outside):
         # The same rounds in reverse order, with subtraction in place of addition.
         left, right = np.divmod(positions[outside], b)
-        for number in range(_ROUNDS - 2, -1, -2):
+        for number in range(_FEISTEL_ROUNDS - 2, -1, -2):
             right = (right - keys.below(keys.at(rounds[number + 1], left), b)) % b
             left = (left - keys.below(keys.at(rounds[number], right), a)) % a
         positions[outside] = left * b + right

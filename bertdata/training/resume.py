@@ -10,14 +10,14 @@ from typing import Any
 from ..dataset.differences import differences, first_few
 from ..dataset.run import STATE
 from ..errors import OutputExistsError, ResumeError
-from ..storage.files import PRIVATE, TEMPORARY, read_json, write_json
+from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, read_json, write_json
 from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
 
 __all__ = ["begin", "changes", "checkpoints", "claimed", "steps_of"]
 
-_REPLACE = "replace it with `overwrite`, or choose another `output`"
+_REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 
 def checkpoints(output: Path) -> list[Path]:
@@ -67,12 +67,13 @@ def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:
     """
     changed = changes(output, identity) if used else []
     if changed is None:
-        raise OutputExistsError(f"{output} holds files of a training run without a record of how it was made: {_REPLACE}")
+        raise OutputExistsError(f"{output} holds files of a training run without a record of how it was made: {_REPLACE_ADVICE}")
     if changed:
         raise ResumeError(
-            f"{output} holds a training run of other settings; what differs: {first_few(changed)}: use the old ones, {_REPLACE}"
+            f"{output} holds a training run of other settings; what differs: {first_few(changed)}: use the old ones, "
+            f"{_REPLACE_ADVICE}"
         )
-    write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE)
+    write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE_MODE)
 
 
 @contextlib.contextmanager
@@ -84,7 +85,7 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) ->
     with storage_errors(f"cannot use {directory}"):
         names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
     our_names = [name for name in names if ours(name)]
-    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY)]:
+    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY_PREFIX)]:
         raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)

@@ -28,8 +28,8 @@ from .permutation import Ints, shuffled, unshuffled
 
 __all__ = ["Batch", "BatchPlan", "widths"]
 
-_AHEAD = 4096  # rows planned together: for a few rows, the overhead of NumPy calls exceeds the arithmetic
-_CHUNK = 1 << 20  # rows assigned to buckets at a time
+_ROWS_AHEAD = 4096  # rows planned together: for a few rows, the overhead of NumPy calls exceeds the arithmetic
+_CHUNK_ROWS = 1 << 20  # rows assigned to buckets at a time
 
 
 def widths(longest: int, count: int = 4) -> tuple[int, ...]:
@@ -136,7 +136,7 @@ class BatchPlan:
         if not self.batches:
             raise EmptyResultError(f"{carried} rows do not fill one batch of {batch_size}: use a smaller batch size")
         self._kept = 0, self._carry(0)
-        self._block = max(1, _AHEAD // batch_size)  # batches planned together
+        self._block = max(1, _ROWS_AHEAD // batch_size)  # batches planned together
         self._planned: tuple[tuple[int, int], list[Batch]] = (-1, 0), []
 
     def __getitem__(self, step: int) -> Batch:
@@ -272,7 +272,7 @@ def _buckets(
 
     def cells_of(first: int) -> npt.NDArray[Any]:
         """Return the cells of a chunk of rows."""
-        last = min(first + _CHUNK, len(lengths))
+        last = min(first + _CHUNK_ROWS, len(lengths))
         if groups is None:  # directories are ranges of rows
             sizes = np.diff(np.clip([0, *ends], first, last))
             of_rows = np.repeat(np.arange(len(parts), dtype=cell_of.dtype), sizes)
@@ -283,11 +283,11 @@ def _buckets(
     # A counting sort in two passes: count the rows of each cell (a bucket and a group), then put each row where its cell
     # begins. It needs no memory beyond the table, in which a row takes 4 bytes.
     sizes = np.zeros(cells, np.int64)
-    for first in range(0, len(lengths), _CHUNK):
+    for first in range(0, len(lengths), _CHUNK_ROWS):
         sizes += np.bincount(cells_of(first), minlength=cells)
     filled = np.cumsum(sizes) - sizes
     starts = filled.reshape(len(widths), len(parts)).tolist()
-    for first in range(0, len(lengths), _CHUNK):
+    for first in range(0, len(lengths), _CHUNK_ROWS):
         of_rows = cells_of(first)
         counts = np.bincount(of_rows, minlength=cells)
         rows, stops = np.argsort(of_rows, kind="stable") + first, np.cumsum(counts)

@@ -18,10 +18,10 @@ from .recipe import PhaseRows, Recipe
 __all__ = ["Trial"]
 
 _WARM_UP = 2  # steps that are not timed
-_STEPS = 5  # that are timed
+_TIMED_STEPS = 5  # that are timed
 _ENOUGH_S = 10.0  # seconds of timed steps: if a step takes longer, one is enough
-_SAMPLE = 16  # steps of each phase sampled for the mean width
-_FORWARD = 1 / 3  # time of an evaluation as a share of a training step: a backward pass costs two forward passes
+_SAMPLED_STEPS = 16  # steps of each phase sampled for the mean width
+_EVALUATION_TIME_SHARE = 1 / 3  # time of an evaluation as a share of a training step: a backward pass costs two forward passes
 
 
 class Trial:
@@ -48,9 +48,9 @@ class Trial:
             self._positions += positions
         self._last = now
         timed = self._steps - _WARM_UP
-        if not 1 <= timed <= _STEPS or (timed < _STEPS and self._seconds < _ENOUGH_S):
+        if not 1 <= timed <= _TIMED_STEPS or (timed < _TIMED_STEPS and self._seconds < _ENOUGH_S):
             return None
-        self._steps = _WARM_UP + _STEPS  # prevents a second estimate
+        self._steps = _WARM_UP + _TIMED_STEPS  # prevents a second estimate
         left = sum(map(self._positions_after, itertools.repeat(step), self._recipe.parts))
         seconds = self._seconds / self._positions * left / self._ranks
         return {"kind": "trial", "step": step, "of": self._recipe.config.total_steps, "timed": timed, "seconds_left": seconds}
@@ -65,10 +65,10 @@ class Trial:
         if part.end <= begin:
             return 0.0
         plan = part.plan()
-        batch = part.batch_size * statistics.fmean(plan[number].width for number in range(_SAMPLE))
+        batch = part.batch_size * statistics.fmean(plan[number].width for number in range(_SAMPLED_STEPS))
         batches = float(part.end - begin)
         if part.validation is not None:
             evaluations = part.end // config.evaluate_every - begin // config.evaluate_every
             evaluations += part.end % config.evaluate_every != 0  # a phase ends with an evaluation
-            batches += evaluations * min(config.evaluate_batches, len(part.validation) / part.batch_size) * _FORWARD
+            batches += evaluations * min(config.evaluate_batches, len(part.validation) / part.batch_size) * _EVALUATION_TIME_SHARE
         return batches * batch

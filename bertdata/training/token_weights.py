@@ -21,7 +21,7 @@ __all__ = ["FREQUENCY", "token_weights"]
 
 FREQUENCY = "frequency"
 _SAMPLED_ROWS = 4096
-_RARE = 10  # tokens with a lower count have the weight of this count
+_MIN_COUNT = 10  # tokens with a lower count have the weight of this count
 
 
 def token_weights(shards: Shards, name: str) -> npt.NDArray[np.float64]:
@@ -31,7 +31,7 @@ def token_weights(shards: Shards, name: str) -> npt.NDArray[np.float64]:
         counts = np.zeros(shards.vocab_size, np.int64)
         for row in rows:
             counts += np.bincount(shards[row]["input_ids"], minlength=len(counts))
-        return 1 / np.sqrt(np.maximum(counts, _RARE))
+        return 1 / np.sqrt(np.maximum(counts, _MIN_COUNT))
     given = read_json(Path(name))
     known = {piece: number for number, piece in enumerate(shards.pieces)}
     wrong = [token for token, weight in (given or {}).items() if token not in known or not _is_weight(weight)]

@@ -23,7 +23,7 @@ from .directory import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
 
-_EACH = 64 << 20  # bytes per worker process by default: read in about a second, which is worth a process start
+_BYTES_PER_WORKER = 64 << 20  # bytes per worker process by default: read in about a second, which is worth a process start
 
 
 class Problem(NamedTuple):
@@ -201,7 +201,7 @@ def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> i
     """Return the number of worker processes, or 1 if the data is in this process' memory."""
     if is_private(directory):
         return 1
-    return worker_count(max(1, min(tasks, min(cores(), 1 + total // _EACH) if wanted is None else wanted)), tasks)
+    return worker_count(max(1, min(tasks, min(cores(), 1 + total // _BYTES_PER_WORKER) if wanted is None else wanted)), tasks)
 
 
 def _over_processes(job: _Job, tasks: list[_Task], workers: int, warn: Callable[[str], object]) -> Iterator[_Checked]:

@@ -21,14 +21,14 @@ from ..dataset.manifest_types import Manifest
 from ..dataset.run import STATE
 from ..dataset.staging import REPORT
 from ..errors import VerificationError
-from ..storage.files import TEMPORARY, is_local, open_file, to_path
+from ..storage.files import TEMPORARY_PREFIX, is_local, open_file, to_path
 from ..storage.storage import storage_errors
 
 __all__ = ["CheckFailed", "compare", "fetched", "require"]
 
 _BUFFER_BYTES = 1 << 20  # read buffer
 # In the state directory: files that stay after a run, and folders removed then.
-_KEPT = frozenset(("run.json", "run.sha256", "lock", "commit", "job.json", "timings.json"))
+_STATE_FILES = frozenset(("run.json", "run.sha256", "lock", "commit", "job.json", "timings.json"))
 _UNFINISHED = re.compile(r"tasks|work|progress|old|new|build-[0-9a-f]{16}")
 _FOLDER, _OTHER = -1, -2  # in place of a size: not a regular file
 
@@ -58,13 +58,13 @@ def compare(directory: Path, manifest: Manifest) -> tuple[dict[str, str], list[s
         if sizes[name] == _FOLDER:
             continue
         folder, *rest = name.split("/")
-        left_over = any(part.startswith(TEMPORARY) for part in (folder, *rest))
+        left_over = any(part.startswith(TEMPORARY_PREFIX) for part in (folder, *rest))
         if folder != STATE:
             problems[name] = "is left over from a run that was killed" if left_over else "does not belong to this dataset"
         elif left_over or (len(rest) > 1 and _UNFINISHED.fullmatch(rest[0])):
             path = directory / (name if left_over else f"{STATE}/{rest[0]}")
             notes[f"{path} is left over from a run that was killed: it may be removed"] = None
-        elif "/".join(rest) not in _KEPT or sizes[name] < 0:
+        elif "/".join(rest) not in _STATE_FILES or sizes[name] < 0:
             problems[name] = "does not belong to this dataset"
     return problems, list(notes)
 

@@ -26,9 +26,10 @@ from .row_checks import Rows
 __all__ = ["DIFFERS", "groups", "partners", "scripts"]
 
 DIFFERS = ("IsNext pairs of two scripts", "NotNext pairs of two scripts")  # by label
-_ERRORS = 3.0
-_PASSAGES = 0.01  # allowed AUC distance: a page on Greek words has Greek in A and in B because of its content
-_OFF = 3  # maximum of labels 1 minus labels 0 of a language in a shard: odd counts, and balancing of other languages
+_MAX_STANDARD_ERRORS = 3.0
+_ALLOWED_AUC_DISTANCE = 0.01  # allowed AUC distance: a page on Greek words has Greek in A and in B because of its content
+# Labels 1 minus labels 0 of a language in a shard: odd counts, and balancing of other languages, change it.
+_MAX_LABEL_DIFFERENCE = 3
 Array = npt.NDArray[Any]
 
 
@@ -80,7 +81,7 @@ def partners(manifest: PairsManifest, counted: Counter[str], shards: int) -> Ite
         if not config.pair_across_languages and fact != "source":
             yield from _tells(fact, values, counted, shards)
     is_next, not_next = (counted[name] for name in DIFFERS)
-    problem = _problem(not_next, is_next, counted["ones"], counted["labels"] - counted["ones"], _PASSAGES)
+    problem = _problem(not_next, is_next, counted["ones"], counted["labels"] - counted["ones"], _ALLOWED_AUC_DISTANCE)
     if problem and not config.pair_across_languages:
         yield f"{problem}: A and B are of two scripts, as their tokens are"
 
@@ -92,7 +93,7 @@ def _tells(fact: str, values: dict[str, Pairing], counted: Counter[str], shards:
         yield f"{problem}: B is of another {fact} than A"
     for name, entry in values.items():
         of_it, rest = entry.not_next, entry.pairs - entry.not_next
-        if abs(of_it - rest) > _OFF * shards and (problem := _problem(of_it, rest, ones, zeros)):
+        if abs(of_it - rest) > _MAX_LABEL_DIFFERENCE * shards and (problem := _problem(of_it, rest, ones, zeros)):
             yield f"{problem}: the {fact} of A is {ascii(name)[:100]}"
 
 
@@ -105,6 +106,6 @@ def _problem(of_ones: int, of_zeros: int, ones: int, zeros: int, allowed: float 
         return ""
     area = 0.5 + (of_ones / ones - of_zeros / zeros) / 2
     error = math.sqrt((ones + zeros + 1) / (12 * ones * zeros))
-    if abs(area - 0.5) <= max(_ERRORS * error, allowed):
+    if abs(area - 0.5) <= max(_MAX_STANDARD_ERRORS * error, allowed):
         return ""
     return f"one fact predicts the label (AUC {area:.3f}, standard error {error:.3f})"

@@ -31,7 +31,7 @@ from .row_checks import Rows, SpecialPieces
 __all__ = ["check", "is_half", "not_half"]
 
 _FEW_CHUNKS = 16  # mean chunks per copy: with more, no copy has so few (4) that one of them cannot exchange text
-_TOKENS = 1 << 20  # tokens checked at a time
+_TOKENS_PER_CHECK = 1 << 20  # tokens checked at a time
 _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
@@ -102,7 +102,7 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     ends = np.asarray(batch.column("input_ids").offsets.to_numpy(), np.int64)
     row = 0
     while row < batch.num_rows:
-        end = max(row + 1, int(np.searchsorted(ends, ends[row] + _TOKENS, "right")) - 1)
+        end = max(row + 1, int(np.searchsorted(ends, ends[row] + _TOKENS_PER_CHECK, "right")) - 1)
         yield batch.slice(row, end - row)
         row = end
 

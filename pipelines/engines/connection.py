@@ -21,7 +21,7 @@ from bertdata.errors import TransferError
 __all__ = ["address", "engine_name", "is_loss", "reach_spark", "reason", "refusal"]
 
 _CONNECT_TIMEOUT_S = 1.0
-_LOST = (ConnectionError, TimeoutError, CancelledError, grpc.RpcError, grpc.FutureTimeoutError)
+_LOST_ERRORS = (ConnectionError, TimeoutError, CancelledError, grpc.RpcError, grpc.FutureTimeoutError)
 _CLIENTS = ("distributed", "py4j")  # packages whose exceptions report the engine, not a step
 
 
@@ -44,7 +44,7 @@ def engine_name(runner: Any, options: PipelineOptions) -> str:
 
 def is_loss(error: BaseException) -> bool:
     """Return True for an exception of an engine's client that reports a lost engine or lost workers."""
-    if isinstance(error, _LOST):
+    if isinstance(error, _LOST_ERRORS):
         return True
     return type(error).__module__.partition(".")[0] in _CLIENTS and "Traceback (most recent call last)" not in str(error)
 

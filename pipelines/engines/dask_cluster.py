@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_dask", "reach", "reporting_losses"]
 
-_SOON = 1.0  # seconds in which a running scheduler answers; after that, find out why it does not
-_END = 3  # seconds for a client to disconnect, also at the end of its process
+_ANSWER_S = 1.0  # seconds in which a running scheduler answers; after that, find out why it does not
+_DISCONNECT_S = 3  # seconds for a client to disconnect, also at the end of its process
 
 
 def is_dask(runner: Any) -> bool:
@@ -46,7 +46,7 @@ def reach(runner: Any, options: PipelineOptions) -> None:
         trying = asyncio.ensure_future(
             dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
         )
-        await asyncio.wait([trying], timeout=None if seconds else _SOON)
+        await asyncio.wait([trying], timeout=None if seconds else _ANSWER_S)
         is_late = not trying.done() or isinstance(trying.exception(), OSError)
         # Dask retries a refused connection until its timeout. Look at the port ourselves
         # after a second: a refusal means that no scheduler is there, no answer means that it may
@@ -91,4 +91,4 @@ def reporting_losses(client: Any, tell: Callable[[str], object]) -> Iterator[Non
         is_over = True  # a cluster in this process loses its workers when the process ends
         with contextlib.suppress(Exception):  # if the scheduler is gone, the run has ended with a known result
             client.unsubscribe_topic("all")
-            client.close(timeout=_END)
+            client.close(timeout=_DISCONNECT_S)

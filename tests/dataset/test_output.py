@@ -15,7 +15,7 @@ from bertdata.dataset.manifest import NAME
 from bertdata.dataset.reports import FilesReport, InputRange
 from bertdata.dataset.run import STATE, building, is_complete, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
-from bertdata.storage.files import TEMPORARY, digest, read_json, write_json, write_text
+from bertdata.storage.files import TEMPORARY_PREFIX, digest, read_json, write_json, write_text
 from bertdata.storage.lock import Job, lock, release, reserve
 
 IDENTITY: dict[str, Any] = {
@@ -200,9 +200,9 @@ def test_a_record_that_was_changed_is_of_another_run(directory: Path) -> None:
 def test_halves_of_files_are_swept(directory: Path) -> None:
     root = _begin(directory)
     for path in (
-        root / "data" / f"{TEMPORARY}part-2",
-        root / f"{TEMPORARY}{NAME}-1",
-        directory / STATE / f"{TEMPORARY}run.json-0",
+        root / "data" / f"{TEMPORARY_PREFIX}part-2",
+        root / f"{TEMPORARY_PREFIX}{NAME}-1",
+        directory / STATE / f"{TEMPORARY_PREFIX}run.json-0",
     ):
         path.write_text("ha")
     with building(directory, IDENTITY) as root:

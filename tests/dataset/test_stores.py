@@ -121,7 +121,7 @@ def test_a_file_of_a_store_that_renames_is_never_half_under_its_name(store: Any,
     monkeypatch.setattr(type(store), "mv", lambda *_: (_ for _ in ()).throw(OSError("cut off")))
     with pytest.raises(StorageError, match="cannot write memory://bucket/file.bin: cut off"):
         files.write_text(files.to_path("memory://bucket/file.bin"), "whole")
-    assert [name.startswith(f"/bucket/{files.TEMPORARY}file.bin-") for name in sent] == [True]
+    assert [name.startswith(f"/bucket/{files.TEMPORARY_PREFIX}file.bin-") for name in sent] == [True]
     assert not files.to_path("memory://bucket/file.bin").exists()
     moves.remove_temporary(files.to_path("memory://bucket"))
     assert store.find("/bucket") == []

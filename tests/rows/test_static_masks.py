@@ -124,7 +124,7 @@ def test_masks_go_by_seed_split_partition_and_row_alone(monkeypatch: pytest.Monk
         _mask(built, PairsConfig(**MASKS, seed=1)),
     ]
     assert all((other["masked_lm_positions"] != first).mean() > 0.5 for other in others)
-    monkeypatch.setattr(static_masks, "_TOKENS", 7 * 64)
+    monkeypatch.setattr(static_masks, "_TOKENS_PER_CALL", 7 * 64)
     assert (_mask(built, config)["masked_lm_positions"] == first).all()
 
 

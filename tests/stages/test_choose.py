@@ -233,8 +233,8 @@ def test_partitions_and_tasks_do_not_matter(
     inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     one = build(tmp_path / "one", inputs, **CHOICES[name])
-    monkeypatch.setattr(rounds, "CLAIMS", 16)
-    monkeypatch.setattr(facts, "ROWS", 7)
+    monkeypatch.setattr(rounds, "CLAIMS_PER_PARTITION", 16)
+    monkeypatch.setattr(facts, "ROWS_PER_BATCH", 7)
     assert rounds.partition_count(rules.make(ChoiceConfig(), "", Kinds.of(["text"]))[0], 1 << 20) > 10
     assert digests(build(tmp_path / "many", inputs, **CHOICES[name])) == digests(one)
     whole = build(tmp_path / "whole", inputs, task_bytes=1 << 30, **CHOICES[name])
@@ -426,7 +426,7 @@ def test_every_rule_drops_the_same_through_the_groupbykey_of_beam(
     inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With several partitions, and with each bundle done twice."""
-    monkeypatch.setattr(rounds, "CLAIMS", 64)
+    monkeypatch.setattr(rounds, "CLAIMS_PER_PARTITION", 64)
     choice: dict[str, Any] = {
         "dedup": "near",
         "dedup_paragraphs": True,

@@ -75,7 +75,7 @@ def test_signatures_are_the_same_with_every_release() -> None:
     """A known answer: another one would change what is dropped, and must not come unnoticed."""
     signer = minhash.Signer()
     signed = signer(["the tide turned at noon and the ferry left", "数据很多，时间不够", ""])
-    assert signed.shape == (3, minhash.VALUES) and signed.dtype == np.uint8
+    assert signed.shape == (3, minhash.SIGNATURE_VALUES) and signed.dtype == np.uint8
     assert signed[0, :8].tolist() == KNOWN[0]
     assert signed[1, :8].tolist() == KNOWN[1]
     assert not signed[2].any()
@@ -102,17 +102,17 @@ def test_the_estimate_is_near_the_true_similarity(shared: int) -> None:
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 def test_the_layout_finds_what_is_as_similar_as_asked(threshold: float) -> None:
     bands, rows = minhash.layout(threshold)
-    assert bands * rows <= minhash.VALUES
+    assert bands * rows <= minhash.SIGNATURE_VALUES
     assert 1 - (1 - threshold**rows) ** bands >= 0.98
     assert rows == 128 or 1 - (1 - threshold ** (rows + 1)) ** (128 // (rows + 1)) < 0.99
 
 
 def test_bands_of_equal_places_are_equal() -> None:
-    signed = np.random.default_rng(1).integers(0, 256, (2, minhash.VALUES)).astype(np.uint8)
+    signed = np.random.default_rng(1).integers(0, 256, (2, minhash.SIGNATURE_VALUES)).astype(np.uint8)
     signed[1, 6:12] = signed[0, 6:12]
     hashes = minhash.band_hashes(signed, 21, 6)
     assert (hashes[0] == hashes[1]).tolist() == [value == 1 for value in range(21)]
-    same = minhash.band_hashes(np.zeros((1, minhash.VALUES), np.uint8), 21, 6)[0]
+    same = minhash.band_hashes(np.zeros((1, minhash.SIGNATURE_VALUES), np.uint8), 21, 6)[0]
     assert len({*same.tolist()}) == 21, "a band of one number is not one of another"
 
 
@@ -157,8 +157,8 @@ def test_near_copies_go_and_others_stay(tmp_path: Path, monkeypatch: pytest.Monk
     told = {entry["id"].rpartition(":")[2]: entry for entry in entries}
     assert {entry["reason"] for entry in entries} == {"near-duplicate"}
     assert all(told[f"near-{n}"]["detail"].endswith(f"original-{n}") for n in range(1, 40, 2))
-    monkeypatch.setattr(rounds, "CLAIMS", 64)
-    monkeypatch.setattr(facts, "ROWS", 5)
+    monkeypatch.setattr(rounds, "CLAIMS_PER_PARTITION", 64)
+    monkeypatch.setattr(facts, "ROWS_PER_BATCH", 5)
     assert digests(build(tmp_path / "partitions", files, dedup="near")) == digests(made)
 
 

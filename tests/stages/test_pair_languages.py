@@ -18,7 +18,7 @@ from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import UsageError
 from bertdata.stages.corpus_reader import read
 from bertdata.stages.rows.partitions import Layout, shard_count
-from bertdata.stages.rows.partners import FEWEST, Partners, fill
+from bertdata.stages.rows.partners import MIN_DOCUMENTS_PER_PARTITION, Partners, fill
 from bertdata.verification import verify
 
 WORDS = {  # our own: language and script -> words
@@ -101,7 +101,7 @@ def test_rare_languages_meet_and_no_shard_has_one_language(made: Made) -> None:
     for kind, count in DOCUMENTS.items():
         holding = [n for names in documents if (n := sum(kind_of(name) == kind for name in names))]
         if kind != "yi":
-            assert len(holding) <= max(1, count // FEWEST) and min(holding) >= 4, (kind, holding)
+            assert len(holding) <= max(1, count // MIN_DOCUMENTS_PER_PARTITION) and min(holding) >= 4, (kind, holding)
     assert all(len(set(map(kind_of, names))) >= 2 for names in documents)
 
 

@@ -90,7 +90,7 @@ def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypat
     monkeypatch.setattr(shards.schema, "BATCH_BYTES", 1 << 12)
     words = ("--wikipedia", SAMPLE / "*multistream.xml.bz2", "--books", SAMPLE / "books")
     source = corpus.read(build("build-corpus", tmp_path / "corpus", *words))
-    monkeypatch.setattr(sampling, "_FEWEST", 4)
+    monkeypatch.setattr(sampling, "_MIN_BATCHES", 4)
     config = VocabConfig(size=300, layout="compact", sample_bytes=source.text_bytes // 16)
     sample = Sample.of(source, config)
     read = sum(len(ids) for task in sample.tasks for (ids,) in source.reader.columns(task, "id", whole=False))

@@ -23,7 +23,7 @@ def limits(monkeypatch: pytest.MonkeyPatch, root: Path, groups: str, files: dict
         path = root / "mount" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    monkeypatch.setattr(cgroup, "_GROUPS", root / "groups")
+    monkeypatch.setattr(cgroup, "_GROUPS_FILE", root / "groups")
     monkeypatch.setattr(cgroup, "_MOUNT", root / "mount")
     return cgroup.limits()
 

@@ -17,7 +17,7 @@ from bertdata.dataset.run import STATE, building
 from bertdata.errors import OutputLockedError
 from bertdata.records import Task
 from bertdata.storage import files, moves
-from bertdata.storage.fence import TOKEN, admit, fenced, token
+from bertdata.storage.fence import TOKEN_FILE, admit, fenced, token
 
 pytest.importorskip("upath")
 TASK = Task(0, "text", ())
@@ -114,7 +114,7 @@ def test_between_the_runs_nothing_is_written(directory: Path) -> None:
     """The token of the earlier run goes before its files do: what comes in between is of no run."""
     root = begin(directory, 1)
     own = token(root)
-    moves.remove(root / TOKEN)
+    moves.remove(root / TOKEN_FILE)
     with pytest.raises(OutputLockedError), fenced((root, own)):
         admit()
 
@@ -125,7 +125,7 @@ def test_the_token_goes_before_the_files(directory: Path, monkeypatch: pytest.Mo
     own, removed, real = token(root), list[str](), output.remove
 
     def remove(path: Path) -> None:
-        if path != root / TOKEN and removed:
+        if path != root / TOKEN_FILE and removed:
             with pytest.raises(OutputLockedError), fenced((root, own)):
                 admit()
         removed.append(path.relative_to(root).as_posix())
@@ -133,7 +133,7 @@ def test_the_token_goes_before_the_files(directory: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(output, "remove", remove)
     begin(directory, 2, overwrite=True)
-    assert removed[0] == TOKEN and "data" in removed
+    assert removed[0] == TOKEN_FILE and "data" in removed
 
 
 def test_a_run_that_is_only_looked_at_has_no_token(directory: Path) -> None:

@@ -27,7 +27,7 @@ def test_nothing_stands_under_the_name_until_it_is_whole(tmp_path: Path) -> None
         file.flush()
         assert not path.exists()
         names = os.listdir(path.parent)
-        assert len(names) == 1 and names[0].startswith(files.TEMPORARY)
+        assert len(names) == 1 and names[0].startswith(files.TEMPORARY_PREFIX)
         file.write(b" and half")
     assert path.read_bytes() == b"half and half"
     assert os.listdir(path.parent) == ["file.bin"]
@@ -53,7 +53,7 @@ def test_kill_leaves_the_old_file_and_a_hidden_one_that_is_swept(tmp_path: Path)
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "file.bin")])
     assert done.returncode == -signal.SIGKILL
     left = sorted(os.listdir(tmp_path))
-    assert len(left) == 2 and left[0].startswith(files.TEMPORARY) and left[1] == "file.bin"
+    assert len(left) == 2 and left[0].startswith(files.TEMPORARY_PREFIX) and left[1] == "file.bin"
     assert (tmp_path / "file.bin").read_bytes() == b"old"
     moves.remove_temporary(tmp_path)
     assert os.listdir(tmp_path) == ["file.bin"]

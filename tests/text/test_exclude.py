@@ -105,7 +105,7 @@ def test_chinese_needs_twenty_six_characters() -> None:
 
 def test_what_lies_across_windows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlap, "WINDOW", 300)
-    monkeypatch.setattr(overlap, "_OVERLAP", 200)
+    monkeypatch.setattr(overlap, "_OVERLAP_CHARS", 200)
     overlap._powers.cache_clear()
     try:
         grams = Grams([EXAMPLE])

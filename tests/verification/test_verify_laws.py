@@ -401,7 +401,7 @@ def test_large_shards_are_read_in_parts(copy: Callable[[str], Path], monkeypatch
     """The row that is named is the row of the shard, however it is cut; and no part hides a break at its edge."""
     from bertdata.verification import pairs
 
-    monkeypatch.setattr(pairs, "_TOKENS", 300)
+    monkeypatch.setattr(pairs, "_TOKENS_PER_CHECK", 300)
     root = copy("static")
     assert verify(root, workers=1).problems == []
     rows = manifest.read_json(root)["rows"]

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...errors import StorageError, VerificationError
-from ...storage.files import PRIVATE, TEMPORARY, digest, is_local
+from ...storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local
 from ...storage.storage import storage_errors
 from .views import CHANGED, REMAKE
 from .write import read_batches
@@ -107,7 +107,7 @@ class Cache:
     def _fetch(self, number: int, wait: bool) -> None:
         """Fetch a shard unless it is cached; if another process is fetching it, wait for it or skip it."""
         with storage_errors(f"cannot write {self.directory}"):
-            descriptor = os.open(self.directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+            descriptor = os.open(self.directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_MODE)
             try:
                 # Look again after locking: the process that held the lock has probably fetched the
                 # shard.
@@ -118,7 +118,7 @@ class Cache:
                 os.close(descriptor)
 
     def _get(self, remote: RemoteShard, target: Path) -> None:
-        fetched = target.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
+        fetched = target.with_name(f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}")
         stream = fetched.with_name(f"{fetched.name}.arrow-stream")
         try:
             source = remote.path
@@ -233,7 +233,7 @@ def _make() -> tuple[Path, int]:
         with contextlib.suppress(OSError):
             _sweep(path)
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_MODE)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     return directory, descriptor
 

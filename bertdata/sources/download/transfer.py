@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StorageError, VerificationError
-from ...storage.files import PRIVATE, digest, read_json, sync_directory, write_json
+from ...storage.files import PRIVATE_MODE, digest, read_json, sync_directory, write_json
 from ...storage.lock import lock
 from .client import Client, RetryableError
 
@@ -149,7 +149,7 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
             if not start:
                 part.unlink(missing_ok=True)
                 version = {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)}
-                write_json(_version(part), version, PRIVATE)
+                write_json(_version(part), version, PRIVATE_MODE)
         _save(response, remote, part, start, client, progress)
 
 

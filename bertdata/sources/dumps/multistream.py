@@ -31,7 +31,7 @@ _INDEX = re.compile(r".*-multistream-index\d*\.txt(?:-p\d+p\d+)?(?:\.bz2)?", re.
 _LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
 _TITLED = re.compile(rb"^(\d{1,18}):\d{1,18}:([^:\n]{1,255}:[^\n]{1,255})$", re.MULTILINE)
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a stream's header and the mark of its first block
-_START = 10  # bytes of that header and mark
+_STREAM_START_BYTES = 10  # bytes of that header and mark
 _LONGEST_LINE = 1 << 16  # bytes; a title has 255
 
 
@@ -123,11 +123,11 @@ def read_index(index: str, dump: str) -> Index:
     with open_file(dump) as file:
         for offset, count in _offsets(index):
             pages += count
-            if offset + _START > end:
+            if offset + _STREAM_START_BYTES > end:
                 beyond += count
                 first_beyond = min(first_beyond or offset, offset)
             # A stream must begin exactly there. Otherwise the index belongs to another dump.
-            elif file.seek(offset) != offset or not _STREAM.match(file.read(_START)):
+            elif file.seek(offset) != offset or not _STREAM.match(file.read(_STREAM_START_BYTES)):
                 astray += count
     return Index(pages, beyond, first_beyond, astray)
 

@@ -9,7 +9,7 @@ __all__ = ["as_of", "dump_date"]
 
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d{6})(?!\d)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_LAST = (1 << 32) - 2  # maximum of the 32-bit field in a run's files, in seconds: year 2106
+_MAX_TIME_S = (1 << 32) - 2  # maximum of the 32-bit field in a run's files, in seconds: year 2106
 
 
 def dump_date(name: str) -> str:
@@ -29,7 +29,7 @@ def as_of(name: str, revised: str) -> int:
     """
     date = dump_date(name)
     time = _iso(date) if date else revised[:-1] if _TIME.fullmatch(revised) else ""
-    return min(_LAST, max(0, _seconds(time) or 0))
+    return min(_MAX_TIME_S, max(0, _seconds(time) or 0))
 
 
 def _iso(digits: str) -> str:

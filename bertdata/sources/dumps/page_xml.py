@@ -19,9 +19,9 @@ _FIELDS = {
     "page/revision/timestamp": "revised",
     "page/revision/text": "text",
 }
-_ONCE = frozenset(("title", "id"))  # a page has exactly one of each
+_REQUIRED_ONCE = frozenset(("title", "id"))  # a page has exactly one of each
 _TITLE = re.compile(rb"(?=<title>)")
-_DEEPEST = 64  # maximum nesting depth; a dump has six
+_MAX_DEPTH = 64  # maximum nesting depth; a dump has six
 _LONG_TAG = re.compile(rb"<[^<>]{65536}")  # a tag with thousands of attributes would fill the parser's memory
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
@@ -87,10 +87,10 @@ class _Fields:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._path.append(name)
         self._parts = []
-        if len(self._path) > _DEEPEST:
-            raise BrokenPage("malformed-xml", f"more than {_DEEPEST} elements within each other")
+        if len(self._path) > _MAX_DEPTH:
+            raise BrokenPage("malformed-xml", f"more than {_MAX_DEPTH} elements within each other")
         if field := _FIELDS.get("/".join(self._path)):
-            if field in _ONCE and field in self.values:  # the end of one page and the start of the next are missing
+            if field in _REQUIRED_ONCE and field in self.values:  # the end of one page and the start of the next are missing
                 raise BrokenPage("malformed-xml", f"two elements <{field}> in one page")
             self.values[field] = self._parts
 

@@ -33,7 +33,7 @@ _HIDING = {
     for begin, end in ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 }
 _LONGEST_END = 24  # maximum bytes of such an end
-_END = b"</mediawiki>"
+_END_TAG = b"</mediawiki>"
 
 
 class RawPage(NamedTuple):
@@ -146,7 +146,7 @@ class PageCutter:
         """Mark the end of the file; yield a page without its end.  The range in which a FOREIGN page began reports it."""
         if self._state is _State.PAGE:
             yield RawPage(bytes(self._rest), "truncated-page")
-        elif self._until or (self._state in (_State.BETWEEN, _State.NAMED) and _END not in self._rest):
+        elif self._until or (self._state in (_State.BETWEEN, _State.NAMED) and _END_TAG not in self._rest):
             yield RawPage(b"", "truncated-dump")
 
     def _pass(self, count: int) -> None:

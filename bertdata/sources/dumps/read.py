@@ -92,7 +92,7 @@ def _first(block: DecompressedBlock | Damage) -> int:
     return block.at if isinstance(block, DecompressedBlock) else block.start
 
 
-_WHERE = {
+_WHERE_TEXTS = {
     "unended-page": "a page without </page> in {name}",
     "too-large": "a page of more than {most} bytes (--max-page-bytes) in {name}",
     "truncated-page": "end of {name}",
@@ -102,7 +102,7 @@ _WHERE = {
 
 def _read(part: FileRange, site: Site, most: int, cut: RawPage) -> Iterator[Page | Reject]:
     """Turn a cut into a page, or into one reject for each page that damage has joined in it."""
-    reason, where = cut.reason, _WHERE.get(cut.reason, "").format(name=part.name, most=most)
+    reason, where = cut.reason, _WHERE_TEXTS.get(cut.reason, "").format(name=part.name, most=most)
     if not reason:
         try:
             yield _page(part, site, read_fields(cut.text))

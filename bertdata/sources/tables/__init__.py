@@ -40,7 +40,7 @@ def split_table(path: str, size: int, target: int, columns: Columns) -> list[tup
     read_schema, cut = (parquet.read_schema, parquet.cut) if name.endswith(".parquet") else (arrow.read_schema, arrow.cut)
     try:
         kinds = {field.name: field.type for field in read_schema(path)}
-    except parquet.BROKEN:
+    except parquet.FORMAT_ERRORS:
         return [(0, size)]
     _check(path, kinds, columns)
     return cut(path, size, target)

@@ -24,13 +24,13 @@ __all__ = ["BadMessage", "cut", "read_arrow", "read_schema"]
 
 _MAGIC = b"ARROW1\0\0"
 _FILE_END = struct.Struct("<i6s")  # end of the file format: bytes of the index, and the magic word again
-_CONTINUES = 0xFFFFFFFF  # precedes the length of a header since Arrow 0.15
+_CONTINUATION_MARK = 0xFFFFFFFF  # precedes the length of a header since Arrow 0.15
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
-_PADDING = 64  # maximum bytes before the index
+_MAX_PADDING_BYTES = 64  # maximum bytes before the index
 _KIND, _HEADER, _BODY = 1, 2, 3  # fields of a message
 _BUFFERS, _COMPRESSION = 2, 3  # fields of a batch
-_DATA = 1  # field of a dictionary: its batch
-_LENGTH = struct.Struct("<q")
+_DICTIONARY_BATCH_FIELD = 1  # field of a dictionary: its batch
+_LENGTH_FORMAT = struct.Struct("<q")
 _LONGEST_HEADER = 64 << 20
 _MAX_UNPACKED_BYTES = 32 << 20  # unpacked bytes of a batch, or of all dictionaries, above which the compression ratio is limited
 
@@ -146,7 +146,7 @@ def _check_end(file: Any, at: int, size: int) -> None:
         index, magic = _FILE_END.unpack(file.read(_FILE_END.size))
         if magic != _MAGIC[:6]:
             raise BadMessage(f"the file ends at byte {size}, without its index")
-        if not 0 <= follows - index - _FILE_END.size < _PADDING:
+        if not 0 <= follows - index - _FILE_END.size < _MAX_PADDING_BYTES:
             raise BadMessage(f"a mark of the end at byte {at}, and {follows} bytes follow")
     elif follows:
         raise BadMessage(f"{follows} bytes follow the mark of the end at byte {at}")
@@ -155,7 +155,7 @@ def _check_end(file: Any, at: int, size: int) -> None:
 def _length(file: Any) -> int | None:
     """Read the length of the next header; 0 is the end mark, None the end of the file."""
     word = file.read(4)
-    if word == _CONTINUES.to_bytes(4, "little"):
+    if word == _CONTINUATION_MARK.to_bytes(4, "little"):
         word = file.read(4)
     return int.from_bytes(word, "little") if len(word) == 4 else None
 
@@ -191,15 +191,15 @@ def _check_unpacked(file: Any, message: _Message) -> int:
     try:
         batch = _table(data, _follow(data, _table(data, struct.unpack_from("<I", data, 0)[0])[_HEADER]))
         if message.kind == _DICTIONARY:
-            batch = _table(data, _follow(data, batch[_DATA]))
+            batch = _table(data, _follow(data, batch[_DICTIONARY_BATCH_FIELD]))
         if _COMPRESSION not in batch or _BUFFERS not in batch:
             return 0
         buffers = _follow(data, batch[_BUFFERS])
         for number in range(struct.unpack_from("<I", data, buffers)[0]):
             offset, length = struct.unpack_from("<qq", data, buffers + 4 + 16 * number)
-            if length >= _LENGTH.size and 0 <= offset <= message.end - message.body - _LENGTH.size:
+            if length >= _LENGTH_FORMAT.size and 0 <= offset <= message.end - message.body - _LENGTH_FORMAT.size:
                 file.seek(message.body + offset)
-                unpacked += max(length, _LENGTH.unpack(file.read(_LENGTH.size))[0])
+                unpacked += max(length, _LENGTH_FORMAT.unpack(file.read(_LENGTH_FORMAT.size))[0])
     except (struct.error, IndexError, KeyError) as error:
         raise BadMessage(f"no header of a batch: {error}") from None
     check_unpacked(unpacked, message.end - message.body, _MAX_UNPACKED_BYTES, "a record batch")

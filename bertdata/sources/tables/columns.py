@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...credentials import hide_in_url
 from ...errors import few
 from ...records import Reject
-from .limits import PARAGRAPHS
+from .limits import MAX_PARAGRAPHS
 
 __all__ = ["Columns", "RowAddress", "Row", "make_row"]
 
@@ -66,8 +66,8 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
     Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.', licence='')
     """
     value = values.get(columns.text)
-    if isinstance(value, list) and len(value) > PARAGRAPHS:
-        return address.reject("too-large", f"a text of more than {PARAGRAPHS} paragraphs")
+    if isinstance(value, list) and len(value) > MAX_PARAGRAPHS:
+        return address.reject("too-large", f"a text of more than {MAX_PARAGRAPHS} paragraphs")
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = "\n\n".join(value)
     if not isinstance(value, str):

@@ -27,11 +27,11 @@ __all__ = ["read_delimited"]
 
 _DELIMITERS = {".csv": ",;\t|", ".tsv": "\t,;|"}  # most likely first
 _SAMPLE_BYTES = 1 << 20  # used to detect the encoding
-_BUFFER = 1 << 18
+_BUFFER_BYTES = 1 << 18
 _MAX_FIELDS = 1_000_000  # per record; each takes 60 bytes of memory
 _LINE_BYTES = 64  # memory overhead of a line
 _FREE_RESCAN, _MAX_RESCANS = 1 << 20, 4  # characters, and multiples of the file's size; above both, quotes are ordinary
-_OPEN = "unexpected end of data"  # csv's error for an unclosed quoted field
+_UNCLOSED_QUOTE = "unexpected end of data"  # csv's error for an unclosed quoted field
 
 
 def read_delimited(
@@ -51,7 +51,7 @@ def read_delimited(
         except ValueError as error:
             yield whole.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
             return
-        text = io.TextIOWrapper(io.BufferedReader(_Replayed(sample, data), _BUFFER), encoding, errors)
+        text = io.TextIOWrapper(io.BufferedReader(_Replayed(sample, data), _BUFFER_BYTES), encoding, errors)
         last: Row | Reject | None = None
         for row in _rows(_Lines(text, max_bytes), part, source, columns, max_bytes):
             if last is not None:
@@ -77,7 +77,7 @@ def _opened(part: FileRange, file: IO[bytes] | None) -> Iterator[tuple[IO[bytes]
             yield plain, None
     else:
         stream = Stream(part.path)
-        yield cast("IO[bytes]", io.BufferedReader(stream, _BUFFER)), stream
+        yield cast("IO[bytes]", io.BufferedReader(stream, _BUFFER_BYTES)), stream
 
 
 class _Replayed(io.RawIOBase):
@@ -191,7 +191,7 @@ class _Lines:
         self._read += len(line)
         if len(line) <= self._max or line.endswith("\n"):
             return _Line(self._number, line)
-        while (rest := self._text.readline(_BUFFER)) and not rest.endswith("\n"):
+        while (rest := self._text.readline(_BUFFER_BYTES)) and not rest.endswith("\n"):
             pass
         return _Line(self._number, None)
 
@@ -270,4 +270,4 @@ def _parsed(text: str, delimiter: str) -> list[str] | None:
     try:
         return next(csv.reader([text], delimiter=delimiter, strict=True), [])
     except csv.Error as error:
-        return None if str(error) == _OPEN else []
+        return None if str(error) == _UNCLOSED_QUOTE else []

@@ -19,9 +19,9 @@ from .limits import Allowance, TooLarge
 
 __all__ = ["read_json_lines"]
 
-_BUFFER = 1 << 18
-_LONG = 1 << 20  # minimum bytes of a line that is checked before parsing
-_MOST_VALUES = 1_000_000  # per line; each takes up to 200 bytes of memory, but only two of text
+_BUFFER_BYTES = 1 << 18
+_MIN_CHECKED_BYTES = 1 << 20  # minimum bytes of a line that is checked before parsing
+_MAX_VALUES = 1_000_000  # per line; each takes up to 200 bytes of memory, but only two of text
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or the character before a value
 
 
@@ -40,7 +40,7 @@ def read_json_lines(
             yield from check_end(plain, part, source)
         return
     stream = Stream(part.path)
-    unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
+    unpacked = cast("IO[bytes]", io.BufferedReader(stream, _BUFFER_BYTES))
     while True:
         last: Row | Reject | None = None
         for row in _rows(unpacked, part, source, columns, max_bytes, None):
@@ -83,8 +83,8 @@ def _rows(
 
 
 def _row(line: bytes, address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
-    if len(line) > _LONG and _has_too_many_values(line):
-        return address.reject("too-large", f"a line of more than {_MOST_VALUES} values")
+    if len(line) > _MIN_CHECKED_BYTES and _has_too_many_values(line):
+        return address.reject("too-large", f"a line of more than {_MAX_VALUES} values")
     try:
         value: Any = json.loads(line.decode("utf-8-sig" if address.at == 0 else "utf-8"))
     except UnicodeDecodeError as error:
@@ -98,9 +98,9 @@ def _row(line: bytes, address: RowAddress, columns: Columns, max_bytes: int) -> 
 
 def _has_too_many_values(line: bytes) -> bool:
     """Return True if parsing a line takes many times its memory; commas and brackets in strings are not counted."""
-    if sum(map(line.count, (b",", b"{", b"["))) <= _MOST_VALUES:
+    if sum(map(line.count, (b",", b"{", b"["))) <= _MAX_VALUES:
         return False
-    return next(islice((token for token in _TOKEN.finditer(line) if token[1]), _MOST_VALUES, None), None) is not None
+    return next(islice((token for token in _TOKEN.finditer(line) if token[1]), _MAX_VALUES, None), None) is not None
 
 
 def _address(source: str, part: FileRange, at: int) -> RowAddress:

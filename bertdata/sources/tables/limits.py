@@ -6,14 +6,14 @@ or a tenth of its size. Data that claims a much higher ratio and more than a few
 
 from __future__ import annotations
 
-__all__ = ["PARAGRAPHS", "Allowance", "TooLarge", "check_unpacked"]
+__all__ = ["MAX_PARAGRAPHS", "Allowance", "TooLarge", "check_unpacked"]
 
-_RATIO = 16  # maximum compression ratio up to twice the caller's `most`; Zstandard reaches 10 on text
+_MAX_COMPRESSION_RATIO = 16  # maximum compression ratio up to twice the caller's `most`; Zstandard reaches 10 on text
 _LARGE_RATIO = 4  # maximum ratio beyond that; Zstandard reaches 3 on many megabytes of text
 _MAX_UNPACKED_BYTES = 512 << 20  # maximum bytes unpacked at once: pyarrow writes 1,000 books to a page of 430 MB
-_ROW = 256  # bytes counted per row in addition to its text
+_BYTES_PER_ROW = 256  # bytes counted per row in addition to its text
 _TEXT, _TEXT_RATIO = 32 << 20, 32  # bytes of text and rows per range: a base, plus a multiple of its size
-PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses
+MAX_PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses
 
 
 class TooLarge(ValueError):
@@ -29,7 +29,7 @@ def check_unpacked(unpacked: int, packed: int, most: int, what: str) -> None:
         ...
     bertdata.sources.tables.limits.TooLarge: a page of 10 bytes would unpack to 200, more than the 160 allowed
     """
-    allowed = max(most, min(_RATIO * packed, 2 * most), min(_LARGE_RATIO * packed, _MAX_UNPACKED_BYTES))
+    allowed = max(most, min(_MAX_COMPRESSION_RATIO * packed, 2 * most), min(_LARGE_RATIO * packed, _MAX_UNPACKED_BYTES))
     if unpacked > allowed:
         raise TooLarge(f"{what} of {packed} bytes would unpack to {unpacked}, more than the {allowed} allowed")
 
@@ -42,6 +42,6 @@ class Allowance:
 
     def take(self, text_bytes: int) -> None:
         """Count a row; raise `TooLarge` when there are too many."""
-        self._left -= _ROW + text_bytes
+        self._left -= _BYTES_PER_ROW + text_bytes
         if self._left < 0:
             raise TooLarge(f"more than {self._most} bytes of rows and text, the limit for a file range of this size")

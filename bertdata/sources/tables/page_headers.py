@@ -15,14 +15,14 @@ from .limits import TooLarge, check_unpacked
 __all__ = ["Guarded", "TooManyRows"]
 
 _LONGEST_HEADER = 16 << 20  # bytes, Arrow's own limit
-_DICTIONARY = 2  # page type of a dictionary, whose values other pages reference by index
-_HELD = 16 << 20  # maximum bytes of a batch's rows if each references the longest value of a dictionary
+_DICTIONARY_PAGE = 2  # page type of a dictionary, whose values other pages reference by index
+_MAX_BATCH_BYTES = 16 << 20  # maximum bytes of a batch's rows if each references the longest value of a dictionary
 _I32, _STRUCT = 5, 12  # types of Thrift's compact protocol
-_DEEPEST = 16
+_MAX_DEPTH = 16
 _TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header
 _OLD, _NEW = 5, 8  # structs in it for data pages, in two versions of the format
 _COUNT, _ENCODING = 1, {_OLD: 2, _NEW: 4}  # fields of these
-_PREFIXES = 7  # DELTA_BYTE_ARRAY encoding: each value shares a prefix with the previous one
+_DELTA_BYTE_ARRAY = 7  # DELTA_BYTE_ARRAY encoding: each value shares a prefix with the previous one
 _VALUES, _VALUES_RATIO = 1 << 21, 4  # values in a chunk of lists: a base, plus a multiple of its packed bytes
 
 
@@ -133,12 +133,12 @@ class Guarded:
         self._values, self._bytes = self._values + header.values, self._bytes + packed
         if self._lists and self._values > max(_VALUES, _VALUES_RATIO * self._bytes):
             raise TooLarge(f"lists of {self._values} strings in {self._bytes} bytes")
-        if self._lists and header.encoding == _PREFIXES:
+        if self._lists and header.encoding == _DELTA_BYTE_ARRAY:
             raise TooLarge("lists of strings that begin with those before: write them without DELTA_BYTE_ARRAY")
         # A dictionary of one value of 1 MB, and a million rows of 1 bit that name it: each row is 1
         # MB when it is decoded. So read fewer rows at a time.
-        repeats = header.fields.get(_TYPE) == _DICTIONARY or header.encoding == _PREFIXES
-        if repeats and self._rows > (rows := max(1, _HELD // max(1, unpacked))):
+        repeats = header.fields.get(_TYPE) == _DICTIONARY_PAGE or header.encoding == _DELTA_BYTE_ARRAY
+        if repeats and self._rows > (rows := max(1, _MAX_BATCH_BYTES // max(1, unpacked))):
             raise TooManyRows(rows)
 
 
@@ -190,7 +190,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 def _skip(data: bytes, at: int, kind: int, depth: int) -> int:
     """Return the end of a value: kinds 1, 2 are true and false, 3 to 6 integers, 7 double, 8 bytes, 9 and 10 lists, 12 struct."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise ValueError("structures within each other in the header of a page")
     if kind in (1, 2):
         return at

@@ -21,13 +21,14 @@ from .limits import Allowance, TooLarge
 from .page_headers import Guarded, TooManyRows
 from .table_rows import is_used, read_batch
 
-__all__ = ["BROKEN", "cut", "read_parquet", "read_schema"]
+__all__ = ["FORMAT_ERRORS", "cut", "read_parquet", "read_schema"]
 
 _LONGEST_FOOTER = 8 << 20  # bytes of the metadata of columns and row groups, which takes 13 times as much memory
 _LONGEST_PAGE = 4 << 20  # bytes of a page or a text, above which the compression ratio is limited
 _BATCH_BYTES = 4 << 20  # bytes of rows decoded at a time, estimated by the mean of their group
-_OPTIONS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
-BROKEN = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)  # exceptions that Arrow raises for a damaged file
+_READER_OPTIONS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
+# Exceptions that Arrow raises for a damaged file.
+FORMAT_ERRORS = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError)
 
 
 def read_schema(path: str) -> pa.Schema:
@@ -41,7 +42,7 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     try:
         with _open_parquet(path) as file:
             groups = _starts(file.metadata, length)
-    except BROKEN:
+    except FORMAT_ERRORS:
         return [(0, length)]  # the task that reads it reports the problem
     # Row groups are smaller than a range: join consecutive ones up to the target.
     starts = [0]
@@ -67,7 +68,7 @@ def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int)
                 raise ValueError(f"its row groups hold {rows} of {read.metadata.num_rows} rows")
     except TooLarge as error:
         yield whole.reject("too-large", str(error))
-    except BROKEN as error:
+    except FORMAT_ERRORS as error:
         yield whole.reject("damaged", _said(error, part.path, part.name), part.end - part.start)
 
 
@@ -79,7 +80,7 @@ def _open_parquet(path: str) -> Iterator[Any]:
         footer, magic = int.from_bytes(source.read(4), "little"), source.read(4)
         if magic == b"PAR1" and _LONGEST_FOOTER < footer < end:  # pyarrow reports other problems without reading the footer
             raise TooLarge(f"a footer of {footer} bytes, more than {_LONGEST_FOOTER}: write it with fewer columns or row groups")
-        yield pq.ParquetFile(source, **_OPTIONS)
+        yield pq.ParquetFile(source, **_READER_OPTIONS)
 
 
 class _File(NamedTuple):
@@ -112,7 +113,7 @@ class _Column:
         # not `metadata.schema`: a reference cycle keeps 50 MB for 30,000 columns until garbage collection
         lists = [".".join(path) for path in file.reader.column_paths if path[0] == name and path[1:]]
         self.guard = Guarded(stack.enter_context(open_file(path)), most, lists=bool(lists))
-        self._file = pq.ParquetFile(cast("Any", self.guard), metadata=file.metadata, read_dictionary=lists, **_OPTIONS)
+        self._file = pq.ParquetFile(cast("Any", self.guard), metadata=file.metadata, read_dictionary=lists, **_READER_OPTIONS)
 
     def batches(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """Read the column of a row group, `rows` rows at a time."""
@@ -141,7 +142,7 @@ def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Col
             done += batch.num_rows
         if done < rows:
             raise ValueError(f"it holds {done} of {rows} rows")
-    except BROKEN as error:
+    except FORMAT_ERRORS as error:
         refused = read.refused()
         if isinstance(error, TooLarge) and refused is None:
             raise  # the range has reached its limit
@@ -166,7 +167,7 @@ def _batches(read: _File, group: int, at_once: int) -> Iterator[pa.RecordBatch]:
                     skipped, done = max(0, done - known), passed
                     yield whole.slice(skipped)
             return
-        except BROKEN:
+        except FORMAT_ERRORS:
             if not isinstance(refused := read.refused(), TooManyRows):
                 raise
             at_once = refused.rows

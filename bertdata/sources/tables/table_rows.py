@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ...records import Reject
 from .columns import Columns, Row, RowAddress, make_row
-from .limits import PARAGRAPHS, Allowance
+from .limits import MAX_PARAGRAPHS, Allowance
 
 __all__ = ["is_text", "is_used", "read_batch"]
 
@@ -68,7 +68,7 @@ def read_batch(
             values = [array[number] for array in arrays]
             sizes = [_size(value) for value in values]
             if max(sizes, default=0) > max_bytes:
-                yield address.reject("too-large", f"a value of more than {max_bytes} bytes or {PARAGRAPHS} paragraphs")
+                yield address.reject("too-large", f"a value of more than {max_bytes} bytes or {MAX_PARAGRAPHS} paragraphs")
                 sizes, values = [0], []
             row = {name: _decoded(value.as_py()) for name, value in zip(names, values, strict=False)}
         except UnicodeDecodeError as error:
@@ -104,7 +104,7 @@ def _size(value: Any) -> int:
     if not value.is_valid:
         return 0
     if isinstance(value, pa.ListScalar | pa.LargeListScalar):
-        if len(value) > PARAGRAPHS:
+        if len(value) > MAX_PARAGRAPHS:
             return sys.maxsize
         parts = value.values
         if pa.types.is_dictionary(parts.type):

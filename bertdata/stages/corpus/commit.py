@@ -83,7 +83,7 @@ class CorpusCommit:
         added = sums.add_up(chain.from_iterable(totals))
         tallies = {total["kind"]: Tally.from_json(total["tally"]) for total in added}
         tallies = {kind: tallies[kind] for kind in in_order(tallies)}
-        files = [file for entry in entries for file in entry["files"] if not file["name"].startswith(facts.FILES)]
+        files = [file for entry in entries for file in entry["files"] if not file["name"].startswith(facts.FACTS_PREFIX)]
         files += self._count_missing(tallies, entries)
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, sum(total["lost"] for total in added), inputs, files)

@@ -31,7 +31,7 @@ from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
 from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
-from .partners import FEWEST, Partners, origins
+from .partners import MIN_DOCUMENTS_PER_PARTITION, Partners, origins
 
 __all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_bytes"]
 
@@ -47,7 +47,7 @@ def shard_count(config: PairsConfig, text_bytes: int, documents: int, most: int 
     # Enough partitions that each fits in memory, and not so many that a partition has too few documents
     # to find partners.
     by_size = math.ceil(text_bytes * config.dupe_factor / config.bucket_bytes)
-    return config.shards or max(1, min(99999, by_size, documents // FEWEST if most is None else most))
+    return config.shards or max(1, min(99999, by_size, documents // MIN_DOCUMENTS_PER_PARTITION if most is None else most))
 
 
 class Layout(NamedTuple):

@@ -28,11 +28,11 @@ from ...storage.files import to_path
 from ...text.language import writing
 from ..corpus_reader import Corpus
 
-__all__ = ["FEWEST", "Partners", "describe", "fill", "origins", "origins_of"]
+__all__ = ["MIN_DOCUMENTS_PER_PARTITION", "Partners", "describe", "fill", "origins", "origins_of"]
 
-FEWEST = 16  # documents of a group per partition, on average, so that they find partners
-_SAMPLED = 16  # record batches of 2 MB sampled to count scripts
-_OTHERS = "?"  # scripts of a language that are not in the sample
+MIN_DOCUMENTS_PER_PARTITION = 16  # documents of a group per partition, on average, so that they find partners
+_SAMPLED_BATCHES = 16  # record batches of 2 MB sampled to count scripts
+_OTHER_SCRIPTS = "?"  # scripts of a language that are not in the sample
 Window = tuple[int, int]  # first partition and number of partitions of a group
 
 
@@ -76,7 +76,7 @@ class Partners(NamedTuple):
     def window(self, origin: str, held_out: bool) -> Window | None:
         """Return the partitions of a document's group in its split, or None for all partitions."""
         windows, group = self.windows[held_out], self.group(origin)
-        return windows.get(group) or windows.get(f"{group.rpartition(' ')[0]} {_OTHERS}")
+        return windows.get(group) or windows.get(f"{group.rpartition(' ')[0]} {_OTHER_SCRIPTS}")
 
     def _count(self, corpus: Corpus) -> dict[str, float]:
         """Estimate the number of documents of each group."""
@@ -90,7 +90,7 @@ class Partners(NamedTuple):
                 prefix = describe(source, language, "")
                 found = {name.removeprefix(prefix): n for name, n in sampled.items() if name.startswith(prefix)}
                 # A script missing from the sample likely has no more than one document in that many.
-                found[_OTHERS] = 1
+                found[_OTHER_SCRIPTS] = 1
             for script, n in found.items():
                 group = self.group(describe(source, language, script))
                 counts[group] = counts.get(group, 0) + documents * n / sum(found.values())
@@ -141,7 +141,11 @@ def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
         groups[partners.group(describe(source, language, ""))] += documents
     missing = manifest.rows - groups.total()  # documents of a corpus that does not count languages
     largest = max([missing, *groups.values()])
-    return max(1, largest // FEWEST, sum(max(1, count // FEWEST) for count in groups.values()) // 2)
+    return max(
+        1,
+        largest // MIN_DOCUMENTS_PER_PARTITION,
+        sum(max(1, count // MIN_DOCUMENTS_PER_PARTITION) for count in groups.values()) // 2,
+    )
 
 
 def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]]:
@@ -158,7 +162,7 @@ def _windows(groups: Mapping[str, float], partitions: int, share: float) -> dict
     windows: dict[str, Window] = {}
     start = 0
     for group, documents in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
-        count = max(1, int(documents * share) // FEWEST)
+        count = max(1, int(documents * share) // MIN_DOCUMENTS_PER_PARTITION)
         if count >= partitions:
             windows[group] = (0, partitions)
         else:
@@ -171,7 +175,7 @@ def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[str]:
     """Count the origins of documents in these languages, in a few record batches spread evenly over the corpus."""
     wanted, counts = set(languages), Counter[str]()
     batches = [(shard.name, number) for shard in corpus.manifest.shards for number in range(shard.batches)]
-    count = min(_SAMPLED, len(batches))
+    count = min(_SAMPLED_BATCHES, len(batches))
     # The middles of `count` equal sections: of 100 batches and 4 samples, batches 12, 37, 62 and
     # 87.
     for name, number in (batches[len(batches) * (2 * index + 1) // (2 * count)] for index in range(count)):

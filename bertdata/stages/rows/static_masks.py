@@ -24,7 +24,7 @@ from ...tokens.vocab import AnyVocabulary
 
 __all__ = ["mask_rows"]
 
-_TOKENS = 1 << 17  # tokens masked per call, including padding; each takes about 100 bytes
+_TOKENS_PER_CALL = 1 << 17  # tokens masked per call, including padding; each takes about 100 bytes
 
 
 def mask_rows(
@@ -35,7 +35,7 @@ def mask_rows(
     input_ids = np.empty_like(built.input_ids)
     all_positions, all_labels, counts = [np.zeros(0, np.uint16)], [input_ids[:0]], [np.zeros(1, np.int64)]
     maskable, width = 0, config.max_seq_length
-    at_once = max(1, _TOKENS // width)
+    at_once = max(1, _TOKENS_PER_CALL // width)
     for start in range(0, len(built.ends) - 1, at_once):
         rows = np.arange(start, min(start + at_once, len(built.ends) - 1))
         ids = shards.padded(built.input_ids, built.ends, rows, width, pad_id)

@@ -41,11 +41,13 @@ __all__ = [
 
 WHOLE = (1 << 32) - 1  # as a paragraph number: the complete document
 REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
-_FIRST = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document, which is kept
-PAIRS = np.dtype([("row", "<u4"), *_FIRST])
+_KEPT_DOCUMENT = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document, which is kept
+PAIRS = np.dtype([("row", "<u4"), *_KEPT_DOCUMENT])
 # The loss of `paragraph`, or of the document (WHOLE), or, with the reason "words", of its text after the first `words` words. The
 # payload is the id of the document that is kept.
-LOST = np.dtype([("row", "<u4"), ("paragraph", "<u4"), ("words", "<u4"), ("reason", f"S{max(map(len, REASONS))}"), *_FIRST])
+LOST = np.dtype(
+    [("row", "<u4"), ("paragraph", "<u4"), ("words", "<u4"), ("reason", f"S{max(map(len, REASONS))}"), *_KEPT_DOCUMENT]
+)
 _DIGEST_BYTES = 8
 
 

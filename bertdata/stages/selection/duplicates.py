@@ -14,9 +14,9 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LONG", "Indices", "partition", "fingerprint", "first_of_each", "normal"]
+__all__ = ["MIN_PARAGRAPH_CHARS", "Indices", "partition", "fingerprint", "first_of_each", "normal"]
 
-LONG = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
+MIN_PARAGRAPH_CHARS = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 
 Indices = npt.NDArray[np.int64]
 

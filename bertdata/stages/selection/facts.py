@@ -17,13 +17,24 @@ from ...dataset.manifest_records import ShardEntry
 from ...dataset.run import STATE
 from ...records import Document
 from ..text_counts import count_words
-from .duplicates import LONG, fingerprint, normal
-from .minhash import VALUES, Signer
+from .duplicates import MIN_PARAGRAPH_CHARS, fingerprint, normal
+from .minhash import SIGNATURE_VALUES, Signer
 
-__all__ = ["FILES", "Facts", "Needs", "flat", "group_of", "ids", "long_paragraphs", "read", "signature_payloads", "signatures"]
+__all__ = [
+    "FACTS_PREFIX",
+    "Facts",
+    "Needs",
+    "flat",
+    "group_of",
+    "ids",
+    "long_paragraphs",
+    "read",
+    "signature_payloads",
+    "signatures",
+]
 
-FILES = f"{STATE}/work/facts-"  # prefix of the file names
-ROWS = 1024  # rows of a record batch; the last one may have fewer
+FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
+ROWS_PER_BATCH = 1024  # rows of a record batch; the last one may have fewer
 _FORMAT = "arrow-stream"  # read sequentially, so it takes few requests
 
 
@@ -42,7 +53,7 @@ class Needs(NamedTuple):
         number, list_of = pa.uint64(), pa.list_
         columns = [("id", pa.string()), ("as_of", pa.uint32()), ("bytes", number), ("high", number), ("low", number)]
         if self.signature:
-            columns.append(("signature", pa.binary(VALUES)))
+            columns.append(("signature", pa.binary(SIGNATURE_VALUES)))
         if self.paragraphs:  # the number of paragraphs; for long ones also their index, hash and bytes
             columns += [("paragraphs", pa.uint32()), ("parts", list_of(pa.uint32()))]
             columns += [(name, list_of(number)) for name in ("part_high", "part_low", "part_bytes")]
@@ -80,7 +91,7 @@ class Facts:
         if self._needs.premiums:
             row["premium"] = premium(document.language, self._needs.premiums)
         self._rows.append(row)
-        if len(self._rows) == ROWS:
+        if len(self._rows) == ROWS_PER_BATCH:
             self._take()
 
     def write(self, root: Path, task: int) -> ShardEntry:
@@ -114,7 +125,7 @@ def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
     columns: dict[str, Any] = {"parts": [], "part_high": [], "part_low": [], "part_bytes": []}
     paragraphs = document.paragraphs()
     for part, (sentences, same) in enumerate(zip(paragraphs, compared.paragraphs(), strict=True)):
-        if len(" ".join(sentences)) >= LONG:
+        if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS:
             size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
             for name, value in zip(columns, (part, *fingerprint(_joined(same)), size), strict=True):
                 columns[name].append(value)
@@ -122,7 +133,7 @@ def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
 
 
 def _name(task: int) -> str:
-    return f"{FILES}{task:05d}.arrow"
+    return f"{FACTS_PREFIX}{task:05d}.arrow"
 
 
 def read(root: Path, task: int) -> pa.Table:
@@ -136,15 +147,15 @@ def ids(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
 
 
 def signatures(table: pa.Table) -> npt.NDArray[np.uint8]:
-    """Return the signatures of all documents: [N, VALUES]."""
+    """Return the signatures of all documents: [N, SIGNATURE_VALUES]."""
     column = table.column("signature").combine_chunks()
     values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
-    return values[column.offset * VALUES :][: len(column) * VALUES].reshape(len(column), VALUES)
+    return values[column.offset * SIGNATURE_VALUES :][: len(column) * SIGNATURE_VALUES].reshape(len(column), SIGNATURE_VALUES)
 
 
 def signature_payloads(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
     """Return the signatures of documents, as the payloads of claims."""
-    ends = np.arange(len(rows) + 1, dtype=np.int64) * VALUES
+    ends = np.arange(len(rows) + 1, dtype=np.int64) * SIGNATURE_VALUES
     return pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(signatures(table)[rows])])
 
 

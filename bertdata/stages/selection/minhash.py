@@ -20,16 +20,16 @@ from ... import keys
 from ...errors import UsageError
 from ...extras import install, missing_package
 
-__all__ = ["VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"]
+__all__ = ["SIGNATURE_VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"]
 
-VALUES = 128  # values of a signature; the standard error of an estimate of 0.8 is then 0.035
-WIDTH = 5  # tokens in a shingle, as is common in web text pipelines
+SIGNATURE_VALUES = 128  # values of a signature; the standard error of an estimate of 0.8 is then 0.035
+SHINGLE_TOKENS = 5  # tokens in a shingle, as is common in web text pipelines
 _ALGORITHM = 2  # of rensa's RMinHash; another value means other signatures
 _SEED = 20  # seed of the permutations: part of the signature format, never changes
-_FOUND = 0.99  # minimum probability that two texts at the threshold share a band
+_MIN_RECALL = 0.99  # minimum probability that two texts at the threshold share a band
 # Distinct, so that word order matters; odd, so that no bits of a hash are lost.
-_WEIGHTS = keys.stream(_SEED, WIDTH) | np.uint64(1)
-_MEMO = 1 << 17  # maximum cached words, and cached runs of words
+_WEIGHTS = keys.stream(_SEED, SHINGLE_TOKENS) | np.uint64(1)
+_MEMO_ENTRIES = 1 << 17  # maximum cached words, and cached runs of words
 _LONGEST_RUN = 40  # characters; longer runs, as in scripts without spaces, rarely repeat
 _SPACELESS = (  # Thai, Lao, Burmese, Khmer, kana, Han: in order of code points
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -37,7 +37,7 @@ _SPACELESS = (  # Thai, Lao, Burmese, Khmer, kana, Han: in order of code points
 )
 _TOKENS = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 
-# [N, VALUES]: the lowest eight bits of each value (Li and König 2010, "b-bit minwise hashing").
+# [N, SIGNATURE_VALUES]: the lowest eight bits of each value (Li and König 2010, "b-bit minwise hashing").
 Signatures = npt.NDArray[np.uint8]
 
 
@@ -89,15 +89,15 @@ class Signer:
         shingles = [self._shingles(text) for text in texts]
         ends = np.cumsum([0, *map(len, shingles)]).astype(np.uint64)
         flat = np.concatenate([*shingles, np.zeros(0, np.uint64)])
-        rows = self._sign(flat, ends, VALUES, _SEED).to_rows() if len(texts) else []
+        rows = self._sign(flat, ends, SIGNATURE_VALUES, _SEED).to_rows() if len(texts) else []
         # Eight bits per value are enough: different minima have equal low bits once in 256, and
         # `similarity` corrects for that. It makes signatures eight times smaller.
-        signatures = (np.array(rows, np.uint64).reshape(len(texts), VALUES) & np.uint64(255)).astype(np.uint8)
+        signatures = (np.array(rows, np.uint64).reshape(len(texts), SIGNATURE_VALUES) & np.uint64(255)).astype(np.uint8)
         signatures[np.diff(ends) == 0] = 0
         return np.asarray(signatures, np.uint8)
 
     def _shingles(self, text: str) -> keys.Bits:
-        """Hash all runs of `WIDTH` tokens. A shorter text is one run."""
+        """Hash all runs of `SHINGLE_TOKENS` tokens. A shorter text is one run."""
         tokens = self._tokens(text)
         # The hash of a shingle is a weighted sum of the hashes of its five words. So the loop runs
         # five times, over all shingles at once, instead of once per shingle:
@@ -108,7 +108,7 @@ class Signer:
         #
         # `keys.at` then mixes the bits, because a weighted sum is linear, and MinHash needs independent
         # bits.
-        width = min(WIDTH, len(tokens))
+        width = min(SHINGLE_TOKENS, len(tokens))
         hashes = np.zeros(len(tokens) - width + 1 if width else 0, np.uint64)
         for offset in range(width):
             hashes += tokens[offset : offset + len(hashes)] * _WEIGHTS[offset]
@@ -116,7 +116,7 @@ class Signer:
 
     def _tokens(self, text: str) -> keys.Bits:
         for memo in (self._hashes, self._runs):
-            if len(memo) > _MEMO:
+            if len(memo) > _MEMO_ENTRIES:
                 memo.clear()
         return np.frombuffer(b"".join(map(self._runs.__getitem__, text.split())), np.uint64)
 
@@ -142,8 +142,10 @@ def layout(threshold: float) -> tuple[int, int]:
     #
     # Longer bands save comparisons and miss pairs. Take the longest with at least 0.99 at the
     # threshold.
-    rows = max(r for r in range(1, VALUES + 1) if r == 1 or 1 - (1 - threshold**r) ** (VALUES // r) >= _FOUND)
-    return VALUES // rows, rows
+    rows = max(
+        r for r in range(1, SIGNATURE_VALUES + 1) if r == 1 or 1 - (1 - threshold**r) ** (SIGNATURE_VALUES // r) >= _MIN_RECALL
+    )
+    return SIGNATURE_VALUES // rows, rows
 
 
 def band_hashes(signatures: Signatures, bands: int, rows: int) -> keys.Bits:

@@ -18,7 +18,7 @@ __all__ = ["ALL", "NONE", "Cut", "cut", "scaled", "targets"]
 
 Keys = npt.NDArray[np.uint64]
 Sizes = npt.NDArray[np.int64]
-_BINS = 16  # leading key bits used to count sizes in the first pass
+_BIN_BITS = 16  # leading key bits used to count sizes in the first pass
 
 
 class Cut(NamedTuple):
@@ -67,8 +67,8 @@ def cut(parts: Callable[[], Iterator[tuple[Keys, Sizes]]], limit: int) -> Cut:
     #   limit 50       bin 0    bin 1    bin 2
     #   sizes             20       25       40
     #   running sum       20       45       85      the cut is in bin 2, and 5 are left for it
-    shift = np.uint64(64 - _BINS)
-    counts = np.zeros(1 << _BINS, np.int64)
+    shift = np.uint64(64 - _BIN_BITS)
+    counts = np.zeros(1 << _BIN_BITS, np.int64)
     for keys, sizes in parts():
         np.add.at(counts, (keys >> shift).astype(np.int64), sizes)
     sums = np.cumsum(counts)

@@ -25,7 +25,7 @@ from .rounds import Received
 
 __all__ = ["Bands", "Near"]
 
-_COMPARED = 16 << 20  # bytes of claims compared at a time
+_CLAIM_BATCH_BYTES = 16 << 20  # bytes of claims compared at a time
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Near:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
         # A partition covers a range of tasks, so each task's facts are read by one partition only.
         known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this partition's range
-        for claims in in_batches(received.by_task(), _COMPARED):
+        for claims in in_batches(received.by_task(), _CLAIM_BATCH_BYTES):
             tasks, lost = list[npt.NDArray[Any]](), list[Table]()
             for first_task in np.unique(claims.columns["first_task"]).tolist():
                 if first_task not in known:
@@ -145,7 +145,7 @@ class Near:
         """Return the documents that are near-copies of the earlier one in their pair. `signatures` are those of the earlier one's
         task."""
         assert pairs.payload is not None
-        own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.VALUES]
+        own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.SIGNATURE_VALUES]
         # A shared band is only a hint. Now compare all 128 values.
-        similarity = minhash.similarity(own.reshape(-1, minhash.VALUES), signatures[pairs.columns["first_row"]])
+        similarity = minhash.similarity(own.reshape(-1, minhash.SIGNATURE_VALUES), signatures[pairs.columns["first_row"]])
         return np.flatnonzero(similarity >= self.threshold)

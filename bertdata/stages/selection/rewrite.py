@@ -35,7 +35,7 @@ from .rules import LISTED
 __all__ = ["Rewrite", "put_in_place"]
 
 _AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
-_CHOSEN = f"{STATE}/work/chosen/"
+_CHOSEN_PREFIX = f"{STATE}/work/chosen/"
 
 
 def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
-    name = file["name"].removeprefix(_CHOSEN)
+    name = file["name"].removeprefix(_CHOSEN_PREFIX)
     if name != file["name"]:
         if (root / file["name"]).is_file():
             move(root / file["name"], root / name)
@@ -86,12 +86,12 @@ class Rewrite(InContext):
         if digest(root / shard["name"]) != shard["sha256"]:
             raise VerificationError(f"{root / shard['name']} is not what its task has written: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
-        with Listing(root, _CHOSEN + name) as listed:
+        with Listing(root, _CHOSEN_PREFIX + name) as listed:
             removal = _Removal(losses, Tally.from_json(report["tally"]), listed)
             for _ in (file for file in others if file["name"] == name):  # the new list starts with the drops of the first step
                 listed.copy(root / name)
             batches = removal.batches(shards.read_batches(root / shard["name"], self.format))
-            entry = shards.write(root, _CHOSEN + shard["name"], shards.DOCUMENT, batches, self.format)
+            entry = shards.write(root, _CHOSEN_PREFIX + shard["name"], shards.DOCUMENT, batches, self.format)
         files = [{**encode(entry), "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
         files += encode([*listed.entries()])
         return {

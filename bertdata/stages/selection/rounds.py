@@ -28,8 +28,8 @@ from .duplicates import Indices
 
 __all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "partition_count"]
 
-CLAIMS = 1 << 19  # target claims of a partition: 35 MB while they are sorted, plus their payloads
-DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of partitions; few wikis have less
+CLAIMS_PER_PARTITION = 1 << 19  # target claims of a partition: 35 MB while they are sorted, plus their payloads
+BYTES_PER_DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of partitions; few wikis have less
 
 
 class Rule(Protocol):
@@ -67,7 +67,7 @@ class Rule(Protocol):
 
 def partition_count(rule: Rule, plain_bytes: int) -> int:
     """Return the number of partitions of a round for `plain_bytes` of uncompressed input."""
-    return max(1, min(99_999, math.ceil(plain_bytes / DOCUMENT * rule.per_document / CLAIMS)))
+    return max(1, min(99_999, math.ceil(plain_bytes / BYTES_PER_DOCUMENT * rule.per_document / CLAIMS_PER_PARTITION)))
 
 
 @dataclass(frozen=True)

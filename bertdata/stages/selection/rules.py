@@ -37,7 +37,7 @@ LISTED = (
     "near-duplicate",
     "duplicate paragraphs",
 )  # the other reasons do not depend on the document's content
-_HASH = ("hash", "<u8", 2)
+_HASH_FIELD = ("hash", "<u8", 2)
 
 
 def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
@@ -67,7 +67,7 @@ def needs(config: ChoiceConfig) -> facts.Needs:
 class _ByHash:
     """Rules that keep one of all claims with the same hash."""
 
-    columns = np.dtype([_HASH, ("row", "<u4")])
+    columns = np.dtype([_HASH_FIELD, ("row", "<u4")])
     payload = staticmethod(facts.ids)
     per_document = 1.0
     drops = True
@@ -82,7 +82,7 @@ class _Repeated(_ByHash):
 
     kinds: Kinds
     name = "ids"
-    columns = np.dtype([_HASH, ("row", "<u4"), ("as_of", "<u4")])
+    columns = np.dtype([_HASH_FIELD, ("row", "<u4"), ("as_of", "<u4")])
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Claim the hash of each id."""
@@ -128,7 +128,7 @@ class _Paragraphs(_ByHash):
     """Drop a long paragraph that has occurred before, and drop a document when its last paragraph is dropped."""
 
     name = "paragraphs"
-    columns = np.dtype([_HASH, ("row", "<u4"), ("paragraph", "<u4")])
+    columns = np.dtype([_HASH_FIELD, ("row", "<u4"), ("paragraph", "<u4")])
     per_document = 8.0
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:

@@ -7,8 +7,8 @@ import re
 __all__ = ["is_boilerplate"]
 
 _MAX_CHARACTERS = 300  # a longer paragraph is an article that may mention cookies or rights
-_FILLER = "lorem ipsum dolor"
-_ABOUT = {  # keyword -> pattern of a boilerplate sentence that contains it
+_FILLER_TEXT = "lorem ipsum dolor"
+_SENTENCE_PATTERNS = {  # keyword -> pattern of a boilerplate sentence that contains it
     "cookie": re.compile(
         r"\b(?:we|this (?:web)?site|our (?:web)?site)\b.{0,40}\buses? cookies|\b(?:accept|reject|allow|manage) (?:all )?cookies"
         r"|\bcookie (?:policy|settings|preferences|notice)|\bverwende[nt]\b.{0,30}\bcookies|\bcookies? (?:zulassen|akzeptieren)"
@@ -31,7 +31,7 @@ _RIGHTS = (
     "все права защищены",
     "版权所有", "版權所有", "保留所有权利", "保留一切權利", "無断転載", "모든 권리 보유", "جميع الحقوق محفوظة",
 )  # fmt: skip
-_LINKS = (  # two or more of them, and nothing else, are a site's menu
+_MENU_WORDS = (  # two or more of them, and nothing else, are a site's menu
     r"terms (?:of (?:use|service)|and conditions|& conditions)|privacy(?: policy| notice)?|about us|contact(?: us)?|site ?map"
     r"|home|help|faq|imprint|advertise|careers|accessibility|disclaimer|impressum|datenschutz(?:erklärung)?|agb|kontakt"
     r"|nutzungsbedingungen|startseite|mentions légales|politique de confidentialité|conditions d'utilisation|plan du site|accueil"
@@ -41,7 +41,7 @@ _LINKS = (  # two or more of them, and nothing else, are a site's menu
 )
 _WHOLE = re.compile(  # from the first letter of the paragraph to its end
     r"\W*(?:"
-    rf"(?:(?:{_LINKS})(?:\W+|$)){{2,}}"
+    rf"(?:(?:{_MENU_WORDS})(?:\W+|$)){{2,}}"
     r"|(?:copyright\b|©|\(c\) ?(?:19|20)\d\d).{0,120}"
     r"|(?:click here|read more|share this|follow us on|subscribe to our|sign up for our|log in|sign in|skip to (?:main )?content"
     r"|back to top|leave a (?:comment|reply)|post a comment|add to cart|page not found|404 not found)\b.{0,60}"
@@ -60,11 +60,11 @@ def is_boilerplate(paragraph: str) -> bool:
     False
     """
     lower = paragraph.lower()
-    if _FILLER in lower:
+    if _FILLER_TEXT in lower:
         return True
     if len(lower) > _MAX_CHARACTERS:
         return False
-    for word, said in _ABOUT.items():
+    for word, said in _SENTENCE_PATTERNS.items():
         if word in lower and said.search(lower):
             return True
     return any(map(lower.__contains__, _RIGHTS)) or _WHOLE.fullmatch(lower) is not None

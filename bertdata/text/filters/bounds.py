@@ -17,7 +17,7 @@ import numpy as np
 from ...config import FilterConfig
 from ...records import Document, Drop
 from .boilerplate import is_boilerplate
-from .characters import DIGIT, LETTER, SIGN, WINDOW, codes, kinds
+from .characters import DIGIT, LETTER, SIGN, WINDOW_CHARS, codes, kinds
 
 __all__ = ["FILTERS", "Filter", "Measures", "check"]
 
@@ -38,8 +38,8 @@ class Measures:
     def _counts(self) -> dict[int, int]:
         """How many letters, digits and signs there are."""
         counts = {LETTER: 0, DIGIT: 0, SIGN: 0}
-        for start in range(0, len(self._text), WINDOW):
-            found = kinds(codes(self._text[start : start + WINDOW]))
+        for start in range(0, len(self._text), WINDOW_CHARS):
+            found = kinds(codes(self._text[start : start + WINDOW_CHARS]))
             for kind in counts:
                 counts[kind] += np.count_nonzero(found == kind)
         return counts

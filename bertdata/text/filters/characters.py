@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DIGIT", "LETTER", "LIMIT", "OTHER", "SIGN", "WINDOW", "codes", "kinds"]
+__all__ = ["DIGIT", "LETTER", "LIMIT", "OTHER", "SIGN", "WINDOW_CHARS", "codes", "kinds"]
 
 LIMIT = 0x323B0  # code points from here on are not letters and count as this one
-WINDOW = 1 << 18  # characters that are looked at together, so that a long text takes no more memory than this
+WINDOW_CHARS = 1 << 18  # characters that are looked at together, so that a long text takes no more memory than this
 OTHER, LETTER, DIGIT, SIGN = 1, 2, 3, 4  # of any script
 _BY_CATEGORY = {"L": LETTER, "M": LETTER, "N": DIGIT, "P": SIGN, "S": SIGN}  # first letter of Unicode's general category
 _kinds = np.zeros(LIMIT + 1, np.uint8)  # 0 where no text had the code point yet

@@ -24,18 +24,18 @@ import numpy.typing as npt
 from ... import keys
 from ...errors import UsageError
 from ...storage.files import open_file
-from .characters import DIGIT, LETTER, LIMIT, WINDOW, codes, kinds
+from .characters import DIGIT, LETTER, LIMIT, WINDOW_CHARS, codes, kinds
 
 __all__ = ["CHARACTERS", "WORDS", "Grams", "read_examples"]
 
 WORDS, CHARACTERS = 13, 26  # in a run: of words, and where half or more are Chinese or Japanese characters
-_OVERLAP = 2000  # characters that two windows share: a run of words is shorter
+_OVERLAP_CHARS = 2000  # characters that two windows share: a run of words is shorter
 _PART, _ALONE = 1, 2  # part of a word; a word of one character.  0: between words
 _SINGLE = ((0x3040, 0x3100), (0x31F0, 0x3200), (0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, LIMIT))
 _BYTE, _BIT = np.uint64(64 - 24), np.uint64(64 - 27)  # one bit per 27-bit hash prefix excludes words that are in no example
 _BITS = np.array([1, 2, 4, 8, 16, 32, 64, 128], np.uint8)
-_BASE = 0x9E3779B97F4A7C15  # of the polynomial; odd, so that its powers have inverses
-_OPENS = np.uint64(0xBF58476D1CE4E5B9)  # added where a word begins
+_HASH_BASE = 0x9E3779B97F4A7C15  # of the polynomial; odd, so that its powers have inverses
+_WORD_START = np.uint64(0xBF58476D1CE4E5B9)  # added where a word begins
 
 Bits = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.intp]
@@ -119,8 +119,8 @@ def _strings(value: Any) -> Iterator[str]:
 def _windows(text: str) -> Iterator[str]:
     """Cut a text into windows."""
     text = unicodedata.normalize("NFC", text)
-    for start in range(0, max(1, len(text) - _OVERLAP), WINDOW):
-        yield text[start : start + WINDOW + _OVERLAP]
+    for start in range(0, max(1, len(text) - _OVERLAP_CHARS), WINDOW_CHARS):
+        yield text[start : start + WINDOW_CHARS + _OVERLAP_CHARS]
 
 
 def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
@@ -145,7 +145,7 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
     positions = np.flatnonzero(kind)  # of the characters that are in words; below, indices are into these
     starts = np.flatnonzero(opens[positions])  # of words
     values = numbers[points[positions]]
-    values[starts] += _OPENS
+    values[starts] += _WORD_START
     powers, inverses = _powers()
     sums = np.zeros(len(values) + 1, np.uint64)
     np.cumsum(values * powers[: len(values)], out=sums[1:])
@@ -181,7 +181,7 @@ def _characters() -> tuple[npt.NDArray[np.uint8], Bits]:
 @cache
 def _powers() -> tuple[Bits, Bits]:
     """Return the powers of the base that a window needs, and of its inverse."""
-    bases = np.array([_BASE, pow(_BASE, -1, 1 << 64)], np.uint64)
-    powers = np.ones((2, WINDOW + _OVERLAP), np.uint64)
-    powers[:, 1:] = np.cumprod(np.repeat(bases[:, None], WINDOW + _OVERLAP - 1, axis=1), axis=1)
+    bases = np.array([_HASH_BASE, pow(_HASH_BASE, -1, 1 << 64)], np.uint64)
+    powers = np.ones((2, WINDOW_CHARS + _OVERLAP_CHARS), np.uint64)
+    powers[:, 1:] = np.cumprod(np.repeat(bases[:, None], WINDOW_CHARS + _OVERLAP_CHARS - 1, axis=1), axis=1)
     return powers[0], powers[1]

@@ -34,15 +34,15 @@ ALIKE = {  # code -> code of a language that short texts do not distinguish from
     "ms": "id", "fil": "tl", "simple": "en", "mo": "ro", "iw": "he", "hbo": "he", "in": "id", "prs": "fa", "uzs": "uz",
     "kik": "ki", "gug": "gn", "grc": "el", "zxx": UNKNOWN,
 }  # fmt: skip
-_GLANCE = 150  # characters read first, at the beginning and in the middle: a preface may be in another language
-_WINDOW = 1000  # characters read if the result is unclear, at the beginning, in the middle and at the end
+_FIRST_LOOK_CHARS = 150  # characters read first, at the beginning and in the middle: a preface may be in another language
+_WINDOW_CHARS = 1000  # characters read if the result is unclear, at the beginning, in the middle and at the end
 _MIN_CONFIDENCE, _SURE_CONFIDENCE = 0.2, 0.95
 _SURE_LETTERS = 20
 # Minimum mean logarithm of the probabilities of a text's sequences, by script. 99 of 100 texts of the library's languages have
 # more. Three of four Latin and nine of ten Cyrillic texts in 60 other languages have less.
 _MIN_LIKELIHOOD = {"Latn": -9.5, "Cyrl": -7.8, "Arab": -8.0, "Deva": -7.3, "Hebr": -7.1}
 _MIN_OTHER = -7.0  # scripts of several bytes a letter
-_SCALE = 1024  # of the model's table
+_MODEL_SCALE = 1024  # of the model's table
 _LONGEST_FEATURE = 8  # bytes; the longest sequence has 6
 _SEPARATOR = b"\xff"  # no sequence contains it, so the automaton starts again after it
 
@@ -107,10 +107,10 @@ def identify_all(texts: Sequence[str]) -> list[Guess]:
     ['en', 'de', 'zh']
     """
     guesses = [Guess(UNKNOWN, False)] * len(texts)
-    long = [number for number, text in enumerate(texts) if len(text) > 2 * _GLANCE]
-    _put(guesses, long, _identify([_cut(texts[number], _GLANCE) for number in long]))
+    long = [number for number, text in enumerate(texts) if len(text) > 2 * _FIRST_LOOK_CHARS]
+    _put(guesses, long, _identify([_cut(texts[number], _FIRST_LOOK_CHARS) for number in long]))
     unclear = [number for number, guess in enumerate(guesses) if not guess.sure]
-    _put(guesses, unclear, _identify([_cut(texts[number], _WINDOW, end=True) for number in unclear]))
+    _put(guesses, unclear, _identify([_cut(texts[number], _WINDOW_CHARS, end=True) for number in unclear]))
     return guesses
 
 
@@ -167,7 +167,7 @@ class _Model:
         # Its 16-bit floats are multiples of 1/1024. Integers convert to 64-bit floats several times faster.
         self._table = np.empty(library.nb_ptc.shape, np.int16)
         for number, column in enumerate(order):
-            self._table[:, number] = library.nb_ptc[:, column] * np.float16(_SCALE)
+            self._table[:, number] = library.nb_ptc[:, column] * np.float16(_MODEL_SCALE)
         self._priors = library.nb_pc[order].astype(np.float64)
 
     def classify(self, texts: list[str]) -> list[tuple[str, float, float]]:
@@ -183,7 +183,7 @@ class _Model:
         bounds = np.searchsorted(owners, np.arange(len(data) + 1)).tolist()
         for number, (start, end) in enumerate(pairwise(bounds)):  # not all at once: a text's rows fit the processor's cache
             scores[number] = weights[start:end] @ self._table.take(features[start:end], axis=0).astype(np.float64)
-        scores = scores / _SCALE + self._priors
+        scores = scores / _MODEL_SCALE + self._priors
         best = scores.max(axis=1)
         roots = np.sqrt([len(each) for each in data])  # as in the library: makes up for related features
         shares = np.add.reduceat(np.exp((scores - best[:, None]) / roots[:, None]), self._first_columns, axis=1)

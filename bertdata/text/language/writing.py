@@ -72,7 +72,7 @@ _SCRIPT_OF = {language: name for name, languages in _OF_ONE.items() for language
 _REGIONS = frozenset(["hans", "hant", "cn", "tw", "hk", "mo", "sg", "my", "latn", "cyrl", "arab", "ec", "el"])  # of a script
 _LANGUAGE_OF = {name: languages for name, languages in _OF_ONE.items() if len(languages) == 2 and name != "Beng"} | {"Guru": "pa"}
 _LEAST_OF_CJK = 0.3  # the least share of Chinese, Japanese or Korean characters among the letters of such a text
-_KANA = 0.05  # the least share of kana among the Han and kana of a Japanese text
+_MIN_KANA_SHARE = 0.05  # the least share of kana among the Han and kana of a Japanese text
 
 
 def plain(language: str) -> str:
@@ -94,7 +94,7 @@ def script(language: str, text: str) -> str:
     han, kana = counts.pop("Hani"), counts.pop("Jpan")
     name, most = max(counts.items(), key=lambda item: item[1])
     if han + kana > most:
-        is_japanese = plain(language) == "und" and kana > _KANA * (han + kana)
+        is_japanese = plain(language) == "und" and kana > _MIN_KANA_SHARE * (han + kana)
         return "Jpan" if is_japanese else CHINESE[int(_signs().take(_codes(text)).sum(dtype=np.int64) > 0)]
     return name if most else "Zyyy"
 
@@ -131,7 +131,7 @@ def language_of(counts: dict[str, int]) -> str:
     """
     total, han, kana = sum(counts.values()), counts.get("Hani", 0), counts.get("Jpan", 0)
     if han + kana > _LEAST_OF_CJK * total:
-        return "ja" if kana > _KANA * (han + kana) else "zh"
+        return "ja" if kana > _MIN_KANA_SHARE * (han + kana) else "zh"
     main = "Kore" if counts.get("Kore", 0) > _LEAST_OF_CJK * total else max(counts, key=counts.__getitem__)
     return _LANGUAGE_OF.get(main, "")
 

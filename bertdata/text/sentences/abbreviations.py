@@ -53,9 +53,20 @@ _WORDS = {  # from dictionaries' lists of abbreviations
     "ur": "ڈاکٹر",
     "vi": "ts ths gs pgs bs tp tx",
 }  # by ISO 639 codes; checked against what sentencex leaves
-_SAME = {"nb": "no", "nn": "no", "ms": "id", "be": "ru", "gl": "pt", "ca": "es", "mo": "ro", "bho": "hi", "mai": "hi", "sa": "hi"}
+_SAME_ABBREVIATIONS = {
+    "nb": "no",
+    "nn": "no",
+    "ms": "id",
+    "be": "ru",
+    "gl": "pt",
+    "ca": "es",
+    "mo": "ro",
+    "bho": "hi",
+    "mai": "hi",
+    "sa": "hi",
+}
 _OPEN = {language: frozenset(words.split()) for language, words in _WORDS.items()}
-_OPEN |= {language: _OPEN[other] for language, other in _SAME.items()}
+_OPEN |= {language: _OPEN[other] for language, other in _SAME_ABBREVIATIONS.items()}
 _NUMBERED_WORDS = "no nos nr nrs num vol vols bd t p pp s ss f ff fig figs cap chap kap art arts sec n pág págs op hal"
 _NUMBERED = frozenset(_NUMBERED_WORDS.split())
 _NUMBER = re.compile(r"\s{0,99}(?:\d|[IVXLC]{1,20}\b)")

@@ -36,7 +36,7 @@ _PARTICLES = {  # words that continue a sentence after a quotation
     "ta": "என்று|என்ற|என்றா|எனக்|என ",
     "te": "అని|అనే|అన్నా",
 }
-_WITHIN = 200  # characters after a quotation that are searched for a verb of saying
+_VERB_SEARCH_CHARS = 200  # characters after a quotation that are searched for a verb of saying
 _TOOK_UP = {
     language: re.compile(
         rf"{_PARTICLES.get(language, '(?!)')}|(?:[^\s.!?।]+\s+){{1,4}}(?:{_VERBS.get(language, '(?!)')})\s*(?:[.।]|$)"
@@ -66,7 +66,8 @@ _NO_NOUN = re.compile(  # "am 12. Er ging": a word that never follows an ordinal
     r"\s+(?:Er|Sie|Es|Wir|Ich|Ihr|Man|Der|Die|Das|Den|Dem|Dies\w*|Eine?|Im|In|Am|An|Auf|Mit|Nach|Bei|Von|Zu|Und|Aber|Doch|Dann|Da|So)\b"
 )
 _ROMAN = {"hu": re.compile(r"(?<!\w)[IVXLC]+[.]$")}  # an ordinal before a name: "IV. Béla"
-_PAUSES = frozenset(("ar", "arz", "ckb", "fa", "he", "ps", "sd", "ug", "ur", "yi"))  # without capitals: "…" may be a pause
+# Languages without capitals, where "…" may be a pause.
+_ELLIPSIS_PAUSES = frozenset(("ar", "arz", "ckb", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
 
 
 def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
@@ -131,16 +132,20 @@ def _goes_on(masked: str, last: int, after: int, language: str, gap: str) -> boo
         whole = mark == "." and is_written_out(masked, last, language)  # then a small letter may begin a sentence
         if not whole or (quoted and split_gap(gap)):
             return True
-    if (quoted or mark in "!?") and (took_up := _TOOK_UP.get(language)) and took_up.match(masked, after, after + _WITHIN):
+    if (
+        (quoted or mark in "!?")
+        and (took_up := _TOOK_UP.get(language))
+        and took_up.match(masked, after, after + _VERB_SEARCH_CHARS)
+    ):
         return True
     if mark != ".":
-        return mark == "…" and language in _PAUSES
+        return mark == "…" and language in _ELLIPSIS_PAUSES
     if after == last:
         if masked[last - 2 : last - 1].isspace() and following.isalnum():
             return True
         if not _is_unspaced(masked, last):
             return True
-    if masked.startswith("..", last - 3) and language in _PAUSES:
+    if masked.startswith("..", last - 3) and language in _ELLIPSIS_PAUSES:
         return True
     return _is_abbreviated(masked, last, after, language)
 

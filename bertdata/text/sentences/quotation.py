@@ -19,7 +19,7 @@ _BLANKED_ASCII = '"()[]{}`\n\r'
 _BLANKED = _BLANKED_ASCII + "“”„‟«»‹›‘「」『』《》（）【】"
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")  # breaks sentencex: "plan B\xa0."
 _SINGLE = {quote: re.compile(f"{quote}(?:{quote}|(?<=[.!? ].))") for quote in "'’"}  # quotation marks, not apostrophes
-_APOSTROPHES = 2000  # more of them in one paragraph are not writing; sentencex would look for pairs
+_MAX_APOSTROPHES = 2000  # more of them in one paragraph are not writing; sentencex would look for pairs
 OPENERS = "“„«‘([{「『《（【`"
 _NOTE = re.compile(r"\[(?:\d{1,3}(?:[,;–-] ?\d{1,3})*|[a-z]|(?:note|nb|n) \d+|[a-z]+ needed|sic)\]")
 _NOTE_OR_OMISSION = re.compile(rf"{_NOTE.pattern}|\[(?:\.\.\.|…)\]")
@@ -44,7 +44,7 @@ def mask(text: str, language: str) -> str:
     for quote, single in _SINGLE.items():
         if quote in text:
             text = single.sub(_blank, text)
-    if len(text) > _APOSTROPHES < text.count("'"):
+    if len(text) > _MAX_APOSTROPHES < text.count("'"):
         text = text.replace("'", " ")
     return text
 

@@ -29,11 +29,11 @@ __all__ = ["split_sentences"]
 
 _PLAIN = frozenset(("en", "fr", "es", "it", "pt", "nl"))  # codes that need no tidying
 _OWN_MARKS = dict.fromkeys(chinese_japanese.LANGUAGES, chinese_japanese) | dict.fromkeys(thai.LANGUAGES, thai)
-_SURE = frozenset((". ", "! ", "? "))  # between letters and a capital; no rule moves such an end
-_WINDOW = 2000  # characters given to sentencex at a time; most paragraphs are shorter
+_SURE_ENDS = frozenset((". ", "! ", "? "))  # between letters and a capital; no rule moves such an end
+_WINDOW_CHARS = 2000  # characters given to sentencex at a time; most paragraphs are shorter
 _STOPS = dict.fromkeys(("as", "bho", "bn", "hi", "mai", "ne", "or", "pa", "sa"), "।") | {"am": "።", "ti": "።", "ur": "۔"}
 _OPENING = OPENERS + '"'
-_SHORT = 12  # a piece of so few characters may have no letter
+_MAX_SHORT_CHARS = 12  # a piece of so few characters may have no letter
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
@@ -80,14 +80,14 @@ def _ends(text: str, language: str) -> list[int]:
     # changes such an end, so skip the rules.
     quick = language == "en" or language not in LANGUAGES
     for offset in offsets:
-        sure = quick and offset - start > 9 and text[offset - 2 : offset] in _SURE and text[offset : offset + 1].isupper()
+        sure = quick and offset - start > 9 and text[offset - 2 : offset] in _SURE_ENDS and text[offset : offset + 1].isupper()
         if sure and not text[offset - 3].isdigit():
             cut = offset
         else:
             cut = cut_at(text, masked, start, offset, language)
             # A piece without a word is not a sentence. Join it to the sentence before, unless it opens
             # a quotation, which belongs to the next one.
-            if start < cut < start + _SHORT and _has_no_word(text[start:cut]):  # "…" or "?!"
+            if start < cut < start + _MAX_SHORT_CHARS and _has_no_word(text[start:cut]):  # "…" or "?!"
                 if ends and text[start:cut].lstrip()[:1] not in _OPENING:
                     ends[-1] = start = cut
                 continue
@@ -99,7 +99,7 @@ def _ends(text: str, language: str) -> list[int]:
         if cut > start and not (brackets and is_inside(text, start, cut, brackets[-1])):
             ends.append(cut)
             start = cut
-    if ends and len(text) < start + _SHORT and _has_no_word(text[start:]):
+    if ends and len(text) < start + _MAX_SHORT_CHARS and _has_no_word(text[start:]):
         ends.pop()
     ends.append(len(text))
     return ends
@@ -114,16 +114,16 @@ def _offsets(masked: str, language: str) -> list[int]:
 
     A window is taken up again at its last end but one; without an end in it, the sentence goes on into the next.
     """
-    if len(masked) <= _WINDOW:
+    if len(masked) <= _WINDOW_CHARS:
         return _segment_ends(language, masked)
     offsets: list[int] = []
     at = 0
     # The last end in a window is only where the window ends. Drop it, and begin the next window at
     # the end before it, so that the sentence there is seen with what follows it.
-    while len(masked) - at > _WINDOW:
-        ends = _segment_ends(language, masked[at : at + _WINDOW])[:-1]
+    while len(masked) - at > _WINDOW_CHARS:
+        ends = _segment_ends(language, masked[at : at + _WINDOW_CHARS])[:-1]
         offsets.extend(at + end for end in ends)
-        at += ends[-1] if ends and ends[-1] else _WINDOW
+        at += ends[-1] if ends and ends[-1] else _WINDOW_CHARS
     offsets.extend(at + end for end in _segment_ends(language, masked[at:]))
     return offsets
 

@@ -59,7 +59,7 @@ _STARTERS = {  # frequent first words of sentences; none that is part of names, 
     "vi": "Tuy Trong Các Những Một Khi Sau Theo Nhưng Vì Đây Đó Năm Tại Với Cũng Để Từ Do Nếu Ngoài Ở Hiện Vào Chúng Họ Nó"
     " Người Phía Trên Đến Trước Mỗi Tôi Ông Anh Chị Đã Là Lúc Bên Nhiều Mọi Rồi Và Trời Có Không",
 }  # fmt: skip
-_SAME = {"no": "da", "nb": "no", "nn": "no", "sk": "cs", "ms": "id", "be": "ru", "gl": "pt", "bs": "hr", "sh": "hr"}
+_SAME_STARTERS = {"no": "da", "nb": "no", "nn": "no", "sk": "cs", "ms": "id", "be": "ru", "gl": "pt", "bs": "hr", "sh": "hr"}
 _LISTS = {  # "and so on", in some languages of several words; a capital after it begins a sentence
     "bg": r"и др|и т\.? ?н", "cs": "atd|apod|aj", "da": r"osv|m\.? ?m|mv", "de": "usw", "el": r"κλπ|κ\.?λπ|κ\.?ά|κτλ",
     "es": "etc", "fi": "jne|ym|yms", "hr": "itd|i sl", "hu": "stb", "id": "dll|dsb|dst", "it": "ecc", "nl": "enz",
@@ -76,7 +76,7 @@ _UNITS = "[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|[kM]W|°[CF]|[ксм]?м[²³]?|кг|г
 
 
 def _table(words: dict[str, str]) -> dict[str, str]:
-    for language, other in _SAME.items():
+    for language, other in _SAME_STARTERS.items():
         if other in words:
             words = {language: words[other], **words}
     return words

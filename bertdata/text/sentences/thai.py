@@ -24,7 +24,7 @@ _CLAUSE = re.compile(  # a run of letters, not a word of a list, that does not c
     '["“‘(]?(?!และ|หรือ|ซึ่ง|ที่|เกี่ยวกับ|ผู้|โดย|เพื่อ|ว่า|ของ|จาก|กับ|เพราะ|เนื่องจาก|จน|ทั้ง|รวม|เช่น|คือ|อัน|ก่อน|หลัง|แล้ว|ได้แก่|มี|เป็น|ให้|จึง|ก็|ด้วย|ตาม|สำหรับ|จะ|ไม่|ถึง|อยู่|ส่วน|พร้อม)[ก-๎]{12}'
 )
 _LEADS_ON = re.compile('(?:คือ|ได้แก่|เช่น|ว่า|ชื่อ|และ|หรือ|ของ|ที่|โดย|ใน|จาก|กับ|เป็น|แก่|ต่อ|เมื่อ|หาก|ถ้า|แม้|นาย|นาง|ดร)["”’)]*$')
-_SHORTEST = 30  # characters before a cut; a name or a heading is shorter than most clauses
+_MIN_CUT_CHARS = 30  # characters before a cut; a name or a heading is shorter than most clauses
 
 
 def ends(text: str, language: str = "th") -> Iterator[int]:
@@ -37,7 +37,7 @@ def ends(text: str, language: str = "th") -> Iterator[int]:
         # letter and not with a word that needs a continuation, and a clause follows. When in doubt,
         # don't cut: a long sentence does less harm than half a one.
         if marked or (
-            at - start >= _SHORTEST
+            at - start >= _MIN_CUT_CHARS
             and _CLOSED.search(text, max(start, at - 4), at)
             and _CLAUSE.match(text, space.end())
             and not _LEADS_ON.search(text, max(start, at - 12), at)

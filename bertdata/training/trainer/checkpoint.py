@@ -18,7 +18,7 @@ from safetensors.torch import save as packed
 from torch import Tensor
 
 from ...errors import VerificationError
-from ...storage.files import TEMPORARY, read_json, replacing_directory, write_json
+from ...storage.files import TEMPORARY_PREFIX, read_json, replacing_directory, write_json
 from ...storage.moves import remove
 from ..recipe import Recipe
 from ..resume import checkpoints
@@ -27,7 +27,7 @@ from .model import BertForPreTraining, MaskedModel
 
 __all__ = ["restore", "save"]
 
-_RESUME = "remove this checkpoint, and the run continues from the one before"
+_RESUME_ADVICE = "remove this checkpoint, and the run continues from the one before"
 
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
@@ -57,19 +57,19 @@ def _save_model(path: Path, model: BertForPreTraining | MaskedModel, recipe: Rec
 
 
 def _remove(directory: Path) -> None:
-    remove(directory.rename(directory.with_name(f"{TEMPORARY}{directory.name}")))  # hides a partly removed checkpoint
+    remove(directory.rename(directory.with_name(f"{TEMPORARY_PREFIX}{directory.name}")))  # hides a partly removed checkpoint
 
 
 def restore(directory: Path, learner: Learner) -> dict[str, Any]:
     """Restore a learner from a checkpoint. Return its state."""
     state: dict[str, Any] | None = read_json(directory / "state.json")
     if not state:
-        raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME}")
+        raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME_ADVICE}")
     if isinstance(learner.model, MaskedModel):
         try:
             learner.model.load(directory)
         except (SafetensorError, OSError, RuntimeError) as error:
-            raise VerificationError(f"{directory} is missing or damaged ({error}): {_RESUME}") from error
+            raise VerificationError(f"{directory} is missing or damaged ({error}): {_RESUME_ADVICE}") from error
     else:
         _fill(learner.model.state_dict(), directory / "model.safetensors")
     learner.optimizer.load_state_dict(_read(directory / "optimizer.safetensors"))
@@ -91,4 +91,4 @@ def _read(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME}") from error
+        raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME_ADVICE}") from error

@@ -24,8 +24,8 @@ from .world import World
 
 __all__ = ["Learner", "Learnt"]
 
-_TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-_GRAPHS = 64  # torch.compile makes one graph per width; torch's default limit is 8
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_MAX_GRAPHS = 64  # torch.compile makes one graph per width; torch's default limit is 8
 
 
 class Learnt(NamedTuple):
@@ -64,7 +64,7 @@ class Learner:
         self._forward: Any = DistributedDataParallel(self.model) if world.size > 1 else self.model
         self._apart: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
         if config.compile:
-            torch._dynamo.config.cache_size_limit = _GRAPHS
+            torch._dynamo.config.cache_size_limit = _MAX_GRAPHS
             self._forward = torch.compile(self._forward, dynamic=config.unpadded)
 
     def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> Learnt:
@@ -112,7 +112,7 @@ class Learner:
         return score(*self._logits(forward, batch), batch)
 
     def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
-        kind = _TYPES[self.config.precision]
+        kind = _DTYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
             words, relations = forward(**self._arguments(batch))
         return words, relations

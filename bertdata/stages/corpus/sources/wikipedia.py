@@ -14,7 +14,7 @@ from ....errors import UsageError
 from ....records import Article, Drop, FileRange, Page, Prose, Reject
 from ....sources import SUFFIXES, dumps
 from ....sources.dumps import checksums, multistream
-from ....sources.lines import MOST_LINES
+from ....sources.lines import MAX_LINES
 from ....storage.files import to_path
 from ....storage.storage import storage_errors
 from ....text.sentences import splitter
@@ -81,8 +81,8 @@ def _article(
 ) -> Article | Drop | Reject:
     if reason := _reason_to_drop(page, site, namespaces, config):
         return Drop(reason, page.id if reason in _LISTED else "")
-    if page.text.count("\n") > MOST_LINES:
-        return Reject(page.id, "too-large", f"{part.name}: a page of more than {MOST_LINES} lines")
+    if page.text.count("\n") > MAX_LINES:
+        return Reject(page.id, "too-large", f"{part.name}: a page of more than {MAX_LINES} lines")
     as_of = dumps.as_of(part.name, page.revised)
     url = site.url(page.title)
     return Article(page.id, site.language, page.title, url, page.text, site.namespaces, part.name, as_of, site.project)

@@ -23,9 +23,9 @@ _DECIMAL = re.compile(r"([-−+]?)(?=\.?[0-9])([0-9][0-9,]*)?(?:\.([0-9]*))?(?:[
 _FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|⁄)([0-9]{1,9})")
 _MAX_CHARACTERS = 40  # characters; no measurement has more
 _MIN_LARGE, _MAX_SMALL = 1e9, 1e-4  # from these values on, use powers of ten
-_TINY = 1e-14  # error bound of a logarithm
-_FUDGE = 2e-14  # added by the template before it rounds
-_MOST_DIGITS = 30
+_LOG_ERROR = 1e-14  # error bound of a logarithm
+_ROUNDING_OFFSET = 2e-14  # added by the template before it rounds
+_MAX_DIGITS = 30
 _SMALL_NAMES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen
@@ -90,7 +90,7 @@ def digits_for(value: float, figures: int) -> int:
     >>> digits_for(184.3, 2), digits_for(0.4536, 2), digits_for(99.97, 3)
     (-1, 2, 1)
     """
-    return figures - 1 - (math.floor(math.log10(abs(value)) + _TINY) if value else 0)
+    return figures - 1 - (math.floor(math.log10(abs(value)) + _LOG_ERROR) if value else 0)
 
 
 def round_number(value: float, digits: int) -> float:
@@ -99,9 +99,9 @@ def round_number(value: float, digits: int) -> float:
     >>> round_number(-2.05, 1), round_number(288.45, 1), round_number(1435.0, -2)
     (-2.1, 288.4, 1400.0)
     """
-    digits = max(-_MOST_DIGITS, min(_MOST_DIGITS, digits))
+    digits = max(-_MAX_DIGITS, min(_MAX_DIGITS, digits))
     if digits >= 0:
-        return math.copysign(float(f"{abs(value) + _FUDGE:.{digits}f}"), value)
+        return math.copysign(float(f"{abs(value) + _ROUNDING_OFFSET:.{digits}f}"), value)
     scaled = abs(value) * 10.0**digits
     return math.copysign(float(math.floor(scaled + 0.5) * 10**-digits), value) if scaled < 1e15 else value
 
@@ -128,10 +128,10 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     sign = "−" if rounded < 0 else ""
     # Scientific notation keeps the decimal place: digits counts from the point of the whole number, so the power is added.
     if size and not _MAX_SMALL <= size < (1000 if powers else _MIN_LARGE):
-        power = math.floor(math.log10(size) + _TINY)
-        places = max(0, min(_MOST_DIGITS, power + digits))
+        power = math.floor(math.log10(size) + _LOG_ERROR)
+        places = max(0, min(_MAX_DIGITS, power + digits))
         return f"{sign}{size / 10.0**power:.{places}f}×10{power}".replace("-", "−")
-    whole, point, part = f"{size:.{max(0, min(_MOST_DIGITS, digits))}f}".partition(".")
+    whole, point, part = f"{size:.{max(0, min(_MAX_DIGITS, digits))}f}".partition(".")
     return sign + _group(whole, from_digits) + point + part
 
 

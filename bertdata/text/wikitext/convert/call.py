@@ -14,7 +14,7 @@ from .units import Unit, find_unit, table
 
 __all__ = ["Call", "Style", "read_call"]
 
-_MOST_ARGUMENTS = 40
+_MAX_ARGUMENTS = 40
 _LONGEST_LIST = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
@@ -74,7 +74,7 @@ def _natural(text: str) -> int:
 
 def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = False) -> Call | None:
     """Parse the positional arguments; return None if a number or unit is missing or unknown."""
-    texts = [argument for argument in arguments[:_MOST_ARGUMENTS] if argument and not argument.isspace()]
+    texts = [argument for argument in arguments[:_MAX_ARGUMENTS] if argument and not argument.isspace()]
     words = [text.strip() for text in texts]
     amounts, between = _read_values(words, from_digits)
     unit = find_unit(words.pop(0)) if amounts and words else None

@@ -19,8 +19,8 @@ __all__ = ["convert"]
 
 _HARD_SPACE = "\u00a0"
 _LOG_2 = math.log10(2)
-_TINY = 1e-12  # error bound of logarithms
-_COLDEST = 0.2  # kelvins; below, the third figure no longer indicates a temperature's precision
+_LOG_ERROR = 1e-12  # error bound of logarithms
+_MIN_PRECISE_KELVIN = 0.2  # kelvins; below, the third figure no longer indicates a temperature's precision
 _PROPERTY = re.compile(r"[PQ][0-9]+")
 _JOINT = re.compile(r" (?:[a-z ]+|×) ")  # words of a range that get hyphens before a unit's name: 5-to-about-10-foot
 _CELLS = {"table": "right", "tablecen": "center"}  # disp= -> alignment of the cells
@@ -165,7 +165,7 @@ class _Conversion:
             rounded = round_number(value, digits_for(value, self.style.figures))  # may have one more digit
             return digits_for(rounded, self.style.figures)
         if unit.dimension == "temperature" and "first" in self.finest.flags:
-            kelvins = max(abs(self.finest.to_base(amount.value)), _COLDEST)
+            kelvins = max(abs(self.finest.to_base(amount.value)), _MIN_PRECISE_KELVIN)
             return max(math.floor(amount.digits), digits_for(kelvins, 3))
         if not value or not amount.value:
             return 0
@@ -175,7 +175,7 @@ class _Conversion:
             ratio = 1 / self.finest.scale
         else:
             ratio = abs(amount.value / value)
-        return max(math.floor(amount.digits + math.log10(ratio) + _LOG_2 + _TINY), digits_for(value, 2))
+        return max(math.floor(amount.digits + math.log10(ratio) + _LOG_2 + _LOG_ERROR), digits_for(value, 2))
 
     def write(self, value: float, digits: int) -> str:
         """Write a result as the options specify."""

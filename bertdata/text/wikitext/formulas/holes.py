@@ -14,7 +14,7 @@ from ..marks import HOLE
 
 __all__ = ["drop_sentences"]
 
-_WORD = "Formula"  # replaces the hole during sentence splitting, because a formula acts as a noun
+_STAND_IN = "Formula"  # replaces the hole during sentence splitting, because a formula acts as a noun
 
 
 def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[str, int]:
@@ -22,9 +22,9 @@ def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[s
 
     ``split`` cuts a paragraph into sentences and changes only whitespace, so that counting characters finds the sentence ends.
     """
-    text = paragraph.replace(HOLE, _WORD)
+    text = paragraph.replace(HOLE, _STAND_IN)
     hole = paragraph.find(HOLE)
-    moved = len(_WORD) - len(HOLE)  # extra characters of the text per hole
+    moved = len(_STAND_IN) - len(HOLE)  # extra characters of the text per hole
     kept: list[str] = []
     dropped = start = holes = 0
     for sentence in split(text):

@@ -24,9 +24,9 @@ __all__ = ["CHOICES", "Formulas"]
 CHOICES = ("text", "tex", "drop-sentence", "drop")
 # A full stop at the end of the formula ends the sentence.
 _STOP = re.compile(r"[.。](?=(?:\s|\\[,;! ]|\\q?quad|~|\}|\\end\{[a-z*]*\})*$)")
-_DIGITS = 12  # enough for two kinds per formula name; tables have tens of names
+_NAME_DIGITS = 12  # enough for two kinds per formula name; tables have tens of names
 _TO_BITS, _TO_DIGITS = str.maketrans("01", BITS), str.maketrans(BITS, "01")
-_NUMBER = re.compile(rf"[{BITS}]{{{_DIGITS}}}")
+_NUMBER = re.compile(rf"[{BITS}]{{{_NAME_DIGITS}}}")
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 
 
@@ -38,7 +38,7 @@ class Formulas:
 
     Whether a formula is in a paragraph, and not in a table, a list or a heading, is known only after the page's lines became
     paragraphs.  So each formula, or its placeholder, is followed by an index into ``_kinds``, whose value is the key to count.
-    The index has ``_DIGITS`` binary digits of BITS, which no later step changes; `count` reads and removes them.
+    The index has ``_NAME_DIGITS`` binary digits of BITS, which no later step changes; `count` reads and removes them.
     """
 
     choice: str = "drop"
@@ -120,7 +120,7 @@ class Formulas:
     def _digits(self, kind: str) -> str:
         if kind not in self._kinds:
             self._kinds.append(kind)
-        return f"{self._kinds.index(kind):0{_DIGITS}b}".translate(_TO_BITS)
+        return f"{self._kinds.index(kind):0{_NAME_DIGITS}b}".translate(_TO_BITS)
 
 
 def _value(number: str) -> int:

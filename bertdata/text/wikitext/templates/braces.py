@@ -40,7 +40,7 @@ _BAR = re.compile(r"\|")
 _BARS = re.compile(r"\[\[|\]\]|-\{|\}-|\|")
 _MAX_NAME = 300  # MediaWiki's own is 255 bytes
 _MAX_ARGUMENTS = 2000  # further ones are ignored; no template in running prose has a tenth of this
-_SHORT = 100  # maximum characters of a call whose tree is cached
+_MAX_CACHED_CHARS = 100  # maximum characters of a call whose tree is cached
 _SUBST = ("subst", "safesubst")
 
 GONE, CALL, PARAMETER = 0, 2, 3  # unmatched braces are removed; two are a call, three a parameter
@@ -231,7 +231,7 @@ def normalize(name: str) -> str:
 
 def node(text: str, span: Span) -> Node:
     """Return the tree of one span."""
-    if not span.children and span.end - span.start <= _SHORT:
+    if not span.children and span.end - span.start <= _MAX_CACHED_CHARS:
         return _short(text[span.start : span.end], span.kind)
     return _node(text, span)
 

@@ -167,7 +167,7 @@ def _read_date(text: str) -> datetime | None:
         if match := form.fullmatch(text):
             groups = match.groupdict()
             month = groups.get("month") or 1 + [name[:3] for name in _MONTHS].index(groups["name"][:3].capitalize())
-            parts = [groups["year"], month, *(groups.get(name) or fill for name, fill in _REST)]
+            parts = [groups["year"], month, *(groups.get(name) or fill for name, fill in _PART_DEFAULTS)]
             try:
                 return datetime(*map(int, parts))  # type: ignore[arg-type]
             except ValueError:  # 30 February
@@ -175,4 +175,4 @@ def _read_date(text: str) -> datetime | None:
     return None
 
 
-_REST = (("day", 1), ("hour", 0), ("minute", 0), ("second", 0))  # defaults of the omitted parts
+_PART_DEFAULTS = (("day", 1), ("hour", 0), ("minute", 0), ("second", 0))  # defaults of the omitted parts

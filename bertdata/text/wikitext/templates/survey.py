@@ -20,7 +20,7 @@ from .table import UNKNOWN, WORDS, Templates, load_templates
 __all__ = ["Survey", "load_templates", "survey"]
 
 _WORD = re.compile(r"\w")
-_AROUND = 100  # characters of an example on each side of the call
+_CONTEXT_CHARS = 100  # characters of an example on each side of the call
 
 
 @dataclass
@@ -59,7 +59,9 @@ def survey(wikitext: str, table: Templates, counts: Survey) -> None:
         for name in _unknown(text, span, table):
             (counts.unknown if prose else counts.alone)[name] += 1
             if prose and name not in counts.examples:
-                counts.examples[name] = readable(text[max(start, span.start - _AROUND) : min(end, span.end + _AROUND)])
+                counts.examples[name] = readable(
+                    text[max(start, span.start - _CONTEXT_CHARS) : min(end, span.end + _CONTEXT_CHARS)]
+                )
 
 
 def _unknown(text: str, span: Span, table: Templates) -> Iterator[str]:

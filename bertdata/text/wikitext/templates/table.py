@@ -38,7 +38,7 @@ __all__ = ["RULES", "UNKNOWN", "WORDS", "Body", "Templates", "load_templates", "
 
 WORDS, RULES, UNKNOWN = "words", "rules", "unknown"
 _TABLES = Path(__file__).parent / "tables"
-_SAME = {"simple": "en"}  # wikis that use the language of another
+_SAME_LANGUAGE = {"simple": "en"}  # wikis that use the language of another
 _MAX_NESTING = 12  # of braces in a body, and of templates that call others
 
 
@@ -240,7 +240,7 @@ def _with(table: Templates, read: _File) -> Templates:
 @cache
 def _built_in(language: str) -> Templates:
     """Return the built-in table of a language; the tests check it like a user's table."""
-    code = _SAME.get(language, language)
+    code = _SAME_LANGUAGE.get(language, language)
     table = Templates()
     if code != "en":
         english = _built_in("en")
