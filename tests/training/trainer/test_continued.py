@@ -95,31 +95,66 @@ def test_a_continued_model_saves_and_resumes_to_the_bit(data: dict[str, Path], t
     assert model(**text).logits.shape[2] == Shards(rows).vocab_size
 
 
-@pytest.mark.parametrize("change", [{}, {"accumulation": 2}, {"gradient_checkpointing": True}])
-def test_the_loss_is_that_of_a_hand_written_loop(data: dict[str, Path], tmp_path: Path, change: dict[str, Any]) -> None:
-    """The same batches, torch's AdamW, and the loss of `transformers` over all positions."""
+class BertAdam(torch.optim.Optimizer):
+    """Google's optimization.py, parameter by parameter: no correction of the means for starting at zero."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for values in group["params"]:
+                state = self.state[values] or {"m": 0.0, "v": 0.0}
+                self.state[values] = {
+                    "m": 0.9 * state["m"] + 0.1 * values.grad,
+                    "v": 0.999 * state["v"] + 0.001 * values.grad**2,
+                }
+                update = self.state[values]["m"] / (self.state[values]["v"].sqrt() + 1e-6)
+                values -= group["lr"] * (update + group["weight_decay"] * values)
+
+
+def hand_written(algorithm: str, model: Any) -> list[torch.optim.Optimizer]:
+    """The optimizers of a model of `transformers`, with decay for matrices only; Muon has the matrices of the layers."""
+    matrices = [each for each in model.parameters() if each.ndim > 1]
+    vectors = {"params": [each for each in model.parameters() if each.ndim < 2], "weight_decay": 0.0}
+    if algorithm == "bert":
+        return [BertAdam([{"params": matrices, "weight_decay": 0.01}, vectors], {"lr": 0.0})]
+    layers = {id(each) for each in model.base_model.layers.parameters()} if algorithm == "muon" else set()
+    rest = {"params": [each for each in matrices if id(each) not in layers], "weight_decay": 0.01}
+    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW([rest, vectors], eps=1e-6)]
+    if layers:
+        hidden = [each for each in matrices if id(each) in layers]
+        optimizers.append(torch.optim.Muon(hidden, weight_decay=0.01, momentum=0.95, adjust_lr_fn="match_rms_adamw"))
+    return optimizers
+
+
+CHANGES: list[dict[str, Any]] = [{}, {"accumulation": 2}, {"gradient_checkpointing": True}]
+
+
+@pytest.mark.parametrize(("algorithm", "change"), [*(("adamw", change) for change in CHANGES), ("muon", {}), ("bert", {})])
+def test_the_loss_is_that_of_a_hand_written_loop(
+    data: dict[str, Path], tmp_path: Path, algorithm: str, change: dict[str, Any]
+) -> None:
+    """The same batches, torch's optimizers or BERT's formula, and the loss of `transformers` over all positions."""
     rows, steps = data["packed"], 6
     directory = model_of("modernbert", rows, tmp_path / "model")
-    config = continued(rows, directory, steps, optimizer=OptimizerConfig(algorithm="adamw", learning_rate=1e-3, warmup_steps=2))
+    optimizer = OptimizerConfig(algorithm=algorithm, learning_rate=1e-3, warmup_steps=2)
+    config = continued(rows, directory, steps, optimizer=optimizer)
+    change = dict(change)
     phase = dataclasses.replace(config.phases[0], accumulation=change.pop("accumulation", 1))
     train(dataclasses.replace(config, phases=(phase,), **change), tmp_path / "run")
     losses = [record["mlm_loss"] for record in metrics(tmp_path / "run") if record["kind"] == "train"]
 
-    model = transformers.AutoModelForMaskedLM.from_pretrained(directory, dtype=torch.float32).train()
-    groups = [
-        {"params": [values for values in model.parameters() if values.ndim > 1], "weight_decay": 0.01},
-        {"params": [values for values in model.parameters() if values.ndim < 2], "weight_decay": 0.0},
-    ]
-    optimizer, wanted = torch.optim.AdamW(groups, eps=1e-6), []
+    model, wanted = transformers.AutoModelForMaskedLM.from_pretrained(directory, dtype=torch.float32).train(), []
+    optimizers = hand_written(algorithm, model)
     part = prepare(config).parts[0]
     for step, batch in enumerate(batches(part.shards, 8, steps=steps, for_model=model, **part.options)):
         loss = model(**batch).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for group in optimizer.param_groups:
-            group["lr"] = config.rate(step)
-        optimizer.step()
-        optimizer.zero_grad()
+        for each in optimizers:
+            for group in each.param_groups:
+                group["lr"] = config.rate(step)
+            each.step()
+        model.zero_grad()
         wanted.append(loss.item())
     assert losses == pytest.approx(wanted, abs=1e-4)
     assert abs(wanted[0] - wanted[-1]) > 0.01

@@ -1,4 +1,4 @@
-"""A run with a mixture resumes to the bit, with workers, and its metrics and report count the rows by source and language."""
+"""A mixture resumes to the bit, also after kills, and its metrics and report count the rows by source and language."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 from conftest import Build
-from small import differ, small
+from small import TOML, differ, small, started
 from test_training import After, metrics
+from test_training_processes import ended, wait_for
 
 from bertdata.config.mixture import Mixture
-from bertdata.config.train import Phase
+from bertdata.config.train import ALGORITHMS, Phase, read_training
 from bertdata.errors import ResumeError
 from bertdata.training.trainer import train
 
 
-@pytest.mark.parametrize("algorithm", ["bert", "adamw", "muon"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.slow
 def test_a_mixture_resumes_to_the_bit(
     build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, algorithm: str
@@ -47,3 +48,37 @@ def test_a_mixture_resumes_to_the_bit(
     longer = dataclasses.replace(config, phases=(phases[0], dataclasses.replace(phases[1], steps=9)))
     with pytest.raises(ResumeError, match="steps"):
         train(longer, tmp_path / "whole")
+
+
+PHASES = (  # by weight of a directory, temperature and weight of a group; each is killed once
+    "weights = [0.5]",
+    'mixture = { by = "language", temperature = 0.5 }',
+    'mixture = { by = "source", weights = { books = 3, wikipedia = 1 } }',
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_run_killed_in_each_phase_ends_as_one_that_was_not(
+    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, algorithm: str
+) -> None:
+    options = ["--vocab", sample_vocab, "--objective", "documents", "--max-seq-length", 64]
+    rows, run, steps = build("make-pairs", tmp_path / "rows", sample_corpus, *options), tmp_path / "run.toml", 80
+    first = (
+        TOML.format(shards=rows, steps=steps, dropout=0.1, batch_size=8)
+        .replace("keep = 9", "keep = 99\nworkers = 1")
+        .replace("workers = 0\n", "")
+    )
+    phases = f'\n[[phases]]\nshards = "{rows}"\nsteps = {steps}\n'.join(f"{phase}\n" for phase in PHASES)
+    run.write_text(first.replace("[optimizer]", f'[optimizer]\nalgorithm = "{algorithm}"') + phases, encoding="utf-8")
+    whole = train(read_training(run), tmp_path / "whole")
+    output = tmp_path / "killed"
+    for number in range(len(PHASES)):
+        (process,) = started(str(run), "--output", str(output))
+        wait_for(output / f"checkpoint-{number * steps + 20}", process)
+        process.kill()
+        process.communicate()
+        assert not (output / f"checkpoint-{(number + 1) * steps}").exists()
+    ended(started(str(run), "--output", str(output)), 0)
+    assert whole.step == 3 * steps and differ(whole.checkpoint, output / whole.checkpoint.name) == 0
+    assert metrics(tmp_path / "whole") == metrics(output)
