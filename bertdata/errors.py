@@ -54,8 +54,8 @@ class BertDataError(Exception):
 
     exit_code = 1
 
-    def __init__(self, *said: object, field: str = "", value: object = None) -> None:
-        super().__init__(*(hide(each) if isinstance(each, str) else each for each in said))
+    def __init__(self, *message: object, field: str = "", value: object = None) -> None:
+        super().__init__(*(hide(each) if isinstance(each, str) else each for each in message))
         self.field = field
         self.value = hide(value) if isinstance(value, str) else value
 
@@ -120,10 +120,10 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     """
     from difflib import SequenceMatcher, get_close_matches
 
-    asked = word.lower().lstrip("-")
+    wanted = word.lower().lstrip("-")
     names = {name.lower().lstrip("-"): name for name in known}
-    begun = [name for name in names if len(asked) > 1 and name.startswith(asked)]
-    shares = {name: SequenceMatcher(None, asked, name).ratio() for name in get_close_matches(asked, names, _MAX_SUGGESTIONS)}
+    begun = [name for name in names if len(wanted) > 1 and name.startswith(wanted)]
+    shares = {name: SequenceMatcher(None, wanted, name).ratio() for name in get_close_matches(wanted, names, _MAX_SUGGESTIONS)}
     near = [name for name, share in shares.items() if share >= max(shares.values()) - _AS_NEAR]
     return [names[name] for name in (begun or near)[:_MAX_SUGGESTIONS]]
 

@@ -92,8 +92,8 @@ def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list
     for piece, i in ids.items():
         pieces[i] = piece
     roles = {role: int(ids.get(named.get(f"{role}_token", ""), -1)) for role in ROLES}
-    others = {entry["id"] for entry in added if entry["special"]}.union(i for i, piece in enumerate(pieces) if not piece)
-    return pieces, Special(**roles, others=tuple(sorted(others.difference(roles.values()))), mark=_mark(tokenizer))
+    unused = {entry["id"] for entry in added if entry["special"]}.union(i for i, piece in enumerate(pieces) if not piece)
+    return pieces, Special(**roles, others=tuple(sorted(unused.difference(roles.values()))), mark=_mark(tokenizer))
 
 
 def _mark(tokenizer: dict[str, Any]) -> str:
@@ -178,8 +178,8 @@ def _byte_table() -> dict[str, int]:
     Source: openai/gpt-2, src/encoder.py.
     """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + nth): byte for nth, byte in enumerate(others)}
+    unprintable = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + nth): byte for nth, byte in enumerate(unprintable)}
 
 
 _BYTES = _byte_table()

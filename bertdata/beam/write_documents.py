@@ -85,19 +85,21 @@ class WriteDocuments(beam.PTransform):
         return {"path": self._path, "shards": self._shards, "format": self._config.format, "overwrite": self._overwrite}
 
     def expand(self, inputs: Any) -> Any:
-        given = take(inputs)
+        arguments = take(inputs)
         run = _Run(self._path, self._shards, self._config, self._overwrite)
         keyed = [
-            next(iter(given.values())).pipeline | "Start" >> beam.Create([None], reshuffle=False) | "Begin" >> _keyed(run.begin),
-            given["documents"] | "Documents" >> _keyed(run.document).with_input_types(Document),
+            next(iter(arguments.values())).pipeline
+            | "Start" >> beam.Create([None], reshuffle=False)
+            | "Begin" >> _keyed(run.begin),
+            arguments["documents"] | "Documents" >> _keyed(run.document).with_input_types(Document),
         ]
-        if "inputs" in given:
-            keyed.append(given["inputs"] | "Inputs" >> _keyed(run.input).with_input_types(InputFile))
-        if "rejects" in given:
-            keyed.append(given["rejects"] | "Rejects" >> _keyed(run.reject).with_input_types(SkippedRecord))
-        if "drops" in given:
-            keyed.append(given["drops"] | "Drops" >> _keyed(run.drop).with_input_types(SkippedRecord))
-            unlisted = given["drops"] | "Unlisted drops" >> beam.FlatMap(_unlisted).with_output_types(tuple[str, str])
+        if "inputs" in arguments:
+            keyed.append(arguments["inputs"] | "Inputs" >> _keyed(run.input).with_input_types(InputFile))
+        if "rejects" in arguments:
+            keyed.append(arguments["rejects"] | "Rejects" >> _keyed(run.reject).with_input_types(SkippedRecord))
+        if "drops" in arguments:
+            keyed.append(arguments["drops"] | "Drops" >> _keyed(run.drop).with_input_types(SkippedRecord))
+            unlisted = arguments["drops"] | "Unlisted drops" >> beam.FlatMap(_unlisted).with_output_types(tuple[str, str])
             keyed.append(unlisted | "Count" >> beam.combiners.Count.PerElement() | "Counted" >> _keyed(run.counted))
         # The group waits for all of its input. So no shard is written before "Begin" has checked and made the directory.
         return (
@@ -205,10 +207,10 @@ class _Run:
 def _records(found: dict[str, list[tuple[Any, ...]]]) -> Iterator[Document | Drop | Reject]:
     documents = sorted((Document(*fields) for fields in found.get("document", [])), key=lambda row: (row.id, -row.as_of, row))
     for id, copies in groupby(documents, key=lambda row: row.id):
-        first, *others = copies  # the newest copy of a page comes first
+        first, *older = copies  # the newest copy of a page comes first
         problem = _problem(first)
         yield Reject(id, "no-document", problem) if problem else first
-        yield from (Drop("repeated id", id) for _ in others)
+        yield from (Drop("repeated id", id) for _ in older)
     yield from (Drop(*fields) for fields in found.get("drop", []))
     for reason, number in found.get("drops", []):
         yield from repeat(Drop(reason), number)

@@ -143,8 +143,8 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         show_row(directory, number, epoch, search=wanted["search"])
         echo()
     if not numbers:
-        asked = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
-        raise UsageError(f"{directory} holds nothing with {asked}{_meant(directory, contents, wanted)}")
+        filters = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
+        raise UsageError(f"{directory} holds nothing with {filters}{_meant(directory, contents, wanted)}")
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:

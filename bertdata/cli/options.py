@@ -90,9 +90,9 @@ class Command(click.Command):
         """Describe a missing parameter: its help, the command that creates its value, and an example."""
         help = (getattr(param, "help", None) or "").rstrip(".")
         example = next((line.strip() for line in (self.help or "").splitlines() if line.strip().startswith("bertdata ")), "")
-        said = [help, _MADE_BY.get(param.name or "", "") if param else "", f"for example: {example}" if example else ""]
-        told = "; ".join(part for part in said if part)
-        return told[:1].upper() + told[1:]
+        parts = [help, _MADE_BY.get(param.name or "", "") if param else "", f"for example: {example}" if example else ""]
+        message = "; ".join(part for part in parts if part)
+        return message[:1].upper() + message[1:]
 
     def in_options(self, message: str) -> str:
         """Name this command's options where the library's message names fields and arguments."""

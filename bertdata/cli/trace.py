@@ -140,17 +140,17 @@ def _rule(
     pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
 ) -> MaskRule | None:
     """Return the mask rule: that of a training step, or BERT's defaults in an epoch."""
-    given = click.get_current_context().get_parameter_source
-    used = [name for name in ("epoch", "run", *_OF_BATCHES) if given(name) is click.core.ParameterSource.COMMANDLINE]
+    source_of = click.get_current_context().get_parameter_source
+    used = [name for name in ("epoch", "run", *_OF_BATCHES) if source_of(name) is click.core.ParameterSource.COMMANDLINE]
     if pairs is None or step is None:
-        if strange := [name for name in ("step", *used) if name != "epoch" and (name in used or step is not None)]:
-            raise UsageError(f"{flag_of(strange[0])} shows masks of rows: pass --pairs and --step")
+        if unused := [name for name in ("step", *used) if name != "epoch" and (name in used or step is not None)]:
+            raise UsageError(f"{flag_of(unused[0])} shows masks of rows: pass --pairs and --step")
         return None if pairs is None else _of_epoch(pairs, epoch)
     from ..training import at_step
 
     wrong = {"epoch"} if run is None else {"epoch", *_OF_BATCHES}
-    if strange := [name for name in used if name in wrong]:
-        raise UsageError(f"{flag_of(strange[0])} has no effect: {'--step' if run is None else run} determines it. Omit it")
+    if unused := [name for name in used if name in wrong]:
+        raise UsageError(f"{flag_of(unused[0])} has no effect: {'--step' if run is None else run} determines it. Omit it")
     if run is not None:
         return at_step.of_run(pairs, step, read_training(run))
     return at_step.of_batches(pairs, step, batch_size, seed=seed, masks=MaskConfig(**masks))

@@ -90,8 +90,8 @@ def command(
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
     speech.speak(quiet=quiet, log_json=log_json)
-    given = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
-    config = dataclasses.replace(read_training(configuration), **given)
+    fields = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
+    config = dataclasses.replace(read_training(configuration), **fields)
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1))) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():

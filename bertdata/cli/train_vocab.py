@@ -52,5 +52,5 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
             kind = "BertTokenizerFast" if vocab.manifest.settings.model == "wordpiece" else "AutoTokenizer"
             conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
             config = vocab.manifest.settings
-            for said in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
-                echo(in_options(said), err=True, level="warning")
+            for warning in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
+                echo(in_options(warning), err=True, level="warning")

@@ -160,14 +160,14 @@ def plan_corpus(
     readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     functions = {"read": [name for name, _ in readers], "maps": maps, "filters": filters}
     settings = _with_functions(CorpusConfig.or_default(config), functions)
-    given = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
+    paths_by_kind = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in readers:
-        given[name] = (*given.get(name, ()), *paths)
-    known = given_digest("build-corpus", {kind: [*paths] for kind, paths in given.items()}, settings.identity())
+        paths_by_kind[name] = (*paths_by_kind.get(name, ()), *paths)
+    known = given_digest("build-corpus", {kind: [*paths] for kind, paths in paths_by_kind.items()}, settings.identity())
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
     try:
-        files, ignored = _files(given)
+        files, ignored = _files(paths_by_kind)
         identity["seen"] = _seen(files)
         if identity["seen"] and not overwrite and (record := finished(directory, identity)):
             summary = f"build-corpus: {_amount(record['inputs'])} -> {directory}"
@@ -221,13 +221,13 @@ def _amount(inputs: Sequence[Mapping[str, Any]]) -> str:
     return f"{count(len(inputs), 'file')}, {size(sum(entry['bytes'] for entry in inputs))}"
 
 
-def _files(given: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
+def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
     """Find the files of each kind of input that was given; also count those that no kind reads, by kind and suffix."""
-    options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in given}
-    others: dict[str, set[str]] = {kind: set() for kind, paths in given.items() if paths}
-    files = {kind: find(given[kind], source(kind).suffixes, options[kind], others[kind]) for kind in others}
+    options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in paths_by_kind}
+    unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
+    files = {kind: find(paths_by_kind[kind], source(kind).suffixes, options[kind], unread[kind]) for kind in unread}
     read = {path for found in files.values() for _, path in found}
-    counts = {kind: by_suffix(paths - read) for kind, paths in others.items()}
+    counts = {kind: by_suffix(paths - read) for kind, paths in unread.items()}
     return files, {kind: suffixes for kind, suffixes in counts.items() if suffixes}
 
 

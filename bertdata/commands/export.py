@@ -122,12 +122,12 @@ def plan_export(
 ) -> Plan:
     """Return what `export` would do; nothing is written."""
     source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
-    given = given_digest("export", str(directory), str(vocab or ""), settings.identity())
+    arguments_digest = given_digest("export", str(directory), str(vocab or ""), settings.identity())
     try:
         source, tasks = read(source_path, settings.split)
         vocabulary = _vocabulary(source_path, source, settings.to, vocab)
     except (StorageError, TransferError) as error:
-        return complete_already([target], given, error)
+        return complete_already([target], arguments_digest, error)
     refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])
     contents = source.manifest()
     identity = {
@@ -140,7 +140,7 @@ def plan_export(
 
     return ExportPlan(
         outputs=(Output(target, identity),),
-        given=given,
+        given=arguments_digest,
         reads=(source_path,),
         steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",

@@ -56,8 +56,8 @@ class Progress(NamedTuple):
     @property
     def share(self) -> float:
         """The finished share of the step, by bytes or, without a byte count, by tasks."""
-        part, whole = (self.bytes, self.total_bytes) if self.total_bytes else (self.done, self.total)
-        return min(1.0, part / whole) if whole else 0.0
+        part, total = (self.bytes, self.total_bytes) if self.total_bytes else (self.done, self.total)
+        return min(1.0, part / total) if total else 0.0
 
 
 class Step(NamedTuple):

@@ -187,10 +187,10 @@ class _Push:
     def _refuse(self, names: set[str]) -> None:
         """Raise OutputExistsError if the Hub has another dataset of this name."""
         expected = {*names, manifest.NAME, manifest.CARD, manifest.CROISSANT}
-        strange = sorted(path for path in self.there if path not in expected | _HUB_FILES)
-        if strange and not self.overwrite:
+        foreign = sorted(path for path in self.there if path not in expected | _HUB_FILES)
+        if foreign and not self.overwrite:
             raise OutputExistsError(
-                f"{self.name} has {strange[0]}, which is not a file of {self.source}. Use another name or `overwrite`"
+                f"{self.name} has {foreign[0]}, which is not a file of {self.source}. Use another name or `overwrite`"
             )
         if manifest.NAME in self.there and not self.overwrite:
             with tempfile.TemporaryDirectory(prefix="bertdata-") as folder:
@@ -241,8 +241,8 @@ class _Push:
                 repo_id=self.name, folder_path=stage, repo_type="dataset", commit_message=message, delete_patterns=patterns
             )
         except RuntimeError as error:  # of the upload of one file; its cause has the Hub's answer
-            said = " ".join(f"{error} {error.__cause__ or ''}".split())
-            raise TransferError(f"cannot push to {self.name}: {said}: {_RETRY_ADVICE}") from cause(error)
+            reason = " ".join(f"{error} {error.__cause__ or ''}".split())
+            raise TransferError(f"cannot push to {self.name}: {reason}: {_RETRY_ADVICE}") from cause(error)
         self.commit = created.oid
 
     def _finish(self, converted: list[ShardEntry]) -> None:

@@ -93,17 +93,17 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
     def sample(root: Path) -> Measured:
         clock = clock_of([corpus.reader.directory])
         layout, start = Layout(configs[0].seed, 1, 0.0, Partners.of(configs[0])), clock()
-        given = stored(root, vocabulary)
-        encoder_of_run(given, configs[0].chinese_words)
+        work_files = stored(root, vocabulary)
+        encoder_of_run(work_files, configs[0].chinese_words)
         warm_up = clock() - start
-        done = _run(Tokenize(str(root), given, corpus.reader, layout, configs[0].chinese_words), corpus.tasks, clock)
+        done = _run(Tokenize(str(root), work_files, corpus.reader, layout, configs[0].chinese_words), corpus.tasks, clock)
         pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
         with contextlib.ExitStack() as stack:
             roots = [stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in range(len(configs))]
             outputs = [Output(str(path), config) for path, config in zip(roots, configs, strict=True)]
             start = clock()
             with contextlib.suppress(EmptyResultError):
-                BuildPartition(given, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
+                BuildPartition(work_files, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
             partitions, seconds, written = configs[0].shards, clock() - start, sum(map(_bytes, roots))
         (root / "vocabulary").mkdir()
         vocab.write(root / "vocabulary", vocabulary)

@@ -101,11 +101,11 @@ class VocabPlan(Plan):
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
     """Return what `train_vocab` would do; nothing is written."""
     directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
-    given = given_digest("train-vocab", str(corpus), settings.identity())
+    arguments_digest = given_digest("train-vocab", str(corpus), settings.identity())
     try:
         source = read(corpus)
     except (StorageError, TransferError) as error:
-        return complete_already([directory], given, error)
+        return complete_already([directory], arguments_digest, error)
     refuse_to_replace([corpus], [directory])
     identity = {
         "command": "train-vocab",
@@ -119,7 +119,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
     return VocabPlan(
         outputs=(Output(directory, identity),),
-        given=given,
+        given=arguments_digest,
         reads=(corpus,),
         steps=(Step("Count words", "count", len(sample.tasks), read_bytes), Step(STAGE.capitalize(), STAGE, 1)),
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",

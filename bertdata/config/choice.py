@@ -153,14 +153,14 @@ class ChoiceConfig(Config):
         """Raise UsageError if the mixture or a limit names a source that is not an input, or the mixture misses one."""
         if self.group_by == "language":
             return  # known only when the documents are
-        given = ", ".join(sources)
+        listed = ", ".join(sources)
         self._require(
             {*self.word_limits} - {""} <= {*sources},
-            f"`max_words` {self.max_words}: set limits only for sources of the input: {given}",
+            f"`max_words` {self.max_words}: set limits only for sources of the input: {listed}",
             field="max_words",
         )
         self._require(
             not self.shares or {*self.shares} == {*sources},
-            f"`mix` {self.mix}: set a share for each source of the input, and no others: {given}",
+            f"`mix` {self.mix}: set a share for each source of the input, and no others: {listed}",
             field="mix",
         )

@@ -203,21 +203,21 @@ class PairsConfig(Config):
                 f"`{name}` does nothing with `masking` none, where rows are masked when they are read: use `masking` static",
                 field=name,
             )
-        asked = "`masking` static" if static else "`chinese_words`"
+        needed_by = "`masking` static" if static else "`chinese_words`"
         self._require(
             OBJECTIVES[self.objective].masks or not (static or words),
-            f"{asked} does nothing with `objective` {self.objective}: it has no masks",
+            f"{needed_by} does nothing with `objective` {self.objective}: it has no masks",
         )
         self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them", field="whole_word")
         mask_shares(self.mask_shares)
-        whole = self.unit != "piece"
+        by_word = self.unit != "piece"
         self._require(
-            whole or not self.per_piece,
+            by_word or not self.per_piece,
             "`per_piece` is for `whole_word` or `span`: without them, each token is always masked independently",
             field="per_piece",
         )
         self._require(
-            whole or not (static and words),
+            by_word or not (static and words),
             "`chinese_words` has no effect on masks of single tokens: add `whole_word` or `span`",
             field="chinese_words",
         )

@@ -249,7 +249,7 @@ def check_files(directory: Path, files: Iterable[File]) -> None:
     objects: Any = None if is_local(directory) else directory
     known = objects is not None and objects.protocol in OBJECT_STORES
     with storage_errors(f"cannot read {directory}"):
-        sizes = {name: about["size"] for name, about in objects.fs.find(objects.path, detail=True).items()} if known else {}
+        sizes = {name: info["size"] for name, info in objects.fs.find(objects.path, detail=True).items()} if known else {}
     for file in files:
         path: Any = directory / file.name
         if (sizes.get(path.path) if known else path.stat().st_size if path.is_file() else None) != file.bytes:

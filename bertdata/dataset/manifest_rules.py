@@ -136,16 +136,16 @@ def _pairs(manifest: PairsManifest) -> Iterator[str]:
     splits = {f"splits.{split}": statistics for split, statistics in manifest.splits.items()}
     for key, statistics in {"statistics": manifest.statistics, **splits}.items():
         yield from _statistics(key, statistics, [*needed, "shards"] if key in splits else needed, config)
-    if strange := sorted(manifest.splits.keys() - {"train", "validation"}):
-        yield f"splits has {ascii(strange[0])[:100]}, which is neither train nor validation"
+    if unknown := sorted(manifest.splits.keys() - {"train", "validation"}):
+        yield f"splits has {ascii(unknown[0])[:100]}, which is neither train nor validation"
     counts = {split: statistics.shards or 0 for split, statistics in manifest.splits.items()}
     if sum(counts.values()) != len(manifest.shards):
         yield f"splits have {sum(counts.values()):,} shards, but {len(manifest.shards):,} are listed"
         return
     suffix = "parquet" if config.format == "parquet" else "arrow"
     wanted = {f"data/{split}-{i:05d}-of-{n:05d}.{suffix}" for split, n in counts.items() for i in range(n)}
-    if strange := sorted(wanted.symmetric_difference(shard.name for shard in manifest.shards)):
-        yield f"shards are not those of splits: {ascii(strange[0])}"
+    if unknown := sorted(wanted.symmetric_difference(shard.name for shard in manifest.shards)):
+        yield f"shards are not those of splits: {ascii(unknown[0])}"
 
 
 def _statistics(key: str, statistics: Statistics, needed: list[str], config: PairsConfig) -> Iterator[str]:

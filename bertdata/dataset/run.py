@@ -114,9 +114,9 @@ def _refuse_foreign(directory: Path) -> None:
     with storage_errors(f"cannot read {directory}"):
         names = sorted(entry.name for entry in directory.iterdir())
         _refuse_links(directory)
-    strange = [name for name in names if name not in _OWN_ENTRIES and not name.startswith(TEMPORARY_PREFIX)]
-    if strange:
-        raise OutputExistsError(f"{directory} holds files that bertdata did not write ({strange[0]}, …): choose another `output`")
+    foreign = [name for name in names if name not in _OWN_ENTRIES and not name.startswith(TEMPORARY_PREFIX)]
+    if foreign:
+        raise OutputExistsError(f"{directory} holds files that bertdata did not write ({foreign[0]}, …): choose another `output`")
     if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
         raise OutputExistsError(f"{directory} contains files that are not a bertdata dataset: choose another `output`")
 

@@ -86,8 +86,8 @@ def begin(directory: Path, identity: dict[str, Any]) -> Path:
         os.rename(temporary, build)
         sync_directory(build.parent)
     check_own(build)
-    if strange := next(_strange(build), None):
-        raise _distrusted(strange, "is a link or special file")
+    if foreign := next(_strange(build), None):
+        raise _distrusted(foreign, "is a link or special file")
     return build
 
 
@@ -133,17 +133,17 @@ def check_own(path: Path, *owners: int) -> None:
     """
     # Why so careful: on a shared disk, another user could create corpus/.bertdata beforehand, and
     # put files there that look like finished tasks. The run would take them as its own results.
-    about = os.lstat(path)
-    if not stat.S_ISDIR(about.st_mode):
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
         raise _distrusted(path, "is a link or file, not a directory")
     reference = _temporary(path if path.name == STATE else path.parent)
     expected = os.lstat(reference)
     with contextlib.suppress(FileNotFoundError):  # another command, which has the lock, may have removed it
         reference.rmdir()
-    if about.st_uid not in (expected.st_uid, *owners):
+    if status.st_uid not in (expected.st_uid, *owners):
         raise _distrusted(path, "belongs to another user")
     # Group or world may write here, although new directories are not created like that.
-    if about.st_mode & ~expected.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & ~expected.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _distrusted(path, "may be written by other users")
 
 
@@ -311,8 +311,8 @@ def steady(*directories: Path) -> Iterator[None]:
         stats = []
         for path in (directory / MANIFEST for directory in directories if is_local(directory)):
             with contextlib.suppress(OSError):
-                about = path.stat()
-                stats.append((str(path), about.st_ino, about.st_mtime_ns, about.st_size))
+                status = path.stat()
+                stats.append((str(path), status.st_ino, status.st_mtime_ns, status.st_size))
         return stats
 
     for directory in directories:

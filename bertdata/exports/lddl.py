@@ -47,9 +47,9 @@ def _saved(positions: Any) -> bytes:
 
 def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     pieces, separator = np.array(shard.pieces, object), shard.special.sep
-    for whole in shard.batches:
-        for start in range(0, whole.num_rows, _ROW_GROUP_ROWS):
-            batch = whole.slice(start, _ROW_GROUP_ROWS)
+    for record_batch in shard.batches:
+        for start in range(0, record_batch.num_rows, _ROW_GROUP_ROWS):
+            batch = record_batch.slice(start, _ROW_GROUP_ROWS)
             ids = list(column(batch, "input_ids").rows())
             segments = column(batch, "token_type_ids").rows()
             # [CLS] a a [SEP] b b [SEP] has segment ids 0 0 0 0 1 1 1: the first 1 is where B

@@ -50,10 +50,10 @@ def licences_of(inputs: Iterable[Input]) -> dict[str, str]:
     >>> licences_of(InputName(name="", source="text", licence=licence) for licence in ("CC0", "CC BY", "CC0"))
     {'text': 'one of: CC BY; CC0'}
     """
-    told: dict[str, set[str]] = {}
+    listed: dict[str, set[str]] = {}
     for entry in inputs:
-        told.setdefault(entry.source, set()).add(entry.licence)
-    return {source: _one_of(licences) for source, licences in told.items()}
+        listed.setdefault(entry.source, set()).add(entry.licence)
+    return {source: _one_of(licences) for source, licences in listed.items()}
 
 
 def _one_of(licences: set[str]) -> str:

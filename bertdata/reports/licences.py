@@ -42,8 +42,8 @@ def licence_lines(manifest: RowManifest) -> Iterator[str]:
         where = "Each document's `url` leads to its page, whose history names its authors."
         if manifest.kind == "pairs":
             where = "The corpus has the address of each page, whose history names its authors."
-        others = any(WIKI_LICENCE in licence and source not in PROJECTS for source, licence in licences)
-        yield from ("", _WIKI.format(named=named, where=where) + (_TABLES_NOTE if others else ""))
+        from_tables = any(WIKI_LICENCE in licence and source not in PROJECTS for source, licence in licences)
+        yield from ("", _WIKI.format(named=named, where=where) + (_TABLES_NOTE if from_tables else ""))
     if "books" in (source for source, _ in licences):
         yield from (
             "",

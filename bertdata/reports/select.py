@@ -30,28 +30,29 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
 
     Raise UsageError if the dataset lacks the column: rows have no language, and have document ids only with `provenance`.
     """
-    asked = {name: text for name, text in wanted.items() if text}
+    filters = {name: text for name, text in wanted.items() if text}
     if not isinstance(manifest, RowManifest):
         raise UsageError(f"{directory} contains {manifest.kind}, which cannot be searched. Pass a corpus or rows")
     pairs = isinstance(manifest, PairsManifest)
-    if pairs and (strange := next((name for name in _DOCUMENTS if name in asked), "")):
+    if pairs and (corpus_filter := next((name for name in _DOCUMENTS if name in filters), "")):
         raise UsageError(
-            f"--{strange}: {directory} contains rows, which have no {strange}. Search the corpus that they were made from"
+            f"--{corpus_filter}: {directory} contains rows, which have no {corpus_filter}. Search the corpus that they were made "
+            "from"
         )
-    if isinstance(manifest, PairsManifest) and "document" in asked and not manifest.settings.provenance:
+    if isinstance(manifest, PairsManifest) and "document" in filters and not manifest.settings.provenance:
         raise UsageError(f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them")
     probes: set[bytes] | None = None
-    if pairs and "search" in asked:
+    if pairs and "search" in filters:
         encoder, probes = read_any(directory).document_encoder(), set()
         for first in ([], [_WORD_BEFORE]):  # first in a text, and behind a word
-            ids, ends = encoder.encode_documents(pa.array([[*first, asked["search"]]]), pa.array([[0]]))
+            ids, ends = encoder.encode_documents(pa.array([[*first, filters["search"]]]), pa.array([[0]]))
             probes.add(ids[ends[0] if first else 0 :].tobytes())
         if b"" in probes:
             return
     before = 0
     for shard in manifest.shards:
         for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
-            yield from (before + row for row in (_rows(batch, asked, probes) if pairs else _documents(batch, asked)))
+            yield from (before + row for row in (_rows(batch, filters, probes) if pairs else _documents(batch, filters)))
             before += batch.num_rows
             del batch
 
@@ -77,18 +78,18 @@ def _lengths(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int]
             number += batch.num_rows
 
 
-def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
+def _documents(batch: pa.RecordBatch, filters: Mapping[str, str]) -> list[int]:
     matching = pa.array(np.ones(batch.num_rows, bool))
     for name, column in (("language", "language"), ("document", "id")):
-        if name in asked:
-            matching = pc.and_(matching, pc.equal(batch.column(column), asked[name]))
-    if "title" in asked:
-        matching = pc.and_(matching, pc.match_substring(batch.column("title"), asked["title"], ignore_case=True))
+        if name in filters:
+            matching = pc.and_(matching, pc.equal(batch.column(column), filters[name]))
+    if "title" in filters:
+        matching = pc.and_(matching, pc.match_substring(batch.column("title"), filters["title"], ignore_case=True))
     matches = np.flatnonzero(matching.to_numpy(zero_copy_only=False))
-    if "search" in asked:
+    if "search" in filters:
         sentences = batch.column("sentences")
         hits = np.flatnonzero(
-            pc.match_substring(sentences.flatten(), asked["search"], ignore_case=True).to_numpy(zero_copy_only=False)
+            pc.match_substring(sentences.flatten(), filters["search"], ignore_case=True).to_numpy(zero_copy_only=False)
         )
         ends = sentences.offsets.to_numpy()
         matches = np.intersect1d(matches, np.searchsorted(ends - ends[0], hits, "right") - 1)
@@ -96,11 +97,11 @@ def _documents(batch: pa.RecordBatch, asked: Mapping[str, str]) -> list[int]:
     return rows
 
 
-def _rows(batch: pa.RecordBatch, asked: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
+def _rows(batch: pa.RecordBatch, filters: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
     matches = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
-    if "document" in asked:
+    if "document" in filters:
         names = [name for name in ("a_document", "b_document", "documents") if name in batch.schema.names]
-        matches &= {row for row in matches for name in names if _names(batch.column(name)[row], asked["document"])}
+        matches &= {row for row in matches for name in names if _names(batch.column(name)[row], filters["document"])}
     return sorted(matches)
 
 

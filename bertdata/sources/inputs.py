@@ -48,10 +48,10 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
         with storage_errors(f"{option} {pattern}"):
             matched.update(_find(pattern, suffixes, option, others))
     paths = sorted(_once(matched))
-    if strange := [path for path in paths if not _is_utf8(path)]:
+    if not_utf8 := [path for path in paths if not _is_utf8(path)]:
         other = sys.getfilesystemencoding() != "utf-8"
         advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"
-        raise UsageError(f"{option} {os.fsencode(strange[0])!r}: the name is not UTF-8: {advice}", field=option.strip("`"))
+        raise UsageError(f"{option} {os.fsencode(not_utf8[0])!r}: the name is not UTF-8: {advice}", field=option.strip("`"))
     ends = [path.rpartition("://") for path in paths]
     if len({store for store, _, _ in ends}) > 1:
         raise UsageError(

@@ -180,8 +180,8 @@ def _finder(paths: Sequence[str], site: dumps.Site, config: CorpusConfig) -> Fin
         return _Streams(paths, site, config.max_page_bytes, offsets, most).find if len(offsets) else None
     pages: dict[str, Page] = {}
     held = 0
-    whole = (FileRange(path, path, 0, files.size(path)) for path in paths)
-    for page in chain.from_iterable(dumps.read_pages(part, site, config.max_page_bytes) for part in whole):
+    ranges = (FileRange(path, path, 0, files.size(path)) for path in paths)
+    for page in chain.from_iterable(dumps.read_pages(part, site, config.max_page_bytes) for part in ranges):
         if isinstance(page, Page) and page.namespace == _TEMPLATE_NAMESPACE and held < _MAX_TEXT:
             pages.setdefault(_name(page), page)
             held += len(page.text)

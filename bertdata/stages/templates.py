@@ -32,8 +32,8 @@ def survey_dumps(patterns: list[str], tables: tuple[tuple[str, str], ...] = (), 
         site = dumps.read_site(path)
         table = load_templates(site.language, dict(tables))
         of_language = surveys.setdefault(site.language, Survey())
-        whole = FileRange(name, path, 0, files.size(path))
-        records = dumps.read_pages(whole, site, CorpusConfig().max_page_bytes)
+        dump = FileRange(name, path, 0, files.size(path))
+        records = dumps.read_pages(dump, site, CorpusConfig().max_page_bytes)
         articles = (each for each in records if isinstance(each, Page) and is_article(each, site.language))
         for page in islice(articles, pages or None):
             survey(page.text, table, of_language)

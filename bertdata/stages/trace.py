@@ -203,13 +203,17 @@ def _steps(
 ) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return the effect of each extraction step on a page, and the templates that produced no words."""
     table = load_templates(site.language, dict(tables(config)), learned) if config.inline_templates else None
-    about: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
-    about |= {"variant": config.variant, "templates": table}
+    page_fields: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
+    page_fields |= {"variant": config.variant, "templates": table}
     lost: Counter[str] = Counter()
     options: dict[str, Any] = {name: getattr(config, name) for name in ("definition_lists", "list_introductions", "math")}
     wikitext = separate(page.text) if config.listings == "keep" else page.text
-    paragraphs = extract_paragraphs(wikitext, **about, **options, dropped=lost)
-    texts = [("", page.text), *resolution_steps(wikitext, **about), ("lists, headings, boxes and markup", "\n".join(paragraphs))]
+    paragraphs = extract_paragraphs(wikitext, **page_fields, **options, dropped=lost)
+    texts = [
+        ("", page.text),
+        *resolution_steps(wikitext, **page_fields),
+        ("lists, headings, boxes and markup", "\n".join(paragraphs)),
+    ]
     steps = [
         TracedStep(name, len(before) - len(after), list(_changes(before, after)))
         for (_, before), (name, after) in zip(texts, texts[1:], strict=False)

@@ -29,13 +29,13 @@ def stamp(path: str | Path) -> tuple[Any, ...]:
     path = to_path(path)
     with storage_errors(f"cannot read {path}"):
         if not is_local(path):
-            about = path.fs.info(path.path)  # type: ignore[attr-defined]
-            return tuple(str(about[key]) for key in _VERSION_KEYS if key in about)
+            info = path.fs.info(path.path)  # type: ignore[attr-defined]
+            return tuple(str(info[key]) for key in _VERSION_KEYS if key in info)
         while True:
             with open(path, "rb", buffering=0) as file:  # as it is opened, a network's file system asks its server
-                about = os.fstat(file.fileno())
-            if not 0 <= time.time() - about.st_ctime < _CLOCK_TICK_S:
-                return about.st_ctime_ns, about.st_mtime_ns, about.st_size, about.st_ino, about.st_dev
+                info = os.fstat(file.fileno())
+            if not 0 <= time.time() - info.st_ctime < _CLOCK_TICK_S:
+                return info.st_ctime_ns, info.st_mtime_ns, info.st_size, info.st_ino, info.st_dev
             time.sleep(_CLOCK_TICK_S)
 
 

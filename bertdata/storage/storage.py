@@ -47,22 +47,24 @@ def storage_errors(doing: str = "") -> Iterator[None]:
 
 def storage_error(error: BaseException, doing: str = "") -> StorageError | None:
     """Convert an error to StorageError, or return None if it does not come from the system or a store."""
-    said = " ".join(str(error).split()).rstrip(".")
+    message = " ".join(str(error).split()).rstrip(".")
     if type(error).__module__.partition(".")[0] in _CLIENTS:  # some are OSErrors, too
         advice = "check the address, the network and the credentials, then run the same command again"
-        return StorageError(f"{doing or 'cannot reach the store'}: {said}: {advice}")
+        return StorageError(f"{doing or 'cannot reach the store'}: {message}: {advice}")
     if advice := system_limit(error):
-        return StorageError(f"{doing or 'a limit of the system is reached'}: {said}: {advice}, then run the same command again")
+        return StorageError(
+            f"{doing or 'a limit of the system is reached'}: {message}: {advice}, then run the same command again"
+        )
     if not isinstance(error, OSError):
         return None
     number = error.errno or next((n for kind, n in _ERRNO.items() if isinstance(error, kind)), 0)
     advice = _ADVICE.get(number, "look at the file system, then run the same command again")
-    if "usable temporary directory" in said:  # message of Python's tempfile, without a file name
+    if "usable temporary directory" in message:  # message of Python's tempfile, without a file name
         advice = "set TMPDIR to a directory with space, and look at ulimit -f; then run the same command again"
     where = str(error.filename or "")
     nameless = "a limit of the system is reached" if number in _OF_SYSTEM else "cannot use the file system"
     subject = f"{doing}: {where}" if doing and where not in doing else doing or (f"cannot use {where}" if where else nameless)
-    return StorageError(f"{subject}: {error.strerror or said}: {advice}")
+    return StorageError(f"{subject}: {error.strerror or message}: {advice}")
 
 
 # Errors of stores have no errno.

@@ -37,14 +37,14 @@ _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  
 def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
     """Start a worker process with a two-way pipe as stdin. Return the process and our end of the pipe."""
     # Do not redirect output to a file: on a full disk, the worker would fail.
-    said = 2 if verbose else subprocess.DEVNULL
+    stderr = 2 if verbose else subprocess.DEVNULL
     command = [sys.executable, "-u", "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
     # One socket pair per worker, as the worker's stdin. When the parent dies, even by SIGKILL, the
     # system closes its end, the worker reads end-of-file and exits. So no worker outlives a run.
     ours, theirs = Pipe()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # the child inherits this mask
     try:
-        return subprocess.Popen(command, stdin=theirs.fileno(), stdout=said, stderr=said), ours
+        return subprocess.Popen(command, stdin=theirs.fileno(), stdout=stderr, stderr=stderr), ours
     except BaseException:
         ours.close()
         raise

@@ -128,8 +128,8 @@ def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
     if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
         raise UsageError(f"{file}: its model has no vocab of pieces and their ids")
     names = [entry.get("content") if isinstance(entry, dict) else None for entry in added] if isinstance(added, list) else [None]
-    if strange := [name for name in names if name not in vocabulary]:
-        raise UsageError(f"{file} adds the token {strange[0]!r}, which its vocabulary lacks. Use a vocab.txt that has it")
+    if missing := [name for name in names if name not in vocabulary]:
+        raise UsageError(f"{file} adds the token {missing[0]!r}, which its vocabulary lacks. Use a vocab.txt that has it")
     pieces = sorted(vocabulary, key=lambda piece: (vocabulary[piece], piece))
     if [vocabulary[piece] for piece in pieces] != list(range(len(pieces))):
         raise UsageError(f"{file}: the ids of its pieces are not 0 to {len(pieces) - 1}, one each: ids would be wrong")

@@ -38,10 +38,10 @@ def read_any(
                 field="special_tokens",
             )
         return vocab.read(path, lowercase, strip_accents)
-    for name, asked in (("lowercase", lowercase), ("strip_accents", strip_accents)):
-        if asked is not None:
+    for name, value in (("lowercase", lowercase), ("strip_accents", strip_accents)):
+        if value is not None:
             raise UsageError(
-                f"`{name}={asked}` is for a bare vocab.txt: the tokenizer in {path} says itself what it does: omit it"
+                f"`{name}={value}` is for a bare vocab.txt: the tokenizer in {path} says itself what it does: omit it"
             )
     return vocabulary_of(*other_kind, special_tokens)
 

@@ -133,10 +133,10 @@ def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str)
         raise UsageError(f"{where} drops merges by chance, so ids would differ from run to run: set its model's dropout to null")
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    asked = roles_of(option)
+    roles = roles_of(option)
     named = {**_of_model(parsed), **_around(parsed), **beside}
     named |= {f"{role}_token": named[key] for role, key in _INSTEAD.items() if f"{role}_token" not in named and key in named}
-    named = {key: token for key, token in {**named, **asked}.items() if key in asked or tokenizer.token_to_id(token) is not None}
+    named = {key: token for key, token in {**named, **roles}.items() if key in roles or tokenizer.token_to_id(token) is not None}
     tokens = {named[key] for key in (f"{role}_token" for role in ROLES) if key in named and key != "unk_token"}
     absent = [token for token in sorted(tokens) if tokenizer.token_to_id(token) is None]
     known = {entry["content"] for entry in parsed.get("added_tokens") or [] if entry.get("special")}
@@ -162,8 +162,8 @@ def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
         alike = [role for role in roles if role != "mask" and "mask" in roles and ids[role] == ids["mask"]]
         return f"has one token for mask and {alike[0]}: name another with `special_tokens`" if alike else ""
     shown = ",".join(f"{role}=[{role.upper()}]" for role in absent)
-    others = [vocabulary.pieces[i] for i in vocabulary.special.others if vocabulary.pieces[i]][:8]
-    has = f"it has {', '.join(others)}; " if others else ""
+    examples = [vocabulary.pieces[i] for i in vocabulary.special.others if vocabulary.pieces[i]][:8]
+    has = f"it has {', '.join(examples)}; " if examples else ""
     return (
         f"names no token for {', '.join(absent)}: {has}name one each with `special_tokens`, {shown} for instance, which adds it"
     )

@@ -228,18 +228,18 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
         pieces = read_pieces(file)
         said_by = file.with_name("tokenizer_config.json")
         settings = read_settings(said_by)
-    for name, asked in zip(SETTINGS, (lowercase, strip_accents), strict=True):
-        said = settings.get(name)
-        if asked is not None and said is not None and said != asked:
+    for name, value in zip(SETTINGS, (lowercase, strip_accents), strict=True):
+        stored = settings.get(name)
+        if value is not None and stored is not None and stored != value:
             field = SETTINGS[name]
             raise UsageError(
-                f"`{field}={asked}`: {file} was made with `{field}={said}`, as {said_by.name} says: omit `{field}={asked}`"
+                f"`{field}={value}`: {file} was made with `{field}={stored}`, as {said_by.name} says: omit `{field}={value}`"
             )
-    said, stripped = (settings.get(name) for name in SETTINGS)
-    if lowercase is None and said is None:
+    stored, stripped = (settings.get(name) for name in SETTINGS)
+    if lowercase is None and stored is None:
         words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))
         lowercase = not any(word != word.lower() for word in words)
-    lower = bool(lowercase if said is None else said)
+    lower = bool(lowercase if stored is None else stored)
     if strip_accents is None:
         strip_accents = lower if stripped is None else stripped
     return Vocabulary(pieces, lower, strip_accents)

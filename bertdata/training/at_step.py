@@ -42,8 +42,8 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
     part = next(part for part in prepare(config).parts if step < part.end)
     paths = [Path(path).resolve() for path in part.shards.paths]
     if Path(pairs).resolve() not in paths:
-        others = ", ".join(map(str, part.shards.paths))
-        raise UsageError(f"`step` {step:,}: the run then reads {others}, not {pairs}", field="step", value=step)
+        run_paths = ", ".join(map(str, part.shards.paths))
+        raise UsageError(f"`step` {step:,}: the run then reads {run_paths}, not {pairs}", field="step", value=step)
     directory = paths.index(Path(pairs).resolve())
     return _rule(part.shards, directory, step, step - part.first, part.batch_size, part.options)
 

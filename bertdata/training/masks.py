@@ -159,8 +159,8 @@ class MaskConfig(Config):
         objective = OBJECTIVES[shards.objective]
         if self != MaskConfig() and (shards.masking == "static" or not objective.masks):
             reason = "is masked already" if objective.masks else "has no masks"
-            given = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
-            name, value = next(iter(given.items()))
+            changed = {name: value for name, value in asdict(self).items() if value != getattr(MaskConfig, name)}
+            name, value = next(iter(changed.items()))
             problem = f"{shards.paths[0]} {reason}, so `{name}` {value} has no effect. Omit it"
             raise UsageError(
                 f"{problem}, or make rows without static masks" if objective.masks else problem, field=name, value=value
@@ -253,8 +253,8 @@ class Masker:
     ) -> Masked:
         """Call the user's function, and convert its labels [B, L] to positions and labels [B, P]."""
         row_keys = keys.substream(keys.key(self.seed, "custom masks", epoch), rows.astype(np.uint64))
-        given = Rows(ids.astype(np.int64), continues, self._vocabulary, step, row_keys)
-        masked, dense = map(np.asarray, load(self.masks.mask, "mask")(given))
+        padded_rows = Rows(ids.astype(np.int64), continues, self._vocabulary, step, row_keys)
+        masked, dense = map(np.asarray, load(self.masks.mask, "mask")(padded_rows))
         if masked.shape != ids.shape or dense.shape != ids.shape:
             raise UsageError(f"`mask` {self.masks.mask}: it must return masked ids and labels, both of shape {ids.shape}")
         # Dense labels [B, L] to sparse ones [B, P]. `place` numbers the labels of each row from 0:

@@ -61,8 +61,8 @@ def grouped(shards: Shards, mixture: Mixture, rows: int) -> Groups:
         raise UsageError("`mixture` needs all rows in the cache: raise `cache_bytes`, or omit it", field="mixture")
     of_origin = [getattr(origin, mixture.by) or "unknown" for origin in shards.origins]
     names = sorted({*of_origin})
-    if (given := {*(mixture.weights or names)}) != {*names}:
-        wrong = ", ".join(sorted(given ^ {*names}))
+    if (weighted := {*(mixture.weights or names)}) != {*names}:
+        wrong = ", ".join(sorted(weighted ^ {*names}))
         problem = f"`mixture`: {wrong}. Set a weight for each {mixture.by} of the rows, or 0: {', '.join(names)}"
         raise UsageError(problem, field="mixture")
     if "unknown" in names:

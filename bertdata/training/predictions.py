@@ -57,8 +57,8 @@ def _predicted(
 ) -> list[dict[str, Any]]:
     """Return the predictions for rows. A token is predicted `shift` positions before it."""
     row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
-    whole = batch["input_ids"].clone()
-    whole[row, batch["masked_lm_positions"][row, column] + shift] = batch["masked_lm_labels"][row, column]
+    unmasked = batch["input_ids"].clone()
+    unmasked[row, batch["masked_lm_positions"][row, column] + shift] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each masked word has a logit for every token of the vocabulary
         batch[name] = batch[name][:, :_MAX_WORDS]
     device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor | None]]()
@@ -77,7 +77,7 @@ def _predicted(
     pairs = None if relations is None else relations.float().cpu().view(count, -1, 2).softmax(2)
     rows = []
     for number in range(count):
-        values_of_row = {name: values[number].tolist() for name, values in (batch | {"whole": whole}).items()}
+        values_of_row = {name: values[number].tolist() for name, values in (batch | {"whole": unmasked}).items()}
         row_entry = _row(values_of_row, shards.pieces, guesses[number].tolist(), shares[number].tolist())
         if names and pairs is not None:
             labels = (

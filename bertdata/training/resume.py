@@ -85,8 +85,8 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) ->
     with storage_errors(f"cannot use {directory}"):
         names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
     our_names = [name for name in names if ours(name)]
-    if strange := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY_PREFIX)]:
-        raise OutputExistsError(f"{directory} holds files of something else ({strange[0]}, …): choose another `output`")
+    if foreign := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY_PREFIX)]:
+        raise OutputExistsError(f"{directory} holds files of something else ({foreign[0]}, …): choose another `output`")
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)
         for name in our_names if overwrite else ():

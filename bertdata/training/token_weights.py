@@ -32,14 +32,14 @@ def token_weights(shards: Shards, name: str) -> npt.NDArray[np.float64]:
         for row in rows:
             counts += np.bincount(shards[row]["input_ids"], minlength=len(counts))
         return 1 / np.sqrt(np.maximum(counts, _MIN_COUNT))
-    given = read_json(Path(name))
+    stored = read_json(Path(name))
     known = {piece: number for number, piece in enumerate(shards.pieces)}
-    wrong = [token for token, weight in (given or {}).items() if token not in known or not _is_weight(weight)]
-    if given is None or wrong:
+    wrong = [token for token, weight in (stored or {}).items() if token not in known or not _is_weight(weight)]
+    if stored is None or wrong:
         what = f"{wrong[0]!r} is not a token with a weight of 0 or more" if wrong else "no such file"
         raise UsageError(f'`token_weights` {name}: {what}. Use a JSON file such as {{"tea": 2.5}}', field="token_weights")
     weights = np.ones(shards.vocab_size)
-    for token, weight in given.items():
+    for token, weight in stored.items():
         weights[known[token]] = weight
     return weights
 

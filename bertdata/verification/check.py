@@ -117,10 +117,10 @@ class _Whole:
         self._check_text()
         known = self._check_options()
         files: Sequence[FileEntry] = getattr(contents, "files", ())
-        whole = {entry.name for entry in files if self._digest(entry)}
+        intact = {entry.name for entry in files if self._digest(entry)}
         special = None
         if known and isinstance(contents, VocabManifest | PairsManifest):
-            special = self._vocabulary(contents, whole)
+            special = self._vocabulary(contents, intact)
         config = contents.settings if known and isinstance(contents, RowManifest) else None
         rows = contents if isinstance(contents, PairsManifest) else None
         job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
@@ -139,9 +139,9 @@ class _Whole:
             self._check_sums(checked_files)
         order = {entry.name: number for number, entry in enumerate(manifest.listed(contents), 1)}
         problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
-        others = [*files, *manifest.descriptions(contents)]
-        size = done + sum(entry.bytes for entry in others)
-        return Result(contents.kind, 1 + len(checked_files) + len(others), contents.rows, size, problems, self.notes)
+        listed = [*files, *manifest.descriptions(contents)]
+        size = done + sum(entry.bytes for entry in listed)
+        return Result(contents.kind, 1 + len(checked_files) + len(listed), contents.rows, size, problems, self.notes)
 
     def _check_text(self) -> None:
         """Check the bytes of the manifest, the data card and croissant.json."""
@@ -163,15 +163,15 @@ class _Whole:
     def _check_options(self) -> bool:
         """Return True if all options are known. An unknown option may describe rows that these rules do not cover."""
         known = {field.name for field in dataclasses.fields(CONFIGS[self.manifest.kind])}
-        if strange := sorted(self.manifest.config.keys() - known):
+        if unknown := sorted(self.manifest.config.keys() - known):
             self.problems[manifest.NAME] = (
-                f"has an option that this bertdata does not know: config.{ascii(strange[0])[1:-1][:100]}"
+                f"has an option that this bertdata does not know: config.{ascii(unknown[0])[1:-1][:100]}"
             )
-        return not strange
+        return not unknown
 
-    def _vocabulary(self, contents: VocabManifest | PairsManifest, whole: set[str]) -> row_checks.SpecialPieces | None:
+    def _vocabulary(self, contents: VocabManifest | PairsManifest, intact: set[str]) -> row_checks.SpecialPieces | None:
         """Check the vocabulary files whose digests match. Return the facts that rows need, if it can be read."""
-        special, problems = vocabulary.check(self.directory, whole, contents)
+        special, problems = vocabulary.check(self.directory, intact, contents)
         self.problems |= problems
         return special
 

@@ -31,8 +31,8 @@ def stages(manifest: Manifest) -> Iterator[str]:
         except VerificationError:
             gone = sum(tally.dropped.values()) + sum(tally.rejected.values())
             yield f"{tally.stage}: {tally.entered:,} in, {tally.left:,} out, {gone:,} dropped or rejected do not add up"
-    if strange := sorted(name for name, version in manifest.versions.items() if not version):
-        yield f"versions has none of {strange[0]}"
+    if unversioned := sorted(name for name, version in manifest.versions.items() if not version):
+        yield f"versions has none of {unversioned[0]}"
 
 
 def documents(manifest: CorpusManifest, counted: Counter[str], rejects: Counter[str], drops: Counter[str]) -> Iterator[str]:
@@ -101,9 +101,9 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
         entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest.splits)
         yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
         known = manifest.corpus.sources if manifest.corpus else {}
-        given = {(source, code) for source, of_source in known.items() for code in of_source.languages or {}}
-        if strange := sorted({(source, code) for source, of_source in sources.items() for code in of_source} - given):
-            yield f"tokens: {' '.join(strange[0])} is not a source and language of the corpus"
+        expected = {(source, code) for source, of_source in known.items() for code in of_source.languages or {}}
+        if unexpected := sorted({(source, code) for source, of_source in sources.items() for code in of_source} - expected):
+            yield f"tokens: {' '.join(unexpected[0])} is not a source and language of the corpus"
     total: Counter[str] = sum(counted.values(), Counter())
     yield from _statistics("statistics", manifest.statistics, total, config)
     if manifest.unknown_tokens is not None and manifest.tokens is not None:

@@ -91,7 +91,7 @@ def _walk(directory: Path) -> Iterator[tuple[str, int]]:
             for entry in entries:
                 name = f"{folder}{entry.name}"
                 try:
-                    about = entry.stat()
+                    status = entry.stat()
                 except FileNotFoundError:  # a broken link, or a file that is being removed
                     yield name, _OTHER
                     continue
@@ -99,14 +99,14 @@ def _walk(directory: Path) -> Iterator[tuple[str, int]]:
                     pending.append(f"{name}/")
                     yield name, _FOLDER
                 else:
-                    yield name, about.st_size if stat.S_ISREG(about.st_mode) else _OTHER
+                    yield name, status.st_size if stat.S_ISREG(status.st_mode) else _OTHER
 
 
 def _list(directory: Any) -> dict[str, int]:
     """List the files of a store below a name, in as few requests as possible."""
     root = directory.path.rstrip("/") + "/"
     listing = directory.fs.find(directory.path, detail=True)
-    return {path.removeprefix(root): int(about["size"]) for path, about in listing.items() if not path.endswith("/")}
+    return {path.removeprefix(root): int(info["size"]) for path, info in listing.items() if not path.endswith("/")}
 
 
 @contextlib.contextmanager

@@ -22,38 +22,38 @@ _MAX_FILE_BYTES = 1 << 28  # bytes of a tokenizer.json; one with a million token
 
 
 def check(
-    directory: Path, whole: set[str], contents: VocabManifest | PairsManifest
+    directory: Path, intact: set[str], contents: VocabManifest | PairsManifest
 ) -> tuple[SpecialPieces | None, dict[str, str]]:
-    """Check the vocabulary files in `whole`, whose digests match.
+    """Check the vocabulary files in `intact`, whose digests match.
 
     Return the facts that rows need, if it can be read, and problems by file.
     """
     if not any(file.name == PIECES for file in contents.files):
         try:
-            return tokenizer.check(directory, contents, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= whole else None, {}
+            return tokenizer.check(directory, contents, (TOKENIZER, SETTINGS)) if {TOKENIZER, SETTINGS} <= intact else None, {}
         except CheckFailed as broken:
             return None, {TOKENIZER: str(broken)}
-    known, problems = _check_bert(directory, whole, contents)
+    known, problems = _check_bert(directory, intact, contents)
     return special_pieces(known.pieces) if known else None, problems
 
 
 def _check_bert(
-    directory: Path, whole: set[str], contents: VocabManifest | PairsManifest
+    directory: Path, intact: set[str], contents: VocabManifest | PairsManifest
 ) -> tuple[Vocabulary | None, dict[str, str]]:
     """Check the three files of a BERT vocabulary."""
     config = contents.settings if isinstance(contents, VocabManifest) else None
     known, name = None, SETTINGS
     try:
-        if SETTINGS in whole:
+        if SETTINGS in intact:
             _check_settings(directory / name, *((config.lowercase, config.strip_accents) if config else (None, None)))
         name = PIECES
-        if {SETTINGS, PIECES} <= whole:
+        if {SETTINGS, PIECES} <= intact:
             known = _read_pieces(directory, contents.pieces)
             if config:
                 of = config.pad_to_multiple_of or 1
                 _check_layout(known, config.layout, -(-config.size // of) * of)
         name = TOKENIZER
-        if known and TOKENIZER in whole:
+        if known and TOKENIZER in intact:
             _check_tokenizer(directory / name, known)
     except CheckFailed as broken:
         return known, {name: str(broken)}

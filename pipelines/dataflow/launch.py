@@ -26,16 +26,16 @@ def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
 
     Raise SystemExit for an unknown command.
     """
-    given = dict(
+    options = dict(
         argument.removeprefix("--").split("=", 1) for argument in arguments if argument.startswith("--") and "=" in argument
     )
-    command = given.get("command", "")
+    command = options.get("command", "")
     if command not in (path.stem for path in _HERE.glob("*.json")):
         raise SystemExit(f"bertdata: no command {command!r}. Set the parameter command=build-corpus, train-vocab or make-pairs")
     parameters = json.loads((_HERE / f"{command}.json").read_text(encoding="utf-8"))["parameters"]
     patterns = {parameter["name"]: "".join(parameter.get("regexes", ())) for parameter in parameters}
     words: list[str] = [command]
-    for name, value in given.items():
+    for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if name not in patterns or name == "command" or not value:
             continue  # a parameter left empty in a form is not set
@@ -47,7 +47,7 @@ def command_line(arguments: Sequence[str], image: str = "") -> list[str]:
             for each in value.split(";") if ";" in patterns[name] else [value]:
                 words += [option, *(each.split(" ", 1) if " " in patterns[name] else [each])]
     beam = [argument for argument in arguments if argument.removeprefix("--").partition("=")[0] not in patterns]
-    if image and "sdk_container_image" not in given:
+    if image and "sdk_container_image" not in options:
         beam.append(f"--sdk_container_image={image}")
     return [*words, "--no-wait", "--", *beam]
 

@@ -85,8 +85,8 @@ def reach_spark(runner: Any, options: PipelineOptions) -> None:
 
 
 def _dask_scheduler(options: PipelineOptions) -> str:
-    given = options.get_all_options(drop_default=True)
-    return str(given.get("address") or given.get("scheduler_file") or "")
+    options_set = options.get_all_options(drop_default=True)
+    return str(options_set.get("address") or options_set.get("scheduler_file") or "")
 
 
 def _spark_master() -> str:

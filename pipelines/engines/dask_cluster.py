@@ -39,32 +39,32 @@ def reach(runner: Any, options: PipelineOptions) -> None:
     from apache_beam.runners.dask.dask_runner import DaskOptions
 
     dask: Any = importlib.import_module("distributed")  # has no type hints
-    given, security = options.view_as(DaskOptions), dask.Security()
-    seconds = given.timeout if isinstance(given.timeout, int) else None  # None: Dask's default
+    dask_options, security = options.view_as(DaskOptions), dask.Security()
+    seconds = dask_options.timeout if isinstance(dask_options.timeout, int) else None  # None: Dask's default
 
     async def look() -> None:  # a `Client` that cannot connect delays the end of its process by a minute
         trying = asyncio.ensure_future(
-            dask.comm.connect(given.address, timeout=seconds, **security.get_connection_args("client"))
+            dask.comm.connect(dask_options.address, timeout=seconds, **security.get_connection_args("client"))
         )
         await asyncio.wait([trying], timeout=None if seconds else _ANSWER_S)
         is_late = not trying.done() or isinstance(trying.exception(), OSError)
         # Dask retries a refused connection until its timeout. Look at the port ourselves
         # after a second: a refusal means that no scheduler is there, no answer means that it may
         # still come.
-        if is_late and (wrong := refusal(*dask.comm.get_address_host_port(given.address))):
+        if is_late and (wrong := refusal(*dask.comm.get_address_host_port(dask_options.address))):
             trying.cancel()
             raise TransferError(
-                f"DaskRunner at {given.address} cannot be reached: {wrong}. Start the scheduler, or correct "
+                f"DaskRunner at {dask_options.address} cannot be reached: {wrong}. Start the scheduler, or correct "
                 "--dask_client_address after --"
             )
         try:
             await (await trying).close()
         except TypeError as error:  # tls:// without a certificate
             raise UsageError(
-                f"--dask_client_address={given.address}: {error}: docs/how-to/engines.md says how to name it"
+                f"--dask_client_address={dask_options.address}: {error}: docs/how-to/engines.md says how to name it"
             ) from error
 
-    if given.address:
+    if dask_options.address:
         with ThreadPoolExecutor(1) as pool:  # this thread may already have an event loop
             pool.submit(lambda: asyncio.run(look())).result()
 

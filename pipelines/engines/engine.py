@@ -123,12 +123,12 @@ def ended_early(beam_args: Sequence[str]) -> TransferError:
 @contextlib.contextmanager
 def _as_usage() -> Iterator[None]:
     """Convert Beam's reaction to a wrong option, an error or an exit with a usage page, to a UsageError."""
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(output):
             yield
     except SystemExit as error:
-        raise UsageError(f"options after --: {said.getvalue().strip().rpartition('error: ')[2]}") from error
+        raise UsageError(f"options after --: {output.getvalue().strip().rpartition('error: ')[2]}") from error
     except ValueError as error:
         raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
 
@@ -144,8 +144,8 @@ def _read(beam_args: Sequence[str], workers: int | None = None) -> tuple[Pipelin
             )
         runner = runners.make(name) if name else None  # importing a runner registers its options
         known = options.get_all_options(drop_default=True)
-    if runner is None and (given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
-        raise UsageError(f"--{given[0]}: use `workers`")
+    if runner is None and (options_given := [name for name in ("direct_num_workers", "direct_running_mode") if name in known]):
+        raise UsageError(f"--{options_given[0]}: use `workers`")
     unknown = sorted(options.get_all_options(retain_unknown_options=True).keys() - options.get_all_options().keys())
     if unknown and not isinstance(runner, PortableRunner):  # its server may have options that only it knows
         of, near = f" for --runner={name}" if name else "", runners.meant(f"--{unknown[0]}", options)

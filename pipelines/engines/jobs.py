@@ -37,10 +37,10 @@ def is_elsewhere(runner: Any, options: PipelineOptions) -> bool:
     """
     if not isinstance(runner, PortableRunner):
         return _is_dataflow(runner)
-    portable, given = options.view_as(PortableOptions), options.get_all_options(retain_unknown_options=True)
+    portable, options_set = options.view_as(PortableOptions), options.get_all_options(retain_unknown_options=True)
     if portable.environment_type == "LOOPBACK":
         return False
-    return portable.job_endpoint not in (None, "", "embed") or any(given.get(name) for name in _UBER_JARS)
+    return portable.job_endpoint not in (None, "", "embed") or any(options_set.get(name) for name in _UBER_JARS)
 
 
 def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
@@ -96,10 +96,10 @@ def reach(runner: Any, options: PipelineOptions) -> None:
 
     Beam would apply this limit to the complete job too and lose track of a longer one, so it is removed here.
     """
-    portable, given = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
+    portable, options_set = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
     if not isinstance(runner, PortableRunner) or portable.job_endpoint in (None, "", "embed"):
         return
-    seconds = given.get("job_server_timeout", _ANSWER_TIMEOUT_S)
+    seconds = options_set.get("job_server_timeout", _ANSWER_TIMEOUT_S)
     with grpc.insecure_channel(portable.job_endpoint) as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=seconds)

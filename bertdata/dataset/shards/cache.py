@@ -240,8 +240,8 @@ def _make() -> tuple[Path, int]:
 
 def _sweep(path: Path) -> None:
     """Remove a cache of this user that no process has locked; a directory without a lock file is new and stays."""
-    about = path.lstat()
-    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return
     descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

@@ -61,8 +61,8 @@ def _inputs(manifest: Manifest) -> Iterator[tuple[str, str]]:
     digests = [each.sha256 or each.name for each in manifest.inputs]
     which = "corpus" if any(each.source == "corpus" for each in manifest.inputs) else "files"
     if digests:
-        whole = digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
-        yield f"{which} (SHA-256)", whole[:_DIGEST_DIGITS]
+        digest = digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
+        yield f"{which} (SHA-256)", digest[:_DIGEST_DIGITS]
     if isinstance(manifest, PairsManifest):
         of_files = {file.name: file.sha256 for file in manifest.files}
         yield "vocabulary (SHA-256)", of_files.get("tokenizer.json", next(iter(of_files.values()), "–"))[:_DIGEST_DIGITS]

@@ -64,14 +64,14 @@ def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample 
     tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
     if not tables:
         return None
-    whole = _joined(directory, tables)
-    check_documents(directory, whole)
-    column = whole.column("sentences").combine_chunks()
+    table = _joined(directory, tables)
+    check_documents(directory, table)
+    column = table.column("sentences").combine_chunks()
     lengths = pc.utf8_length(column.flatten()).to_numpy(zero_copy_only=False).astype(np.int64)
     counts = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     ends = np.cumsum(counts)
     sums = np.concatenate([[0], np.cumsum(lengths)])
-    return DocumentSample(whole, lengths, counts, sums[ends] - sums[ends - counts])
+    return DocumentSample(table, lengths, counts, sums[ends] - sums[ends - counts])
 
 
 def read_rows(directory: Path, manifest: PairsManifest) -> RowSample | None:

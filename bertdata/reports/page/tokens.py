@@ -67,10 +67,10 @@ def row_article(
         for side, name in ((0, "A"), (1, "B")) if names else ((0, ""),):
             at = start + np.flatnonzero(types[start:end] == side)
             hidden = {n: changes[i] for n, i in enumerate(at[:_MAX_TOKENS]) if i in changes}
-            told = [pieces[ids[i]] for i in at[:_MAX_TOKENS]]
-            words = marked(told, hidden, mark, special, set(np.flatnonzero(begins[at[:_MAX_TOKENS]]).tolist()))
+            masked = [pieces[ids[i]] for i in at[:_MAX_TOKENS]]
+            words = marked(masked, hidden, mark, special, set(np.flatnonzero(begins[at[:_MAX_TOKENS]]).tolist()))
             side_name, more = join(tag("b", name), " ") if name else "", " …" if len(at) > _MAX_TOKENS else ""
-            body.append(tag("p", side_name, words, more, lang=language_of("".join(told), languages) or None))
+            body.append(tag("p", side_name, words, more, lang=language_of("".join(masked), languages) or None))
     number = int(sample.numbers[index])
     padding = f", {config.max_seq_length - len(ids)} of padding" if config.max_seq_length > len(ids) else ""
     summary = f"row {number:,} · {len(ids)} tokens{padding}"

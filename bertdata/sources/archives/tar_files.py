@@ -32,9 +32,9 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     starts = [0]
     try:
         with open_file(path) as file:
-            for _, about in _members(_File(file, forward=False)):
-                if about.offset - starts[-1] >= target:
-                    starts.append(about.offset)
+            for _, info in _members(_File(file, forward=False)):
+                if info.offset - starts[-1] >= target:
+                    starts.append(info.offset)
     except _FORMAT_ERRORS:
         pass  # the task that reads the last range reports it
     return list(zip(starts, [*starts[1:], size], strict=True))
@@ -90,38 +90,38 @@ def _refuse(part: FileRange, wanted: Wanted, reason: str, where: str, lost: int)
 def _read(file: IO[bytes], mode: str, part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject | _Break]:
     at = part.start
     try:
-        for archive, about in _members(_File(file, forward=mode == "r|")):
-            if mode == "r:" and about.offset >= part.end:
+        for archive, info in _members(_File(file, forward=mode == "r|")):
+            if mode == "r:" and info.offset >= part.end:
                 return
-            at = about.offset
-            if entry := _member(archive, about, part, wanted):
+            at = info.offset
+            if entry := _member(archive, info, part, wanted):
                 yield entry
             at = archive.offset
     except _FORMAT_ERRORS as error:
-        said = str(error) or type(error).__name__
-        ends = any(words in said for words in ("unexpected end", "empty", "truncated"))
-        yield _Break(at, said, "truncated" if ends else "damaged")
+        message = str(error) or type(error).__name__
+        ends = any(words in message for words in ("unexpected end", "empty", "truncated"))
+        yield _Break(at, message, "truncated" if ends else "damaged")
 
 
-def _member(archive: tarfile.TarFile, about: tarfile.TarInfo, part: FileRange, wanted: Wanted) -> Member | Drop | Reject | None:
+def _member(archive: tarfile.TarFile, info: tarfile.TarInfo, part: FileRange, wanted: Wanted) -> Member | Drop | Reject | None:
     """Read a member, or return None for a directory."""
-    name = about.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     full = member_name(part, name)
-    id, where = f"{wanted.source}:{full}", f"{part.name}: byte {about.offset}: {name!r}"
-    if reject := refuse_name(about.name, about.isdir(), id, where):
+    id, where = f"{wanted.source}:{full}", f"{part.name}: byte {info.offset}: {name!r}"
+    if reject := refuse_name(info.name, info.isdir(), id, where):
         return reject
-    if about.isdir():
+    if info.isdir():
         return None
-    if about.issym() or about.islnk():
-        return Reject(id, "link", f"{where} is a link to {about.linkname!a}, not a file")
-    if about.isdev():
+    if info.issym() or info.islnk():
+        return Reject(id, "link", f"{where} is a link to {info.linkname!a}, not a file")
+    if info.isdev():
         return Reject(id, "device", f"{where} is a device or a pipe, not a file")
     if not wanted.takes(full):
         return Drop("other file in an archive")
-    if about.size > wanted.max_bytes:
-        return Reject(id, "too-large", f"{where} has {about.size} bytes, more than {wanted.max_bytes}")
-    data = cast("IO[bytes]", archive.extractfile(about)).read()
-    if len(data) < about.size:
+    if info.size > wanted.max_bytes:
+        return Reject(id, "too-large", f"{where} has {info.size} bytes, more than {wanted.max_bytes}")
+    data = cast("IO[bytes]", archive.extractfile(info)).read()
+    if len(data) < info.size:
         raise tarfile.ReadError("unexpected end of data")
     return Member(full, data)
 
@@ -132,15 +132,15 @@ def _members(file: _File) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     with tarfile.TarFile(fileobj=opening, tarinfo=_Header, encoding="utf-8", errors="surrogateescape") as archive:
         while archive.offset:  # 0: the archive is empty, and Python 3.10 would seek to -1
             file.left = _LONGEST_HEADER
-            about = archive.next()
-            if about is None:
+            info = archive.next()
+            if info is None:
                 return
-            if archive.offset <= about.offset:
-                raise tarfile.ReadError(f"a member of {about.size} bytes")
+            if archive.offset <= info.offset:
+                raise tarfile.ReadError(f"a member of {info.size} bytes")
             if len(archive.pax_headers) > _MAX_GLOBAL_ATTRIBUTES:
                 raise tarfile.ReadError(f"more than {_MAX_GLOBAL_ATTRIBUTES} attributes of all members")
             file.left = sys.maxsize
-            yield archive, about
+            yield archive, info
             archive.members = []  # type: ignore[attr-defined]  # tarfile keeps every header
 
 

@@ -45,9 +45,9 @@ def pieces(path: str, target: int) -> list[tuple[int, int]]:
             archive = _open(file)
             # The list of members is at the end of a zip file, in any order. Sort by offset: then a
             # range of bytes is a run of members, and each one must end before the next begins.
-            for about in _members(archive):
-                if about.header_offset - starts[-1] >= target:
-                    starts.append(about.header_offset)
+            for info in _members(archive):
+                if info.header_offset - starts[-1] >= target:
+                    starts.append(info.header_offset)
             end = max(int(archive.start_dir), starts[-1])
     except (TooLarge, *BROKEN):
         return []  # the reader of the file reports the damage
@@ -71,10 +71,10 @@ def read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
         except BROKEN as error:
             yield Reject(f"{wanted.source}:{part.name}", "damaged", f"{part.name}: {error}", part.end - part.start)
             return
-        ends = [about.header_offset for about in members[1:]] + [sys.maxsize]
-        for about, end in zip(members, ends, strict=True):
-            if part.start <= about.header_offset < part.end:
-                member = _member(archive, about, end, part, wanted)
+        ends = [info.header_offset for info in members[1:]] + [sys.maxsize]
+        for info, end in zip(members, ends, strict=True):
+            if part.start <= info.header_offset < part.end:
+                member = _member(archive, info, end, part, wanted)
                 if isinstance(member, Member):
                     try:
                         allowance.take(len(member.data))
@@ -86,50 +86,50 @@ def read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
 
 
 def _member(
-    archive: zipfile.ZipFile, about: zipfile.ZipInfo, end: int, part: FileRange, wanted: Wanted
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, end: int, part: FileRange, wanted: Wanted
 ) -> Member | Drop | Reject | None:
     """Read a member whose bytes must end before `end`, or return None for a directory."""
-    name = _name(about)
+    name = _name(info)
     full = member_name(part, name)
-    id, where = f"{wanted.source}:{full}", f"{part.name}: byte {about.header_offset}: {name!r}"
-    if reject := refuse_name(name, about.is_dir(), id, where):
+    id, where = f"{wanted.source}:{full}", f"{part.name}: byte {info.header_offset}: {name!r}"
+    if reject := refuse_name(name, info.is_dir(), id, where):
         return reject
-    if about.is_dir():
+    if info.is_dir():
         return None
-    if stat.S_ISLNK(about.external_attr >> 16):
+    if stat.S_ISLNK(info.external_attr >> 16):
         return Reject(id, "link", f"{where} is a link, not a file")
     if not wanted.takes(full):
         return Drop("other file in an archive")
-    if about.flag_bits & _ENCRYPTED:
+    if info.flag_bits & _ENCRYPTED:
         return Reject(id, "encrypted", f"{where} needs a password: unpack the archive first")
-    if about.compress_type not in _METHODS:
+    if info.compress_type not in _METHODS:
         return Reject(id, "unsupported-compression", f"{where} is not packed by Deflate: unpack the archive first")
     # Overlapping members are how a zip file of 10 MB lists 281 TB (Fifield 2019, "A better zip
     # bomb").
-    if about.header_offset + _HEADER_BYTES + about.compress_size > end:
+    if info.header_offset + _HEADER_BYTES + info.compress_size > end:
         return Reject(id, "damaged", f"{where} overlaps the next member")
-    if about.file_size > wanted.max_bytes:
-        return Reject(id, "too-large", f"{where} has {about.file_size} bytes, more than {wanted.max_bytes}")
+    if info.file_size > wanted.max_bytes:
+        return Reject(id, "too-large", f"{where} has {info.file_size} bytes, more than {wanted.max_bytes}")
     try:
-        with archive.open(about) as file:
+        with archive.open(info) as file:
             # One byte more than the declared size: zipfile checks the CRC only at the end of the member.
-            data = file.read(about.file_size + 1)
+            data = file.read(info.file_size + 1)
     except (*BROKEN, RuntimeError) as error:
-        return Reject(id, "damaged", f"{where}: {error}", about.compress_size)
-    if len(data) < about.file_size:
-        return Reject(id, "damaged", f"{where} ends after {len(data)} of {about.file_size} bytes", about.compress_size)
+        return Reject(id, "damaged", f"{where}: {error}", info.compress_size)
+    if len(data) < info.file_size:
+        return Reject(id, "damaged", f"{where} ends after {len(data)} of {info.file_size} bytes", info.compress_size)
     return Member(full, data)
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members in byte order."""
-    return sorted(archive.infolist(), key=lambda about: about.header_offset)
+    return sorted(archive.infolist(), key=lambda info: info.header_offset)
 
 
-def _name(about: zipfile.ZipInfo) -> str:
+def _name(info: zipfile.ZipInfo) -> str:
     """Return a member's name. Many programs write UTF-8 without setting the flag, or use backslashes."""
-    name = about.filename
-    if not about.flag_bits & _UTF8:
+    name = info.filename
+    if not info.flag_bits & _UTF8:
         with contextlib.suppress(UnicodeError):  # otherwise keep the encoding of the zip format
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/").encode("utf-8", "backslashreplace").decode("utf-8")

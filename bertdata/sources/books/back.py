@@ -140,19 +140,19 @@ def drop_index(blocks: list[Block]) -> list[Block]:
 def _end_of_run(blocks: list[Block], start: int) -> tuple[int, int]:
     """Return the index of the first block after a run of entries that begins at `start`, and the number of entries."""
     end = at = start
-    entries = lines = others = 0
+    entries = lines = prose = 0
     while at < len(blocks):
         block = blocks[at]
         if is_chapter(block.lines[0]) or _is_running(block):
             break
         paged, count = _entries(block)
         if _is_entry(block):
-            entries, lines, end, others = entries + paged, lines + count, at + 1, 0
+            entries, lines, end, prose = entries + paged, lines + count, at + 1, 0
         # A single letter ("B") is a subheading of an index. Up to three other blocks in a row may
         # be entries without a page.
         elif not (len(block.lines) == 1 and _LETTER.fullmatch(block.lines[0])):
-            others += 1
-            if others > 3:
+            prose += 1
+            if prose > 3:
                 break
         at += 1
     return (end, entries) if entries >= 0.4 * lines else (start, 0)

@@ -113,12 +113,12 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     try:
-        about = archive.getinfo(name)
+        info = archive.getinfo(name)
     except KeyError:
         raise Unreadable("damaged", f"{name} is not in it") from None
-    if about.compress_type not in _ZIP_METHODS:
+    if info.compress_type not in _ZIP_METHODS:
         raise Unreadable("damaged", f"{name} is packed in a way that EPUB does not allow")
-    with archive.open(about) as member:
+    with archive.open(info) as member:
         data = member.read(most + 1)
     if len(data) > most:
         raise Unreadable("too-large", f"its pages take more than the bytes allowed, up to {name}")
@@ -158,12 +158,12 @@ def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
     read = [items[id] for id in dict.fromkeys(spine) if id in items and _is_page(items[id])]
     pages = dict.fromkeys(_resolved(path, item.get("href", ""), archive) for item in read)  # a spine may name a page many times
     pages = {page: None for page in pages if page not in skipped}
-    others = {_resolved(path, item.get("href", ""), archive): item for item in items.values() if _is_markup(item)}
+    markup_items = {_resolved(path, item.get("href", ""), archive): item for item in items.values() if _is_markup(item)}
     left_out = {
         page: "navigation"
         if "nav" in item.get("properties", "").split()
         else skipped.get(page, "pages outside the reading order")
-        for page, item in others.items()
+        for page, item in markup_items.items()
         if page not in pages
     }
     return _Package(texts.get("title", ""), texts.get("language", ""), list(pages), left_out)

@@ -39,8 +39,8 @@ def hyphenated(blocks: Iterable[list[str]]) -> set[str]:
     cuts = {cut for lines in blocks if len(lines) > 1 for cut in _cuts(lines)}
     if not cuts:
         return set()
-    whole = {word.lower() for lines in blocks for line in lines for word in _WORD.findall(line)}
-    return {first + second for first, second in cuts if first + second in whole and f"{first}-{second}" not in whole}
+    words = {word.lower() for lines in blocks for line in lines for word in _WORD.findall(line)}
+    return {first + second for first, second in cuts if first + second in words and f"{first}-{second}" not in words}
 
 
 def unwrap(lines: list[str], words: set[str]) -> str:

@@ -169,11 +169,11 @@ class _Reader:
         known = attributes(tag.attributes) if tag.attributes.strip() else {}
         kinds = set(f"{known.get('type', '')} {known.get('role', '')}".lower().replace("doc-", "").split())
         classes = set(known.get("class", "").lower().split())
-        whole = tag.name in ("html", "body")  # may be unclosed
+        is_root = tag.name in ("html", "body")  # may be unclosed
         reasons = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
-        if not whole:
+        if not is_root:
             reasons += [*sorted(classes & _NO_PROSE), *({tag.name} & _DROPPED)]
-        dropped = bool(reasons) and (whole or tag.name not in self._unclosed)
+        dropped = bool(reasons) and (is_root or tag.name not in self._unclosed)
         if dropped and not self._dropping:
             self._kind = reasons[0]
         verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))

@@ -80,7 +80,7 @@ class Client:
         """Yield a response before its body is read; raise RetryableError, Missing, TransferError or UsageError on failure."""
         import requests
 
-        asked = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        sent = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
         leads: list[str] = []
 
         def follow(answer: requests.Response, **_: object) -> None:
@@ -92,7 +92,7 @@ class Client:
             try:
                 session = stack.enter_context(requests.Session())
                 hooks = {"response": follow}
-                response = session.get(url, headers=asked, stream=True, timeout=TIMEOUT, hooks=hooks)
+                response = session.get(url, headers=sent, stream=True, timeout=TIMEOUT, hooks=hooks)
                 stack.enter_context(response)
             except requests.TooManyRedirects as error:
                 raise TransferError(f"{url} leads in a circle: choose another server") from cause(error)
@@ -180,14 +180,14 @@ def _check(response: requests.Response, url: str) -> None:
     status = response.status_code
     if status in (200, 206, 416):
         return
-    said = f"the server answers {status} {response.reason}"
+    message = f"the server answers {status} {response.reason}"
     if status in _RETRIED_STATUSES:
-        raise RetryableError(said, _retry_after(response.headers.get("Retry-After", "")))
+        raise RetryableError(message, _retry_after(response.headers.get("Retry-After", "")))
     if status in (404, 410):
-        raise Missing(f"{url}: {said}: the file does not exist: check the address")
+        raise Missing(f"{url}: {message}: the file does not exist: check the address")
     if status in (401, 403):
-        raise TransferError(f"{url}: {said}: access denied: set `contact`, or for the Hub a token (HF_TOKEN)")
-    raise TransferError(f"{url}: {said}: check the address, or try again later")
+        raise TransferError(f"{url}: {message}: access denied: set `contact`, or for the Hub a token (HF_TOKEN)")
+    raise TransferError(f"{url}: {message}: check the address, or try again later")
 
 
 def _retry_after(value: str) -> float:

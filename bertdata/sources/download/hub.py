@@ -123,8 +123,8 @@ def _patterns(entry: dict[str, Any]) -> dict[str, list[str]]:
     """
     patterns: dict[str, list[str]] = {}
     root = str(entry.get("data_dir") or "").strip("/")
-    given = entry.get("data_files") or ([] if not root else "**")
-    for item in given if isinstance(given, list) else [given]:
+    entries = entry.get("data_files") or ([] if not root else "**")
+    for item in entries if isinstance(entries, list) else [entries]:
         path = item.get("path", []) if isinstance(item, dict) else item
         split = str(item.get("split", "")) if isinstance(item, dict) else ""
         paths = path if isinstance(path, list) else [path]
@@ -179,5 +179,5 @@ def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
             )
         raise TransferError(f"{base}: {str(error).splitlines()[0]}: try again later") from cause(error)
     except Exception as error:  # from the HTTP library, which differs between versions
-        said = " ".join(str(error).split())[:300]
-        raise TransferError(f"{base} cannot be reached ({type(error).__name__}: {said}): check the network") from cause(error)
+        message = " ".join(str(error).split())[:300]
+        raise TransferError(f"{base} cannot be reached ({type(error).__name__}: {message}): check the network") from cause(error)

@@ -70,9 +70,9 @@ def fetch_all(
     Raise VerificationError if a file differs from the published one, TransferError if the server does not send it,
     StorageError if the disk is full.  Received data is always kept, and the next call continues from there.
     """
-    if strange := [remote.name for remote in remotes if not _is_safe(remote.name)]:
+    if unsafe := [remote.name for remote in remotes if not _is_safe(remote.name)]:
         raise VerificationError(
-            f"the server lists a file named {ascii(strange[0])[:300]}, which is not a safe name: choose another server"
+            f"the server lists a file named {ascii(unsafe[0])[:300]}, which is not a safe name: choose another server"
         )
     if len({remote.name for remote in remotes}) < len(remotes):
         raise VerificationError("the server lists a file twice: choose another server")
@@ -137,12 +137,12 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
         have = 0
     if have == remote.size and part.exists():
         return
-    asked = {"Accept_Encoding": "identity"}
+    headers = {"Accept_Encoding": "identity"}
     if have:
-        asked["Range"] = f"bytes={have}-"
+        headers["Range"] = f"bytes={have}-"
         if known.get("url") == remote.url and _HEADER.fullmatch(known.get("validator", "")):  # otherwise the checksum decides
-            asked["If_Range"] = known["validator"]
-    with client.open(remote.url, **asked) as response:
+            headers["If_Range"] = known["validator"]
+    with client.open(remote.url, **headers) as response:
         start = _start(response, remote, part, have)
         with _storage(part):
             part.parent.mkdir(parents=True, exist_ok=True)
@@ -155,19 +155,19 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
 
 def _start(response: requests.Response, remote: RemoteFile, part: Path, have: int) -> int:
     """Return the file offset at which a response begins; raise RetryableError if the response cannot be of this file."""
-    said = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
+    length = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
     start = 0
     if response.status_code == 206:
         sent = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        start, said = (int(sent[1]), sent[2]) if sent else (-1, "")
+        start, length = (int(sent[1]), sent[2]) if sent else (-1, "")
     # 416: the server cannot continue at this byte. Start again.
     if response.status_code == 416 or start not in (0, have):
         part.unlink(missing_ok=True)
         raise RetryableError(f"the server does not continue at byte {have}")
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise RetryableError("the server packs what should come as it is")
-    if _NUMBER.fullmatch(said) and int(said) != remote.size:
-        raise RetryableError(f"the server has {said} bytes, {remote.size} were published", error=VerificationError)
+    if _NUMBER.fullmatch(length) and int(length) != remote.size:
+        raise RetryableError(f"the server has {length} bytes, {remote.size} were published", error=VerificationError)
     return start
 
 

@@ -139,8 +139,8 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
     if isinstance(entries, dict) and f"{prefix}-sha1sums.txt" in entries:
         raise TransferError(f"{folder}/dumpstatus.json lists {prefix}-sha1sums.txt among the articles: choose another `base_url`")
     for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
-        about = entry if isinstance(entry, dict) else {}
-        size, sha1 = about.get("size", -1), about.get("sha1") or sums.get(name)
+        fields = entry if isinstance(entry, dict) else {}
+        size, sha1 = fields.get("size", -1), fields.get("sha1") or sums.get(name)
         sized = type(size) is int and 0 <= size < _MAX_FILE_BYTES
         if (
             not sized

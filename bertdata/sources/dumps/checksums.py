@@ -42,19 +42,19 @@ def check(parts: list[FileRange], checksum: str) -> list[str]:
     Return the SHA-256 of each range, so that a task can verify that it reads the same bytes.
     """
     algorithm, _, expected = checksum.partition(":")
-    path, whole = parts[0].path, hashlib.new(algorithm, usedforsecurity=False)
+    path, hasher = parts[0].path, hashlib.new(algorithm, usedforsecurity=False)
     digests = []
     with open_file(path) as file:
         for part in parts:
             digest, left = hashlib.sha256(usedforsecurity=False), part.end - part.start
             while left and (block := file.read(min(_BLOCK_BYTES, left))):
-                whole.update(block)
+                hasher.update(block)
                 digest.update(block)
                 left -= len(block)
             digests.append(digest.hexdigest())
         while block := file.read(_BLOCK_BYTES):  # the file has grown
-            whole.update(block)
-    if (actual := whole.hexdigest()) != expected:
+            hasher.update(block)
+    if (actual := hasher.hexdigest()) != expected:
         raise VerificationError(
             f"{path} does not match its checksum file: its {algorithm} is {actual}, but its {algorithm} checksum file "
             f"says {expected}: fetch it again, or move the checksum file away to accept it"

@@ -93,10 +93,10 @@ def _read(
 def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
     from .table_rows import is_text
 
-    asked = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
+    options = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
     if columns.title == Columns().title:
-        del asked["`title_column`"]  # titles are optional unless requested
-    for option, name in asked.items():
+        del options["`title_column`"]  # titles are optional unless requested
+    for option, name in options.items():
         if name and name not in kinds:
             there = ", ".join(map(repr, kinds)) or "none"
             raise UsageError(f"{path} has no column {name!r}: set {option} to one of {there}{did_you_mean(name, kinds)}")

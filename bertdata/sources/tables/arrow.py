@@ -88,8 +88,8 @@ def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -
                 if message.start >= part.end:
                     return
                 if message.kind == _BATCH:
-                    whole = RowAddress(source, part.name, message.start, f"record batch at byte {message.start}")
-                    yield from _rows(file, schema, message, whole, columns, max_bytes, allowance, part.path)
+                    address = RowAddress(source, part.name, message.start, f"record batch at byte {message.start}")
+                    yield from _rows(file, schema, message, address, columns, max_bytes, allowance, part.path)
         except TooLarge as error:
             yield RowAddress(source, part.name, at, f"byte {at}").reject("too-large", str(error))
         except BadMessage as error:

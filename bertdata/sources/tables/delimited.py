@@ -43,13 +43,13 @@ def read_delimited(
     Reasons, in addition to those of `make_row`: ``malformed-csv``, ``too-large``, ``binary``, ``undecodable``, ``truncated``,
     ``damaged``.
     """
-    whole = RowAddress(source, part.name, 0, "the file")
+    address = RowAddress(source, part.name, 0, "the file")
     with _opened(part, file) as (data, stream):
         sample = data.read(_SAMPLE_BYTES)
         try:
             encoding, errors = _detected(sample, encoding)
         except ValueError as error:
-            yield whole.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
+            yield address.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
             return
         text = io.TextIOWrapper(io.BufferedReader(_Replayed(sample, data), _BUFFER_BYTES), encoding, errors)
         last: Row | Reject | None = None
@@ -63,7 +63,7 @@ def read_delimited(
         if damage is not None:
             where = f"bytes {damage.start}-{damage.end} of {part.name}: {damage.reason}; what follows is lost"
             cut = damage.reason == "truncated-stream"
-            yield Reject(whole.id, "truncated" if cut else "damaged", where, 0 if cut else part.end - damage.start)
+            yield Reject(address.id, "truncated" if cut else "damaged", where, 0 if cut else part.end - damage.start)
 
 
 @contextlib.contextmanager

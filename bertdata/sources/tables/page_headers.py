@@ -147,8 +147,8 @@ def _header(data: bytes) -> _Header:
     inner: dict[int, dict[int, int]] = {}
     fields, end = _numbers(data, 0, inner)
     kind = _NEW if _NEW in inner else _OLD
-    about = inner.get(kind, {})
-    return _Header(fields, about.get(_COUNT, 0), about.get(_ENCODING[kind], 0), end)
+    details = inner.get(kind, {})
+    return _Header(fields, details.get(_COUNT, 0), details.get(_ENCODING[kind], 0), end)
 
 
 def _numbers(data: bytes, at: int, inner: dict[int, dict[int, int]] | None) -> tuple[dict[int, int], int]:

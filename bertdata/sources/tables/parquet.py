@@ -54,7 +54,7 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
 
 def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
     """Read the rows of a range's row groups; reasons, in addition to those of `make_row`: ``damaged``, ``too-large``."""
-    whole = RowAddress(source, part.name, part.start, "the file")
+    file_address = RowAddress(source, part.name, part.start, "the file")
     try:
         with contextlib.ExitStack() as stack:
             read = _File.of(stack, part, columns, max_bytes)
@@ -67,9 +67,9 @@ def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int)
             if part.start == 0 and (rows := sum(group.num_rows for group in groups)) != read.metadata.num_rows:
                 raise ValueError(f"its row groups hold {rows} of {read.metadata.num_rows} rows")
     except TooLarge as error:
-        yield whole.reject("too-large", str(error))
+        yield file_address.reject("too-large", str(error))
     except FORMAT_ERRORS as error:
-        yield whole.reject("damaged", _said(error, part.path, part.name), part.end - part.start)
+        yield file_address.reject("damaged", _said(error, part.path, part.name), part.end - part.start)
 
 
 @contextlib.contextmanager
@@ -130,15 +130,15 @@ def _starts(metadata: Any, length: int) -> list[int]:
     return [length * before // sum(sizes) for before in accumulate([0, *sizes[:-1]])] if sizes else []
 
 
-def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
+def _group(read: _File, group: int, address: RowAddress, length: int, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
     """Read a row group, which takes `length` bytes of the file."""
-    about = read.metadata.row_group(group)
-    rows, done = about.num_rows, 0
+    metadata = read.metadata.row_group(group)
+    rows, done = metadata.num_rows, 0
     # By the mean size of a row, a batch takes about 4 MB, whatever the size of the row group.
-    at_once = max(1, min(1024, _BATCH_BYTES * rows // max(1, about.total_byte_size)))
+    at_once = max(1, min(1024, _BATCH_BYTES * rows // max(1, metadata.total_byte_size)))
     try:
         for batch in _batches(read, group, at_once):
-            yield from read_batch(batch, whole, columns, max_bytes, read.allowance, first=done)
+            yield from read_batch(batch, address, columns, max_bytes, read.allowance, first=done)
             done += batch.num_rows
         if done < rows:
             raise ValueError(f"it holds {done} of {rows} rows")
@@ -147,8 +147,8 @@ def _group(read: _File, group: int, whole: RowAddress, length: int, columns: Col
         if isinstance(error, TooLarge) and refused is None:
             raise  # the range has reached its limit
         reason = "too-large" if isinstance(refused, TooLarge) else "damaged"
-        said = _said(refused or error, read.path, whole.name)
-        yield whole.reject(reason, said, length * max(0, rows - done) // max(1, rows))
+        message = _said(refused or error, read.path, address.name)
+        yield address.reject(reason, message, length * max(0, rows - done) // max(1, rows))
 
 
 def _batches(read: _File, group: int, at_once: int) -> Iterator[pa.RecordBatch]:
@@ -161,11 +161,11 @@ def _batches(read: _File, group: int, at_once: int) -> Iterator[pa.RecordBatch]:
                 if len({part.num_rows for part in parts}) > 1:
                     raise ValueError("its columns differ in their rows")
                 fields = pa.schema([part.schema.field(0) for part in parts])
-                whole = pa.RecordBatch.from_arrays([part.column(0) for part in parts], schema=fields)
-                passed, known = passed + whole.num_rows, passed
+                joined = pa.RecordBatch.from_arrays([part.column(0) for part in parts], schema=fields)
+                passed, known = passed + joined.num_rows, passed
                 if passed > done:
                     skipped, done = max(0, done - known), passed
-                    yield whole.slice(skipped)
+                    yield joined.slice(skipped)
             return
         except FORMAT_ERRORS:
             if not isinstance(refused := read.refused(), TooManyRows):

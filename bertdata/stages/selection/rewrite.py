@@ -228,9 +228,9 @@ def _first_words(document: Document, words: int) -> Document:
         # `split(None, n)` splits off n words and leaves the rest as one last element, with its
         # original spaces. So the cut sentence keeps its spaces, too.
         split = sentence.split(None, words)
-        whole = len(split) <= words
-        sentences.append(sentence if whole else sentence[: len(sentence) - len(split[-1])].rstrip())
-        words -= len(split) if whole else words
+        fits = len(split) <= words
+        sentences.append(sentence if fits else sentence[: len(sentence) - len(split[-1])].rstrip())
+        words -= len(split) if fits else words
     return document._replace(
         sentences=sentences, paragraph_starts=[start for start in document.paragraph_starts if start < len(sentences)]
     )

@@ -64,7 +64,7 @@ def is_boilerplate(paragraph: str) -> bool:
         return True
     if len(lower) > _MAX_CHARACTERS:
         return False
-    for word, said in _SENTENCE_PATTERNS.items():
-        if word in lower and said.search(lower):
+    for word, pattern in _SENTENCE_PATTERNS.items():
+        if word in lower and pattern.search(lower):
             return True
     return any(map(lower.__contains__, _RIGHTS)) or _WHOLE.fullmatch(lower) is not None

@@ -77,8 +77,8 @@ _MIN_KANA_SHARE = 0.05  # the least share of kana among the Han and kana of a Ja
 
 def plain(language: str) -> str:
     """Return a language code in small letters, without a subtag for its script or region."""
-    main, *others = language.lower().replace("_", "-").split("-")
-    return "-".join([main or "und", *(tag for tag in others if tag not in _REGIONS)])
+    main, *subtags = language.lower().replace("_", "-").split("-")
+    return "-".join([main or "und", *(tag for tag in subtags if tag not in _REGIONS)])
 
 
 def has_one_script(language: str) -> bool:

@@ -129,8 +129,8 @@ def _goes_on(masked: str, last: int, after: int, language: str, gap: str) -> boo
         return dashed[1].islower() or dashed[1] in (",", ";", ":") or (after == last and following == "-")
     quoted = not gap.isspace()
     if following.islower() and (quoted or mark in ".…"):
-        whole = mark == "." and is_written_out(masked, last, language)  # then a small letter may begin a sentence
-        if not whole or (quoted and split_gap(gap)):
+        written_out = mark == "." and is_written_out(masked, last, language)  # then a small letter may begin a sentence
+        if not written_out or (quoted and split_gap(gap)):
             return True
     if (
         (quoted or mark in "!?")

@@ -119,10 +119,10 @@ class _Checked:
             joined = "".join("".join(sentences).split())
         except Exception as error:  # whatever it raises, the paragraph is what its author needs to see
             raise self._error(f"raises {type(error).__name__}: {error}", paragraph, language) from error
-        whole = "".join(paragraph.split())
-        if joined != whole:
-            same = len(os.path.commonprefix([joined, whole]))
-            has, wants = joined[same : same + 20], whole[same : same + 20]
+        unspaced = "".join(paragraph.split())
+        if joined != unspaced:
+            same = len(os.path.commonprefix([joined, unspaced]))
+            has, wants = joined[same : same + 20], unspaced[same : same + 20]
             raise self._error(f"returns {has!r} instead of {wants!r}", paragraph, language)
         return [sentence for text in sentences if (sentence := text.strip())]
 

@@ -77,7 +77,7 @@ _NOTE = re.compile(r"\|\s*\d+\s*=([^|]*)")
 @lru_cache(maxsize=len(_FALLBACKS))
 def _codes(language: str) -> frozenset[str]:
     """Return the codes of the wiki's variants."""
-    return frozenset(code for key, others in _FALLBACKS[language].items() for code in (key, *others.split()))
+    return frozenset(code for key, fallbacks in _FALLBACKS[language].items() for code in (key, *fallbacks.split()))
 
 
 class _Converter:
@@ -110,10 +110,10 @@ class _Converter:
         if ":" not in content and "|" not in content:
             return content
         head, bar, rest = content.partition("|")
-        given = {flag.strip() for flag in head.split(";")} - {""} if bar else set()
-        if given and {flag.lower() for flag in given} <= self.codes:
+        names = {flag.strip() for flag in head.split(";")} - {""} if bar else set()
+        if names and {flag.lower() for flag in names} <= self.codes:
             return rest
-        flags = {flag.upper() for flag in given}
+        flags = {flag.upper() for flag in names}
         if not flags <= _FLAGS:
             flags, rest = set(), content
         elif not bar:

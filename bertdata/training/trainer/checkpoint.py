@@ -51,9 +51,9 @@ def _save_model(path: Path, model: BertForPreTraining | MaskedModel, recipe: Rec
     if isinstance(model, MaskedModel):
         model.inner.save_pretrained(path)
         return
-    about = {"architectures": ["BertForPreTraining"], "model_type": "bert", "dtype": "float32"}
+    settings = {"architectures": ["BertForPreTraining"], "model_type": "bert", "dtype": "float32"}
     (path / "model.safetensors").write_bytes(packed(model.state_dict(), {"format": "pt"}))
-    write_json(path / "config.json", {**about, "pad_token_id": recipe.parts[0].shards.special.pad, **recipe.model.identity()})
+    write_json(path / "config.json", {**settings, "pad_token_id": recipe.parts[0].shards.special.pad, **recipe.model.identity()})
 
 
 def _remove(directory: Path) -> None:

@@ -58,8 +58,8 @@ def train(
     `stop(done, saved)` is called at the start and end of a step: if it returns True at the end, on any process, training saves
     and stops. Raise BertDataError for a loss that is not finite.
     """
-    given = read_training(config) if isinstance(config, str | Path) else config
-    config = given.config if isinstance(given, Recipe) else given
+    settings = read_training(config) if isinstance(config, str | Path) else config
+    config = settings.config if isinstance(settings, Recipe) else settings
     path = Path(output or config.output)
     if not (output or config.output) or "://" in str(output or config.output):
         raise UsageError(f"no local directory to train in ({path}). Pass `output`, a directory of this machine")
@@ -67,7 +67,7 @@ def train(
     # same last checkpoint.
     with joined() as world, contextlib.ExitStack() as stack:
         # Errors are raised before an earlier run is removed.
-        recipe = given if isinstance(given, Recipe) else prepare(config, world.size)
+        recipe = settings if isinstance(settings, Recipe) else prepare(config, world.size)
         if config.evaluate:
             load(config.evaluate, "evaluate")
         if world.rank == 0:

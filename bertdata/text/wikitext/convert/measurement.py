@@ -52,8 +52,8 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     >>> convert(["10", "ft"], {"adj": "on"}).replace("\\xa0", " "), convert(["10", "quux"], {})
     ('10-foot (3.0 m)', None)
     """
-    if given := options.get("input"):  # a measurement, or a Wikidata property
-        return None if _PROPERTY.fullmatch(given) else given
+    if value := options.get("input"):  # a measurement, or a Wikidata property
+        return None if _PROPERTY.fullmatch(value) else value
     style = Style(options, abbreviate)
     takes_text = style.adj in ("mid", "pre") or style.disp in ("x", "preunit")  # not parsed as units
     call = read_call(arguments, style.from_digits, takes_text)

@@ -173,12 +173,12 @@ class _Expander:
         if name not in self.table.functions or self.left < 0:
             return self.call(Call(name + ":", call.arguments), frame)
         if name in MODULES:
-            given = self.collect(call.arguments, frame)
+            arguments = self.collect(call.arguments, frame)
             # The modules take their arguments by position: count up until a number is missing, as Lua does.
             positional: list[str] = []
-            while (value := given.pop(str(len(positional) + 1), None)) is not None:
+            while (value := arguments.pop(str(len(positional) + 1), None)) is not None:
                 positional.append(value)
-            shown = MODULES[name](positional, given, self.page.language)
+            shown = MODULES[name](positional, arguments, self.page.language)
         else:
             shown = FUNCTIONS[name](self.arguments(call, frame))
         if shown is None:
@@ -201,10 +201,10 @@ class _Expander:
             elif isinstance(value, Parameter) and value.name == "...":
                 # {{{...}}} passes on what the call was given: its positional arguments with new numbers, and all names.
                 number = 1
-                while (given := frame.get(str(number))) is not None:
+                while (argument := frame.get(str(number))) is not None:
                     count += 1
                     number += 1
-                    collected[str(count)] = given
+                    collected[str(count)] = argument
                 collected.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
             else:
                 count += 1
