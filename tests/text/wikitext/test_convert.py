@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bertdata.text.wikitext import extract_paragraphs, load_templates
 from bertdata.text.wikitext.convert import convert, units
 from bertdata.text.wikitext.convert.amounts import read_amount, spell_number, write_fraction, write_number
 from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, table
@@ -326,7 +327,7 @@ def cases(table: str) -> list[str]:
 
 
 def shown(call: str) -> str | None:
-    """Return the text of a call as it stands between double braces, with plain spaces."""
+    """Return the text of a call as it stands between double braces, with plain spaces and exponents."""
     abbreviate = call.startswith("cvt ")
     arguments: list[str] = []
     options: dict[str, str] = {}
@@ -337,7 +338,7 @@ def shown(call: str) -> str | None:
         else:
             arguments.append(argument)
     text = convert(arguments, options, abbreviate=abbreviate)
-    return None if text is None else text.replace(HARD, " ")
+    return None if text is None else re.sub("</?sup>", "", text.replace(HARD, " "))
 
 
 def test_the_text_is_what_mediawiki_shows() -> None:
@@ -353,9 +354,23 @@ def test_what_cannot_be_converted_gives_no_text(call: str) -> None:
 
 def test_symbols_do_not_break_from_their_numbers() -> None:
     assert convert(["7", "km", "mi"], {}) == f"7 kilometres (4.3{HARD}mi)"
-    assert convert(["7", "sqft", "m2"], {}, abbreviate=True) == f"7{HARD}sq{HARD}ft (0.65{HARD}m2)"
+    assert convert(["7", "sqft", "m2"], {}, abbreviate=True) == f"7{HARD}sq{HARD}ft (0.65{HARD}m<sup>2</sup>)"
     assert convert(["7", "acre", "ha"], {}, abbreviate=True) == f"7{HARD}acres (2.8{HARD}ha)"
-    assert convert(["7", "/km2"], {}, abbreviate=True) == f"7/km2 (18/sq{HARD}mi)"
+    assert convert(["7", "/km2"], {}, abbreviate=True) == f"7/km<sup>2</sup> (18/sq{HARD}mi)"
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("5|Mm3", "5 cubic megametres (1.2×10⁹ cu mi)"),
+        ("5e-3|m|km", "5×10⁻³ metres (5.0×10⁻⁶ km)"),
+        ("5|e6m3|m3|abbr=on", "5×10⁶ m³ (5,000,000 m³)"),
+        ("5|kg/m2|kg/m2|abbr=~", "5 kilograms per square metre [kg/m²] (5.0 kg/m²)"),
+        ("2|mmH2O", "2 millimetres of water (0.020 kPa)"),
+    ],
+)
+def test_exponents_are_raised(call: str, text: str) -> None:
+    assert extract_paragraphs(f"{{{{convert|{call}}}}}", language="en", templates=load_templates("en"), math="text") == [text]
 
 
 def test_spaces_of_the_editors_own_words_count() -> None:
@@ -398,7 +413,7 @@ def test_six_figures_are_the_quotient_of_the_scales(one: Unit, other: Unit, coun
         assert text is None
         return
     assert text is not None
-    number, _, power = text.replace("−", "-").partition("×10")
+    number, _, power = re.sub("</?sup>", "", text.replace("−", "-")).partition("×10")
     value = other.from_base(one.to_base(count))
     assert float(number) * 10.0 ** int(power or 0) == pytest.approx(value, rel=1e-5, abs=1e-25)
 

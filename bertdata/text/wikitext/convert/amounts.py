@@ -11,6 +11,7 @@ from dataclasses import dataclass
 __all__ = [
     "Amount",
     "digits_for",
+    "power_of_ten",
     "read_amount",
     "round_number",
     "round_to_multiple",
@@ -62,9 +63,18 @@ def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
     shown = _group(str(int(whole)), from_digits) + (f".{part}" if part else "")
     if exponent:
-        shown += f"×10{power}".replace("-", "−")
+        shown += power_of_ten(power)
     sign = sign.replace("-", "−")
     return Amount(-value if sign == "−" else value, len(part or "") - zeros - power, sign + shown)
+
+
+def power_of_ten(power: int) -> str:
+    """Return the factor of a number in scientific notation, as wikitext.
+
+    >>> power_of_ten(-7)
+    '×10<sup>−7</sup>'
+    """
+    return f"×10<sup>{power}</sup>".replace("-", "−")
 
 
 def _read_fraction(text: str, from_digits: int) -> Amount | None:
@@ -121,7 +131,7 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     With ``powers``, use them from a thousand on, for input written with powers of ten.
 
     >>> write_number(28748.4, -1), write_number(-3.05, 1), write_number(4.53e12, -11), write_number(2e-7, 8)
-    ('28,750', '−3.1', '4.5×1012', '2.0×10−7')
+    ('28,750', '−3.1', '4.5×10<sup>12</sup>', '2.0×10<sup>−7</sup>')
     """
     rounded = round_number(value, digits)
     size = abs(rounded)
@@ -130,7 +140,7 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
     if size and not _MAX_SMALL <= size < (1000 if powers else _MIN_LARGE):
         power = math.floor(math.log10(size) + _LOG_ERROR)
         places = max(0, min(_MAX_DIGITS, power + digits))
-        return f"{sign}{size / 10.0**power:.{places}f}×10{power}".replace("-", "−")
+        return f"{sign}{size / 10.0**power:.{places}f}{power_of_ten(power)}"
     whole, point, part = f"{size:.{max(0, min(_MAX_DIGITS, digits))}f}".partition(".")
     return sign + _group(whole, from_digits) + point + part
 

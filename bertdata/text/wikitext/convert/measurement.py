@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .amounts import Amount, digits_for, round_number, round_to_multiple, spell_number, write_fraction, write_number
+from .amounts import Amount, digits_for, power_of_ten, round_number, round_to_multiple, spell_number, write_fraction, write_number
 from .call import Call, Style, read_call
 from .units import Unit, default_outputs, find_unit, table
 
@@ -240,7 +240,7 @@ class _Conversion:
             return " ".join(filter(None, [self.joined(shown, True, side), unit.multiple]))
         word = self.word(part, by_symbol, side)
         if by_symbol and style.abbr != "unit" and unit.power:
-            word = f"×10{unit.power}{'' if word.startswith('/') else _HARD_SPACE}{word}"
+            word = f"{power_of_ten(unit.power)}{'' if word.startswith('/') else _HARD_SPACE}{word}"
         elif unit.multiple and (unit.power or not by_symbol):
             word = f"{unit.multiple} {word}"
         if style.adjective and not (by_symbol and unit.symbol):
@@ -268,7 +268,7 @@ class _Conversion:
         singular = (part.singular and not unit.multiple) or style.adjective or (style.adj == "1" and not side)
         word = unit.word(symbol=by_symbol and unit.symbol != "", singular=singular, american=self.american)
         if style.abbr == "~" and not side and unit.symbol:
-            word += f" [{unit.symbol}]"
+            word += f" [{unit.word(symbol=True)}]"
         if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not side)):
             word = self.own_text + ("" if self.own_text.endswith(("-", " ")) else " ") + word
         return word

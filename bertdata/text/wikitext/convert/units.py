@@ -18,6 +18,7 @@ from ....config import read_toml
 __all__ = ["Unit", "default_outputs", "find_unit", "table"]
 
 _POWER = re.compile(r"(?:square_|sq)(?P<two>.+)|(?:cubic_|cu)(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
+_SQUARE_OR_CUBE = re.compile(r"(?<=[a-z])[23]\b")  # in a symbol; not H2O
 _SPELLING = str.maketrans({" ": "_", "²": "2", "³": "3", "^": None, "·": ".", "⋅": ".", "µ": "μ"})
 _LONGEST_CODE = 32
 
@@ -49,14 +50,14 @@ class Unit:
         return self.scale / value if "inverse" in self.flags else (value - self.zero) / self.scale
 
     def word(self, *, symbol: bool, singular: bool = False, american: bool = False) -> str:
-        """Return the symbol, with nonbreaking spaces, or the name.
+        """Return the symbol as wikitext, with nonbreaking spaces, or the name.
 
         >>> find_unit("km/h").word(symbol=False, american=True), find_unit("km/h").word(symbol=True)
         ('kilometers per hour', 'km/h')
         """
         word = self.symbol if symbol else self.name if singular else self.plural
         word = _american(word) if american else word
-        return word.replace(" ", "\u00a0") if symbol else word
+        return _SQUARE_OR_CUBE.sub(r"<sup>\g<0></sup>", word.replace(" ", "\u00a0")) if symbol else word
 
 
 @lru_cache(maxsize=1)
