@@ -29,6 +29,7 @@ _FUNCTION_COST = 40  # counted against the page's limit, in addition to the char
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
 _BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in total; maximum number of examples
+_INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
 
@@ -224,12 +225,24 @@ def expand_templates(text: str, page: PageContext) -> str:
     for span in scan(text):
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
-        if examples is not None and len(lost) > known:
-            _keep_example(examples, lost[known:], text, span)
+        if len(lost) > known:
+            if page.templates is not None and _begins_prose(text, span):
+                done += 1
+            if examples is not None:
+                _keep_example(examples, lost[known:], text, span)
             known = len(lost)
     parts.append(text[done:])
     page.dropped.update(expander.lost)
     return "".join([*expander.notes, *parts])
+
+
+def _begins_prose(text: str, span: Span) -> bool:
+    """Return True if a colon after a call at the start of a line belongs to the words that the call shows on the page.
+
+    Without these words the line would begin with the colon, like an indented line.
+    """
+    starts_line = not span.start or text[span.start - 1] == "\n"
+    return starts_line and text[span.end : span.end + 1] in _INDENTS and text[span.end + 1 : span.end + 2] not in _INDENTED
 
 
 def _keep_example(examples: dict[str, str], names: list[str], text: str, span: Span) -> None:
