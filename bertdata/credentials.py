@@ -1,7 +1,7 @@
-"""Keep secrets out of messages and files: logins and signatures in URLs, and tokens.
+"""Keep secrets out of messages and files: logins and signatures in URLs.
 
-bertdata rejects URLs that contain a secret (`storage.stores.check_url`).  A message may still quote one: the rejected URL, a
-signed address that a server redirects to, or a token from the environment.  `hide` masks these.
+bertdata rejects URLs that contain a secret (`storage.stores.check_url`).  A message may still quote one: the rejected URL, or a
+signed address that a server redirects to.  `hide` masks these.
 
     https://ada:word@host/a.jsonl?Signature=…   ->   https://***@host/a.jsonl?Signature=***
 """
@@ -9,9 +9,8 @@ signed address that a server redirects to, or a token from the environment.  `hi
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote
 
-__all__ = ["cause", "hide", "hide_in_url", "mask_secret", "mask_url", "split_url"]
+__all__ = ["cause", "hide", "split_url"]
 
 _HIDDEN = "***"
 _WEB_SCHEMES = ("http", "https")
@@ -27,23 +26,6 @@ _SIGNED = re.compile(  # parameters that sign a URL, also in the URLs that a ser
     r"[^\s&;\"'<>)\]},|\\]+",
     re.IGNORECASE,
 )
-_MIN_SECRET = 8  # characters; a shorter text is masked only inside a URL, where the patterns above find it
-
-_secrets: set[str] = set()  # masked wherever they occur
-
-
-def mask_secret(secret: str) -> None:
-    """Mask a secret in every later message: as it is, percent-encoded, and as Python prints it."""
-    for text in (secret, unquote(secret)):
-        _secrets.update(form for form in (text, quote(text, safe=""), repr(text)[1:-1]) if len(form) >= _MIN_SECRET)
-
-
-def mask_url(argument: str) -> None:
-    """Mask in every later message the login and the query of a URL inside a command-line argument, and their parts."""
-    if url := _URL.search(argument):
-        _, login, query = split_url(argument[url.start() :])
-        for text in (login, login.partition(":")[2], query[1:], *(each.partition("=")[2] for each in re.split("[?&;]", query))):
-            mask_secret(text)
 
 
 def split_url(url: str) -> tuple[str, str, str]:
@@ -59,20 +41,13 @@ def split_url(url: str) -> tuple[str, str, str]:
 
 
 def hide(text: str) -> str:
-    """Mask secrets in a message, a log line or a traceback.
+    """Mask the logins and signatures in a text's URLs. The result is the same in every run, so it may go into data.
 
     >>> hide("https://ada:word@host/a?X-Amz-Signature=1f2e&n=1 returned 403")
     'https://***@host/a?X-Amz-Signature=***&n=1 returned 403'
     >>> hide("abfs://container@account/a, hf://datasets/a/b@main, http://[::1]:80/@a")
     'abfs://container@account/a, hf://datasets/a/b@main, http://[::1]:80/@a'
     """
-    for secret in sorted(_secrets, key=len, reverse=True):
-        text = text.replace(secret, _HIDDEN)
-    return hide_in_url(text)
-
-
-def hide_in_url(text: str) -> str:
-    """Mask the logins and signatures in a text's URLs.  The result is the same in every run, so it may go into data."""
     if "://" in text:
         text = _LOGIN.sub(_without_login, text)
     return _SIGNED.sub(rf"\1{_HIDDEN}", text) if "=" in text else text

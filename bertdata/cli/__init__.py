@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .. import __version__, credentials
+from .. import __version__
 from ..errors import BertDataError
 from ..storage.storage import storage_errors
 from .suggest import Suggesting
@@ -84,9 +84,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the locale cannot encode must not stop a run
-    for argument in sys.argv[1:]:
-        if "://" in argument:
-            credentials.mask_url(argument)  # for any option
     guard()
     if "--log-json" in sys.argv:  # so that click reports invalid options as JSON, too
         output.speak(quiet=False, log_json=True)

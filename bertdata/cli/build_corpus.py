@@ -15,7 +15,7 @@ from ..reports.card import reading_line
 from ..reports.summary import count, size
 from .build_commands import build, common_options, conclude, echo, show_plan, take_options
 from .options import Command, config_options, sections_of, take
-from .paths import to_path
+from .paths import LocalPath, to_path
 
 if TYPE_CHECKING:
     from ..dataset.data_set import DataSet
@@ -71,7 +71,7 @@ def _input_options(command: F) -> F:
 @click.option(
     "--templates",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="TOML file with your own templates. They override the built-in ones.",
 )
 @click.option(

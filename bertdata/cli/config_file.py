@@ -11,6 +11,7 @@ import click
 from ..config import read_toml
 from ..config.toml_tables import TOML_NAMES
 from ..errors import UsageError, did_you_mean
+from .paths import LocalPath
 
 __all__ = ["COMMANDS", "config_option", "from_file"]
 
@@ -23,7 +24,7 @@ def config_option() -> Callable[[F], F]:
     """Add `--config`."""
     return click.option(
         "--config",
-        type=click.Path(path_type=Path),
+        type=LocalPath(),
         is_eager=True,
         expose_value=False,
         callback=_read,

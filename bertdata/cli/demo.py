@@ -19,6 +19,7 @@ from ..reports.summary import describe
 from ..storage.files import write_text
 from .build_commands import echo
 from .options import Command
+from .paths import LocalPath
 
 __all__ = ["command"]
 
@@ -57,7 +58,7 @@ _RUN_OPTIONS: dict[str, Any] = {"workers": 1, "overwrite": True}
     "--output",
     default="demo",
     show_default=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="Directory for corpus, vocab and pairs. The output of an earlier demo is replaced.",
 )
 @click.option("--n", "count", type=click.IntRange(min=1), default=4, show_default=True, help="Number of pairs to show.")

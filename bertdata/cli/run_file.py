@@ -11,6 +11,7 @@ from ..errors import NoInputError, UsageError, did_you_mean
 from .config_file import COMMANDS
 from .options import Command
 from .output import echo
+from .paths import LocalPath
 
 __all__ = ["EXAMPLE", "command"]
 
@@ -48,7 +49,7 @@ phases = [{ shards = "pairs", steps = 100 }]
 
 
 @click.command("run", cls=Command, writes=False)
-@click.argument("file", required=False, type=click.Path(path_type=Path), metavar="PIPELINE.TOML")
+@click.argument("file", required=False, type=LocalPath(), metavar="PIPELINE.TOML")
 @click.option("--dry-run", is_flag=True, help="Print the plan of each command without writing anything.")
 @click.option("--example", is_flag=True, help="Print an example file.")
 @click.pass_context

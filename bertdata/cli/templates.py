@@ -9,13 +9,14 @@ import click
 from ..reports.summary import count
 from .build_commands import echo
 from .options import Command
+from .paths import LocalPath
 
 __all__ = ["command"]
 
 
 @click.command("templates", cls=Command, writes=False)
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
-@click.option("--templates", multiple=True, type=click.Path(path_type=Path), help="TOML file with your own templates.")
+@click.option("--templates", multiple=True, type=LocalPath(), help="TOML file with your own templates.")
 @click.option(
     "--pages",
     type=click.IntRange(min=0),

@@ -25,7 +25,7 @@ from ..training.masks import MaskConfig
 from .build_commands import echo
 from .folding import Line, print_folded
 from .options import Command, config_options
-from .paths import to_path
+from .paths import LocalPath, to_path
 
 __all__ = ["command"]
 
@@ -49,7 +49,7 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step to show masks of, counted from 0.")
 @click.option(
     "--run",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     metavar="RUN.TOML",
     help="Configuration of a `bertdata train` run. Without --step or --steps: show which steps serve the document.",
 )

@@ -28,6 +28,7 @@ from . import output as speech
 from .build_commands import speech_options
 from .options import Command
 from .output import duration, echo
+from .paths import LocalPath
 from .train_progress import figures, progress
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _option(name: str) -> Callable[[Any], Any]:
 
 
 @click.command("train", cls=Command)
-@click.argument("configuration", type=click.Path(path_type=Path), metavar="RUN.TOML")
+@click.argument("configuration", type=LocalPath(), metavar="RUN.TOML")
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
 @click.option("--resume", is_flag=True, hidden=True, expose_value=False)  # any run resumes without it
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")

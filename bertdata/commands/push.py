@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..codec import decode, encode
 from ..config import PushConfig
-from ..credentials import cause, mask_secret
+from ..credentials import cause
 from ..dataset import croissant, manifest, shards
 from ..dataset.manifest_records import File, ShardEntry
 from ..dataset.manifest_types import Manifest, RowManifest
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..extras import missing_package
 from ..reports import card
+from ..sources.download.hub import find_token
 from ..storage.files import digest, is_local, open_file, read_json, to_path
 from ..storage.storage import storage_errors
 
@@ -102,15 +103,14 @@ def push(
 
 
 def _api() -> HfApi:
-    """Return a client of the Hub with the user's token, which no message shows."""
+    """Return a client of the Hub with the user's token."""
     try:
-        from huggingface_hub import HfApi, get_token
+        from huggingface_hub import HfApi
     except ImportError as error:
         raise missing_package("push needs huggingface_hub", "hub", error) from None
-    token = get_token()
+    token = find_token()
     if not token:
         raise UsageError("no token for the Hub found. Set HF_TOKEN to a token with write access, or run `hf auth login`")
-    mask_secret(token)
     return HfApi(token=token, library_name="bertdata")
 
 

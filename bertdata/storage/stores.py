@@ -26,7 +26,7 @@ def check_url(url: str) -> None:
     (None, None, None)
     """
     public, login, query = credentials.split_url(url)
-    shown = credentials.hide_in_url(public)
+    shown = credentials.hide(public)
     if login:
         raise UsageError(f"{shown}: {_LOGIN}")
     if query or ("://" in url and shown != public):

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...credentials import cause, mask_secret
+from ...credentials import cause
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from ...extras import missing_package
 from .. import DELIMITED, SUFFIXES
@@ -52,6 +52,16 @@ class HubDataSet(NamedTuple):
         return any(part.startswith("partial-") for file in self.files for part in file.name.split("/"))
 
 
+def find_token() -> str:
+    """Return the user's token for the Hub, or an empty string. Raise UsageError for one that no HTTP header can contain."""
+    from huggingface_hub import get_token
+
+    token = get_token() or ""
+    if not (token.isascii() and token.isprintable()):  # the HTTP library's error would quote it
+        raise UsageError("the token for the Hub contains control or non-ASCII characters. Set HF_TOKEN, or run `hf auth login`")
+    return token
+
+
 def find_data_set(name: str, *, config: str = "", split: str = "", revision: str = "", endpoint: str = "") -> HubDataSet:
     """Find the files of a dataset, or of one configuration or split.
 
@@ -59,11 +69,10 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     NoInputError if the name has no readable files, UsageError if a choice is required.
     """
     try:
-        from huggingface_hub import HfApi, get_token
+        from huggingface_hub import HfApi
     except ImportError as error:
         raise missing_package("datasets of the Hub need huggingface_hub", "hub", error) from None
-    token = get_token() or ""
-    mask_secret(token)
+    token = find_token()
     base = mirror(endpoint or HfApi().endpoint)
     api = HfApi(endpoint=base, library_name="bertdata")
     reach(base)

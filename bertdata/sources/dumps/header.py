@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...config.input_kinds import PROJECTS
-from ...credentials import hide_in_url
+from ...credentials import hide
 from ...errors import UsageError, did_you_mean
 from ..compressed import Damage, blocks
 from .pages import BEGIN
@@ -79,7 +79,7 @@ def read_site(path: str) -> Site:
         raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
     names = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
     namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
-    base = hide_in_url(_element(text, "base"))  # part of every document's url
+    base = hide(_element(text, "base"))  # part of every document's url
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     project = _PROJECT.search(base)
     return Site(

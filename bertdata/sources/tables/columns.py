@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ...credentials import hide_in_url
+from ...credentials import hide
 from ...errors import few
 from ...records import Reject
 from .limits import MAX_PARAGRAPHS
@@ -87,7 +87,7 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
         return address.reject("bad-utf-8", "a surrogate (half a character) is not text")
     if len(value) > max_bytes or len(value.encode()) > max_bytes:
         return address.reject("too-large", f"a text of more than {max_bytes} bytes")
-    return Row(id, title, language, hide_in_url(url), value, licence)
+    return Row(id, title, language, hide(url), value, licence)
 
 
 def _text(value: object) -> str:
