@@ -81,6 +81,23 @@ def test_transcluded_pages_of_wikisource_are_dropped(tmp_path: Path) -> None:
     assert read(path) == {"1": "transcluded text", "Song": ["The ferry came,", "and left again."], "3": "namespace"}
 
 
+@pytest.mark.parametrize(
+    ("text", "is_dropped"),
+    [
+        ("{{Page:Tea.djvu/5}}", True),
+        ("A note.\n{{:page:The Tea Book, Vol. 2.pdf/12}}{{Page:Tea.djvu/6}}", True),
+        ("{{#lst:Page:Tea.djvu/5|chapter}}", True),
+        (f"{PROSE} {{{{File:Tea.djvu}}}} {{{{Tea: a book.pdf}}}} {{{{scan|Page:Tea.djvu/5}}}}", False),
+        (f'{PROSE} <!-- <pages index="Tea.djvu" from=5 to=9 /> {{{{Page:Tea.djvu/5}}}} -->', False),
+        (f"{PROSE} <nowiki><pages index=x /></nowiki> shows pages.", False),
+        (f'{PROSE} <nowiki>a</nowiki> <pages index="Tea.djvu" />', True),
+    ],
+)
+def test_only_transcluded_pages_are_dropped(tmp_path: Path, text: str, is_dropped: bool) -> None:
+    dropped = read(write_dump(tmp_path, "wikisource", [("Tea", text, 0)])).get("1") == "transcluded text"
+    assert dropped == is_dropped
+
+
 def test_source_names_the_project(tmp_path: Path) -> None:
     for project in ("wikipedia", "wikivoyage"):
         write_dump(tmp_path, project, [(f"Harbour {n}", f"{PROSE} {project} {n}.", 0) for n in range(5)])

@@ -29,7 +29,14 @@ _LISTED = (
     "disambiguation",
     "transcluded text",
 )  # drops listed by id; redirects and other namespaces are half of a dump
-_TRANSCLUDED = re.compile(r"<pages\s[^<>]*\bindex\s?=", re.IGNORECASE)  # on Wikisource: text that is in the namespace of scans
+# On Wikisource: text that is in the namespace of scanned pages, which has another number and name in each language.
+_TRANSCLUDED = re.compile(r"<pages\s[^<>]*\bindex\s?=", re.IGNORECASE)
+_SCAN = re.compile(  # {{Page:Tea.djvu/5}}, {{#lst:Page:Tea.djvu/5|section}}
+    r"\{\{\s{0,9}(?:#\w{1,20}:\s{0,9}|:)?(\w[^{}|:\n]{0,60}:)[^{}|:\n]{1,200}\.(?:djvu|pdf|tiff?|jpe?g|png)(?:/\w{1,9})?\s{0,9}[|}]",
+    re.IGNORECASE,
+)
+_FILE_NAMESPACES = (0, 6)  # "Tea:5.pdf" is an article, "File:Tea.pdf" a picture
+_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki\s{0,9}>.*?(?:</nowiki\s{0,9}>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
@@ -142,9 +149,17 @@ def _reason_to_drop(page: Page, site: dumps.Site, namespaces: frozenset[int], co
         return "empty page"
     if config.drop_disambiguation and is_disambiguation(page.text, site.language):
         return "disambiguation"
-    if site.project == "wikisource" and _TRANSCLUDED.search(page.text):
+    if site.project == "wikisource" and _is_transcluded(page.text, site):
         return "transcluded text"
     return ""
+
+
+def _is_transcluded(text: str, site: dumps.Site) -> bool:
+    """Return True if a page shows scanned pages of the wiki, which are not read."""
+    text = _HIDDEN.sub("", text)
+    if _TRANSCLUDED.search(text):
+        return True
+    return any(site.namespace(scan[1]) not in _FILE_NAMESPACES for scan in _SCAN.finditer(text))
 
 
 SOURCE = Source(
