@@ -21,42 +21,42 @@ _ORDER = (CorpusManifest, VocabManifest, PairsManifest, ExportManifest)  # a dat
 def locate(directories: Sequence[Path], id: str) -> Iterator[str]:
     """Yield lines that say for each dataset whether it contains a document, and where.
 
-    A dataset lists the digests of the shards that it was made from. So for a vocabulary, an export or rows without document ids,
-    the shards that contain the document decide. If a digest is of no shard of the other directories, the dataset was made from
-    another corpus, or from a version of it before it was built again.
+    A corpus, and rows with document ids, are searched. Other datasets list the digests of the shards that they were made from,
+    so they may contain the document if one of these shards does. If none of `directories` has a shard with such a digest, the
+    dataset was made from another corpus, or from an older version of it.
     """
     contents = sorted(((path, manifest.read(path)) for path in directories), key=lambda each: _ORDER.index(type(each[1])))
-    known = {shard.sha256 for _, dataset in contents for shard in dataset.shards}
-    holding: set[str] = set()  # digests of the shards that contain the document, or may
+    digests = {shard.sha256 for _, dataset in contents for shard in dataset.shards}
+    suspects: set[str] = set()  # digests of the shards that contain the document, or may contain it
     for path, dataset in contents:
         numbers, noun = None, "document" if isinstance(dataset, CorpusManifest) else "row"
         if isinstance(dataset, CorpusManifest) or (isinstance(dataset, PairsManifest) and dataset.settings.provenance):
             numbers = list(select(path, dataset, {"document": id}))
         if numbers:
-            holding |= _shards_of(dataset, numbers)
+            suspects |= _shards_of(dataset, numbers)
             yield f"{path}: {count(len(numbers), noun)} with this id: {_listed(map(str, numbers))}"
         elif numbers is not None:
             yield f"{path}: no {noun} with this id"
             yield from (f"  {line}" for line in _why(path, dataset, id))
         else:
-            yield f"{path}: {_by_inputs(path, dataset, id, holding, known)}"
+            yield f"{path}: {_by_inputs(path, dataset, id, suspects, digests)}"
 
 
 def _shards_of(dataset: Manifest, numbers: list[int]) -> set[str]:
     """Return the digests of the shards that have these rows."""
-    found, first = set(), 0
+    matching, first = set(), 0
     for shard in dataset.shards:
         if any(first <= number < first + shard.rows for number in numbers):
-            found.add(shard.sha256)
+            matching.add(shard.sha256)
         first += shard.rows
-    return found
+    return matching
 
 
-def _by_inputs(path: Path, dataset: Manifest, id: str, holding: set[str], known: set[str]) -> str:
-    """Describe what a dataset contains, as far as its inputs show. Add its shards to `holding` if they may have the document."""
+def _by_inputs(path: Path, dataset: Manifest, id: str, suspects: set[str], digests: set[str]) -> str:
+    """Return whether a dataset may contain the document, by its inputs. If so, add the digests of its shards to `suspects`."""
     inputs = {getattr(entry, "sha256", ""): entry.name for entry in dataset.inputs}
-    names = [name for sha256, name in inputs.items() if sha256 in holding]
-    if not names and inputs.keys() <= known:
+    names = [name for sha256, name in inputs.items() if sha256 in suspects]
+    if not names and inputs.keys() <= digests:
         return "does not contain it"
     if not names:
         return "made from another dataset, or from an older version. List that dataset too, or build this one again"
@@ -64,9 +64,9 @@ def _by_inputs(path: Path, dataset: Manifest, id: str, holding: set[str], known:
         return f"made from {_listed(names)}, which contain it. Its words count in the vocabulary"
     stems = tuple(f"{name.rpartition('.')[0]}{mark}" for name in names for mark in "._")
     files = [shard for shard in dataset.shards if shard.name.startswith(stems)] if isinstance(dataset, ExportManifest) else []
-    holding |= {shard.sha256 for shard in files or dataset.shards}
+    suspects |= {shard.sha256 for shard in files or dataset.shards}
     if isinstance(dataset, ExportManifest):
-        return f"contains it, in {_listed(file.name for file in files) if files else f'{path}/data'}"
+        return f"may contain it, in {_listed(file.name for file in files) if files else f'{path}/data'}"
     return (
         f"made from {_listed(names)}, which contain it. The rows have no document ids. Find them by their text: "
         f"bertdata trace CORPUS {id} --pairs {path}"
