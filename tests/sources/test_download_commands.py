@@ -84,7 +84,7 @@ def test_the_latest_finished_dump_is_found(server: Server) -> None:
     assert find_dump(Client({}), "zh", "20261020", server.url).date == "20261020"
     with pytest.raises(NoInputError, match="20261120: in-progress"):
         find_dump(Client({}), "zh", "20261120", server.url)
-    with pytest.raises(NoInputError, match="nothing known"):
+    with pytest.raises(NoInputError, match="no status"):
         find_dump(Client({}), "zh", "20200101", server.url)
     with pytest.raises(NoInputError, match="has no dewiki"):
         find_dump(Client({}), "de", base_url=server.url)

@@ -61,7 +61,7 @@ def wiki_name(language: str) -> str:
     code = language.strip().lower().replace("_", "-")
     if not _CODE.fullmatch(code):
         raise UsageError(
-            f"`language` {language!r}: use the code of a Wikipedia, such as zh, zh-yue or simple",
+            f"`language` {language!r} is not the code of a Wikipedia. Use a code such as zh, zh-yue or simple",
             field="language",
             value=language,
         )
@@ -69,12 +69,12 @@ def wiki_name(language: str) -> str:
 
 
 def find_dump(client: Client, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
-    """Find a dump's files; without a date, the newest finished one, multistream before single-stream.
+    """Find the files of a dump. Without a date, use the newest complete dump, and prefer multistream to single-stream.
 
-    Raise NoInputError if the wiki, the date or a finished dump does not exist.
+    Raise NoInputError if the wiki, the date or a complete dump does not exist.
     """
     if date and not _DATE.fullmatch(date):
-        raise UsageError(f"`date` {date}: write year, month and day, such as 20261101", field="date", value=date)
+        raise UsageError(f"`date` {date} is not a date. Use the form YYYYMMDD, such as 20261101", field="date", value=date)
     if problem := problem_of(language):
         raise UsageError(f"`language`: {problem}", field="language")
     wiki, base = wiki_name(language), mirror(base_url)
@@ -83,7 +83,7 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
     states: list[str] = []
     for day in dates:
         jobs = _status(client, base, wiki, day)
-        states.append(f"{day}: {jobs.get(_JOBS[0], {}).get('status', 'nothing known')}"[:60])
+        states.append(f"{day}: {jobs.get(_JOBS[0], {}).get('status', 'no status')}"[:60])
         for job in _JOBS:
             if jobs.get(job, {}).get("status") == "done":
                 finished.setdefault(job, (day, jobs[job].get("files")))
@@ -93,12 +93,12 @@ def find_dump(client: Client, language: str, date: str = "", base_url: str = DUM
         day, files = finished[job]
         return Dump(wiki, day, _files(client, f"{base}/{wiki}/{day}", f"{wiki}-{day}", files))
     raise NoInputError(
-        f"{base}/{wiki}/: no dump of articles is finished ({', '.join(states[:5])}): try again later, or use another `date`"
+        f"{base}/{wiki}/ has no complete dump of articles ({', '.join(states[:5])}). Try again later, or use another `date`"
     )
 
 
 def mirror(base_url: str) -> str:
-    """Return a mirror's address without a final slash; raise UsageError if it has a login or a query."""
+    """Return a mirror's address without a final slash. Raise UsageError if the address contains a login or a query."""
     check_url(base_url)
     return base_url.rstrip("/")
 
@@ -108,9 +108,9 @@ def _dates(client: Client, base: str, wiki: str) -> list[str]:
     try:
         page = client.read(f"{base}/{wiki}/").decode("utf-8", "replace")
     except Missing as error:
-        raise NoInputError(f"{base} has no {wiki}: check `language` (as in the wiki's address) and `base_url`") from error
+        raise NoInputError(f"{base} has no {wiki}. Check `base_url` and `language`, the code in the wiki's address") from error
     if not (dates := sorted(set(_LISTED_DATE.findall(page)), reverse=True)):
-        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps: set `date`, or another `base_url`")
+        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps. Set `date`, or use another `base_url`")
     return dates[:_MAX_DATES]
 
 
@@ -122,9 +122,11 @@ def _status(client: Client, base: str, wiki: str, date: str) -> dict[str, Any]:
     except Missing:
         return {}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise TransferError(f"{address} is not a table of jobs ({error}): try again later, or another `base_url`") from error
+        raise TransferError(
+            f"{address} is not a valid list of jobs ({error}). Try again later, or use another `base_url`"
+        ) from error
     if not isinstance(jobs, dict) or not all(isinstance(job, dict) for job in jobs.values()):
-        raise TransferError(f"{address} is not a table of jobs: try again later, or another `base_url`")
+        raise TransferError(f"{address} is not a valid list of jobs. Try again later, or use another `base_url`")
     return jobs
 
 
@@ -137,7 +139,7 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
     sums = {name: value for value, name in _SUM_LINE.findall(text)}
     files = []
     if isinstance(entries, dict) and f"{prefix}-sha1sums.txt" in entries:
-        raise TransferError(f"{folder}/dumpstatus.json lists {prefix}-sha1sums.txt among the articles: choose another `base_url`")
+        raise TransferError(f"{folder}/dumpstatus.json lists {prefix}-sha1sums.txt as an article file. Use another `base_url`")
     for name, entry in sorted(entries.items()) if isinstance(entries, dict) else ():
         fields = entry if isinstance(entry, dict) else {}
         size, sha1 = fields.get("size", -1), fields.get("sha1") or sums.get(name)
@@ -150,15 +152,15 @@ def _files(client: Client, folder: str, prefix: str, entries: object) -> list[Re
             or not name.startswith(f"{prefix}-")
         ):
             raise TransferError(
-                f"{folder}/dumpstatus.json has no size or sha1 of {ascii(name)[:300]}: use another `date` or `base_url`"
+                f"{folder}/dumpstatus.json has no valid size or sha1 for {ascii(name)[:300]}. Use another `date` or `base_url`"
             )
         if not _NAME.fullmatch(name):
             raise VerificationError(
-                f"the server lists a file named {ascii(name)[:300]}, which is not a safe name: choose another server"
+                f"the server lists a file named {ascii(name)[:300]}, which is not a safe name. Use another `base_url`"
             )
         if sums.get(name, sha1) != sha1:
-            raise VerificationError(f"{folder}: dumpstatus.json and the file of sha1 sums contradict each other about {name}")
+            raise VerificationError(f"{folder}: dumpstatus.json and the sha1sums file have different checksums for {name}")
         files.append(RemoteFile(name, f"{folder}/{name}", size, f"sha1:{sha1}"))
     if not files:
-        raise NoInputError(f"{folder}/dumpstatus.json lists no article files: use another `date` or `base_url`")
+        raise NoInputError(f"{folder}/dumpstatus.json lists no article files. Use another `date` or `base_url`")
     return files
