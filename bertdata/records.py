@@ -1,4 +1,4 @@
-"""The values that travel between stages: parts of input files, documents, drops, rejects and references."""
+"""Define the records that stages pass to each other: tasks, file ranges, pages, documents, drops, rejects and reports."""
 
 # No `from __future__ import annotations`: `bertdata.beam` makes schemas of these types, and Beam reads no annotations as strings.
 from typing import NamedTuple
@@ -22,10 +22,13 @@ UNSPACED = ("。", "！", "？", "｡", "」", "』", "）")  # ends of sentence
 
 
 class FileRange(NamedTuple):
-    """The bytes ``[start, end)`` of an input file; of a corpus' shard the record batches ``[start, end)``.
+    """A range of a file that a task reads.
 
-    `name` is the file's path below the common parent of all inputs of its kind, so that it is the same on every machine;
-    `path` is where the file is on this one.
+    Attributes:
+        name: Path below the common parent of all inputs of its kind, which is the same on every machine.
+        path: Path on this machine.
+        start: First byte. In a shard of a corpus: first record batch.
+        end: Byte after the last one. In a shard of a corpus: record batch after the last one.
     """
 
     name: str
@@ -35,23 +38,29 @@ class FileRange(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What one call of a worker does: `number` names the output, `parts` are the ranges of files that it reads."""
+    """The unit of work of a worker: the file ranges in `parts` become the output number `number`."""
 
     number: int
     kind: str
     parts: tuple[FileRange, ...]
 
     def names(self) -> list[list[str | int]]:
-        """Return name, start and end of each part of a file: what the task is, wherever its files are."""
+        """Return name, start and end of each file range. They identify the task on any machine."""
         return [[part.name, part.start, part.end] for part in self.parts]
 
     def paths(self) -> dict[str, str]:
-        """Return where each of its files is on this machine."""
+        """Return the path on this machine of each file, by name."""
         return {part.name: part.path for part in self.parts}
 
 
 class Report(NamedTuple):
-    """Where a finished task's report is: in its records of these `steps`, the later one over the earlier; and its digest."""
+    """A reference to the report of a finished task.
+
+    Attributes:
+        number: Number of the task.
+        steps: The steps whose records contain the report. Later records override earlier ones.
+        digest: Digest of the report.
+    """
 
     number: int
     steps: tuple[str, ...]
@@ -59,7 +68,17 @@ class Report(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a MediaWiki dump. `redirect`: whether it has a ``<redirect>`` tag. `revised`: the time of its revision."""
+    """A page of a MediaWiki dump.
+
+    Attributes:
+        id: Number of the page.
+        title: Title of the page.
+        namespace: Number of its namespace; 0 for articles.
+        model: Content model, such as wikitext.
+        redirect: Whether the page has a ``<redirect>`` tag.
+        text: The wikitext.
+        revised: Timestamp of the revision.
+    """
 
     id: str
     title: str
@@ -100,7 +119,7 @@ class Prose(NamedTuple):
     """The paragraphs of a document before they are split into sentences.
 
     Attributes:
-        id: Name of the document, which no other document has.
+        id: Unique id of the document.
         source: Kind of input: wikipedia or a sister project, books, text or a reader function.
         language: Language code, or an empty string to detect it.
         title: Title of the document.
@@ -158,4 +177,4 @@ class Reject(NamedTuple):
     id: str
     reason: str
     where: str
-    lost: int = 0  # bytes of the input, more than the record's own, that could not be read
+    lost: int = 0  # bytes of the input that could not be read, in addition to the record
