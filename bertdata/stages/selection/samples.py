@@ -1,7 +1,7 @@
-"""Define the rules that sample documents by a key hashed from the id: mixture, sample, words.
+"""Sample documents: reduce sources or languages to the shares of a mixture, to a number of documents, or to a number of words.
 
-A mixture and limits of words are by source or by language.  The size of a document is its bytes or words.  With byte premiums, it
-is its bytes divided by the premium of its language, so that sizes of languages are comparable.
+Each rule keeps the documents with the smallest keys.  A key is a hash of the seed and the id.  The size of a document is its bytes
+or words.  With byte premiums, it is the bytes divided by the premium of the language, so that sizes of languages are comparable.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Keys = npt.NDArray[np.uint64]
 
 
 def make(config: ChoiceConfig, kinds: Kinds) -> list[_Selection | _Words]:
-    """Return the rules that sample, in order."""
-    made: list[_Selection | _Words] = []
+    """Return the sampling rules of a configuration, in the order in which they are applied."""
+    rules: list[_Selection | _Words] = []
     if config.mix.strip() or config.sample_documents:
-        made.append(_Selection(config, kinds))
+        rules.append(_Selection(config, kinds))
     if config.word_limits:
-        made.append(_Words(config, kinds))
-    return made
+        rules.append(_Words(config, kinds))
+    return rules
 
 
 @dataclass(frozen=True)
 class _ByKey:
-    """Rules that choose by a key hashed from the id. All claims go to one partition, because a cut depends on all of them."""
+    """A rule that keeps the documents with the smallest keys. A cut depends on all claims, so they go to one partition."""
 
     config: ChoiceConfig
     kinds: Kinds
@@ -66,42 +66,39 @@ class _ByKey:
             return np.asarray(claims["group"])
         return np.full(len(claims), facts.group_of(self.kinds.kind(task)), np.uint64)
 
-    def _drawn(self, table: pa.Table, losses: Losses, what: str, purpose: str) -> Columns:
-        """Claim a key for each remaining document, with its size in ``bytes`` or ``words`` (`what`)."""
-        size, left, lost = table.column(what).to_numpy().copy(), losses.left(table.num_rows), losses.table.columns
-        # Subtract the size of paragraphs that the previous rule removed, and drop a document that has no paragraph left.
+    def _keyed(self, table: pa.Table, losses: Losses, unit: str, purpose: str) -> Columns:
+        """Return a claim for each remaining document: its key, and its size in `unit` (``bytes`` or ``words``)."""
+        size, left, lost = table.column(unit).to_numpy().copy(), losses.left(table.num_rows), losses.table.columns
+        # Subtract the size of paragraphs that an earlier rule removed, and omit documents without remaining paragraphs.
         if len(cut := lost[~whole(lost)]):
             rows, paragraphs = facts.long_paragraphs(table)
             # (row, paragraph) as one sorted number. `subtract.at`, because a document may lose several paragraphs.
             index = np.searchsorted(rows << 32 | paragraphs, cut["row"].astype(np.int64) << 32 | cut["paragraph"])
-            np.subtract.at(size, cut["row"], facts.flat(table, f"part_{what}")[index])
+            np.subtract.at(size, cut["row"], facts.flat(table, f"part_{unit}")[index])
             left &= np.bincount(cut["row"], minlength=len(size)) < table.column("paragraphs").to_numpy()
         if self.config.premiums:
             size = np.rint(size / table.column("premium").to_numpy()).astype(np.uint64)
-        made = np.zeros(np.count_nonzero(left), self.columns)
+        claims = np.zeros(np.count_nonzero(left), self.columns)
         # The key is a hash of the seed and the id. Choosing the documents with the smallest keys is a
         # uniform sample that depends on neither the number of tasks nor their order, and a larger
         # sample contains every smaller one.
-        made["row"], made["size"] = np.flatnonzero(left), size[left]
+        claims["row"], claims["size"] = np.flatnonzero(left), size[left]
         if self.config.group_by == "language":
-            made["group"] = table.column("group").to_numpy()[left]
-        ids = table.column("id").take(pa.array(made["row"])).to_pylist()
-        made["key"] = np.array([keys.key(self.config.seed, purpose, id) for id in ids], np.uint64)
-        return made
+            claims["group"] = table.column("group").to_numpy()[left]
+        ids = table.column("id").take(pa.array(claims["row"])).to_pylist()
+        claims["key"] = np.array([keys.key(self.config.seed, purpose, id) for id in ids], np.uint64)
+        return claims
 
 
 @dataclass(frozen=True)
 class _Selection(_ByKey):
-    """Sample sources or languages to their shares of the text, then sample the corpus to a number of documents.
-
-    Documents with the smallest keys are kept.
-    """
+    """Reduce sources or languages to their shares of the text, then the corpus to a number of documents."""
 
     name = "selection"
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
         """Claim a key for each document, with the size of its text."""
-        return self._drawn(table, losses, "bytes", "choose")
+        return self._keyed(table, losses, "bytes", "choose")
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         cuts = self._mixture(received)
@@ -119,10 +116,10 @@ class _Selection(_ByKey):
             chosen[kept] = last.admits(scaled[kept], before)
             before += last.equals(scaled[kept])
             if not chosen.all():
-                yield task, _out(claims["row"][~chosen], np.where(kept[~chosen], b"sample", b"mixture"))
+                yield task, _lost(claims["row"][~chosen], np.where(kept[~chosen], b"sample", b"mixture"))
 
     def _mixture(self, received: Received) -> dict[int, mixture.Cut]:
-        """Return the cut of each group of the mixture."""
+        """Return the cut of each group: keys below it are kept, so that the groups have the shares of the mixture."""
         if not self.config.mix.strip():
             return {}
         sizes = Counter[int]()
@@ -135,15 +132,16 @@ class _Selection(_ByKey):
             shares = {str(group): float(size**self.config.temperature) for group, size in sizes.items() if size}
         named = {names.get(group, str(group)): size for group, size in sizes.items()}
         targets = mixture.targets(shares, named)
-        # A language without a share is dropped: its target is missing. Sources without one are refused before the run starts.
+        # A language without a share has no target and is dropped. Sources without a share are an error before the run starts.
         return {
-            group: mixture.cut(lambda group=group: self._of(group, received), targets[name])  # type: ignore[misc]
+            group: mixture.cut(lambda group=group: self._sizes_of(group, received), targets[name])  # type: ignore[misc]
             if (name := names.get(group, str(group))) in targets
             else mixture.NONE
             for group in sizes
         }
 
-    def _of(self, group: int, received: Received) -> Iterator[tuple[Keys, npt.NDArray[np.int64]]]:
+    def _sizes_of(self, group: int, received: Received) -> Iterator[tuple[Keys, npt.NDArray[np.int64]]]:
+        """Yield the keys and sizes of a group's documents, task by task."""
         for task, (claims, _) in received.by_task():
             which = self._groups(task, claims) == group
             yield claims["key"][which], claims["size"][which].astype(np.int64)
@@ -173,10 +171,11 @@ class _Words(_ByKey):
     name = "words"
 
     def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
-        """Claim a key for each document, with its number of words, or its bytes of English."""
-        # After a mixture, the remaining keys of each group lie below its cut. Other keys keep the shares of the mixture.
+        """Claim a key for each document, with its number of words, or with byte premiums its bytes of equivalent English."""
+        # After a mixture, the remaining keys of a group are all below its cut, so its documents would be chosen first. New keys
+        # keep the shares of the mixture.
         purpose = "words" if self.config.mix.strip() else "choose"
-        return self._drawn(table, losses, "bytes" if self.config.premiums else "words", purpose)
+        return self._keyed(table, losses, "bytes" if self.config.premiums else "words", purpose)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Yield documents that are lost completely or cut."""
@@ -192,15 +191,15 @@ class _Words(_ByKey):
         for task, claims, words in left():
             lost = words < claims["size"].astype(np.int64)
             if lost.any():
-                yield task, _out(claims["row"][lost], b"words", words[lost])
+                yield task, _lost(claims["row"][lost], b"words", words[lost])
 
     def _members(self, name: str) -> Members:
         group = facts.group_of(name)
         return lambda task, claims: np.ones(len(claims), bool) if not name else self._groups(task, claims) == group
 
 
-def _out(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
-    """Return a table of documents lost without a kept counterpart, or cut to `words` words."""
+def _lost(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
+    """Return a table of dropped documents (`words` is 0) and of documents cut to `words` words."""
     lost = np.zeros(len(row), LOST)
     lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE, reason, words
     return Table(lost, pa.array([b""] * len(row), pa.large_binary()))
