@@ -113,10 +113,10 @@ def _run_on_engine(plan: Plan, options: RunOptions, reporter: Reporter, roots: l
 
 
 def _check_engine(engine: Any, plan: Plan, options: RunOptions, workers: int | None) -> bool:
-    """Check the options of an engine, and reach it if there is work to do; return True for a dry run of the engine."""
+    """Check the options of an engine, and its address if there is work to do. Return True for a dry run of the engine."""
     dry_run = bool(engine.check(options.beam_args, workers, options.wait, [*plan.reads, *plan.directories]))
     if not dry_run and plan.to_do(options.overwrite):
-        engine.reach(options.beam_args)
+        engine.check_reachable(options.beam_args)
     return dry_run
 
 

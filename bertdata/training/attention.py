@@ -101,13 +101,13 @@ def _flex_attention(compiled: bool) -> Any:
     return torch.compile(flex_attention, dynamic=False) if compiled else flex_attention
 
 
-def block_mask(document_ids: Tensor, *, reach: int | None = None, causal: bool = False) -> Tensor:
+def block_mask(document_ids: Tensor, *, max_distance: int | None = None, causal: bool = False) -> Tensor:
     """Return a mask [B, 1, L, L] that is True where a position (dimension 2) attends to another one (dimension 3).
 
     Args:
         document_ids: The number of each token's document in its row [B, L].  Padding has the number 0 and attends only to
             padding, so that no row of the mask is empty.
-        reach: Maximum distance in tokens, or None for no limit.
+        max_distance: Maximum distance in tokens, or None for no limit.
         causal: A position attends only to itself and earlier ones, as in GPT.
     """
     # For document ids 1 1 2 2 and 0 for padding, True is shown as x:
@@ -121,8 +121,8 @@ def block_mask(document_ids: Tensor, *, reach: int | None = None, causal: bool =
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     positions = torch.arange(document_ids.shape[1], device=document_ids.device)
     distances = positions[:, None] - positions[None, :]
-    if reach is not None:
-        allowed &= distances.abs() <= reach
+    if max_distance is not None:
+        allowed &= distances.abs() <= max_distance
     if causal:
         allowed &= distances >= 0
     return allowed
@@ -268,8 +268,8 @@ def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:
 def _masks(documents: Tensor, target: Target, causal: bool) -> Tensor | dict[str, Tensor]:
     """Return the mask of all layers, or of each kind of layer."""
 
-    def mask(reach: int | None) -> Tensor:
-        seen = block_mask(documents, reach=reach, causal=causal or target.takes.causal)
+    def mask(max_distance: int | None) -> Tensor:
+        seen = block_mask(documents, max_distance=max_distance, causal=causal or target.takes.causal)
         if target.attention == "sdpa":
             return seen
         # Eager attention adds the mask to the scores: 0 where allowed, the lowest number elsewhere.

@@ -18,7 +18,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 
 from bertdata.errors import TransferError
 
-__all__ = ["address", "engine_name", "is_loss", "reach_spark", "reason", "refusal"]
+__all__ = ["address", "engine_name", "is_loss", "check_spark", "reason", "refusal"]
 
 _CONNECT_TIMEOUT_S = 1.0
 _LOST_ERRORS = (ConnectionError, TimeoutError, CancelledError, grpc.RpcError, grpc.FutureTimeoutError)
@@ -68,7 +68,7 @@ def refusal(host: str, port: int) -> str:
     return ""
 
 
-def reach_spark(runner: Any, options: PipelineOptions) -> None:
+def check_spark(runner: Any, options: PipelineOptions) -> None:
     """Raise TransferError if the master of a standalone Spark does not answer. Spark itself retries for a minute."""
     master = address(runner, options)
     if type(runner).__name__ != "PySparkRunner" or not master.startswith("spark://"):

@@ -16,7 +16,7 @@ from .connection import refusal
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
-__all__ = ["is_dask", "reach", "reporting_losses"]
+__all__ = ["check_reachable", "is_dask", "reporting_losses"]
 
 _ANSWER_S = 1.0  # seconds in which a running scheduler answers; after that, find out why it does not
 _DISCONNECT_S = 3  # seconds for a client to disconnect, also at the end of its process
@@ -27,7 +27,7 @@ def is_dask(runner: Any) -> bool:
     return type(runner).__name__ == "DaskRunner"
 
 
-def reach(runner: Any, options: PipelineOptions) -> None:
+def check_reachable(runner: Any, options: PipelineOptions) -> None:
     """Connect to and disconnect from the scheduler named by a DaskRunner's options. Raise OSError if it does not answer.
 
     Raise TransferError at once if the connection is refused or the host does not exist: Dask itself retries until its timeout,

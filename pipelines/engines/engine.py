@@ -24,7 +24,7 @@ from bertdata.storage.storage import storage_error
 from . import connection, dask_cluster, jobs, runners
 from .on_beam import on_beam
 
-__all__ = ["check", "ended_early", "reach", "run"]
+__all__ = ["check", "check_reachable", "ended_early", "run"]
 
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 
@@ -47,7 +47,7 @@ def run(
     # First the values that workers need are written to the output directory, then the job is
     # submitted, whose size does not depend on the input.
     options, runner = _read(beam_args)
-    jobs.reach(runner, options)
+    jobs.check_service(runner, options)
     if isinstance(chain, Chain) and not jobs.is_dry_run(runner, options):
         chain.write_plan()
     pipeline = beam.Pipeline(runner=runner, options=options)
@@ -91,8 +91,8 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, path
             field="wait",
         )
     dry_run = jobs.is_dry_run(runner, options)
-    jobs.refuse(runner, options)
-    jobs.refuse_local(runner, options, paths)
+    jobs.check_options(runner, options)
+    jobs.check_workers(runner, options, paths)
     with _as_usage():
         beam.Pipeline(runner=runner, options=options)
         if isinstance(runner, PortableRunner):
@@ -100,14 +100,14 @@ def check(beam_args: Sequence[str], workers: int | None, wait: bool = True, path
     return dry_run
 
 
-def reach(beam_args: Sequence[str]) -> None:
+def check_reachable(beam_args: Sequence[str]) -> None:
     """Raise TransferError if the engine is unreachable. An engine started by the run, or as a service, is not checked."""
     options, runner = _read(beam_args)
-    jobs.reach(runner, options)
+    jobs.check_service(runner, options)
     try:
         with _as_usage():
-            dask_cluster.reach(runner, options)
-            connection.reach_spark(runner, options)
+            dask_cluster.check_reachable(runner, options)
+            connection.check_spark(runner, options)
     except BertDataError:
         raise
     except Exception as error:

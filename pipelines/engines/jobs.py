@@ -1,4 +1,4 @@
-"""Submit jobs that an engine runs remotely: whether they continue without this process, their names, and waiting for them."""
+"""Submit jobs to an engine's service: check their options, reserve their outputs, and wait for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bertdata.errors import BertDataError, TransferError, UsageError
 from bertdata.storage.files import is_local, to_path
 from bertdata.storage.lock import Job, release, reserve
 
-__all__ = ["is_dry_run", "is_elsewhere", "reach", "refuse", "refuse_local", "submit"]
+__all__ = ["check_options", "check_service", "check_workers", "is_dry_run", "is_elsewhere", "submit"]
 
 _ANSWER_TIMEOUT_S = 30  # time limit for an answer of a job service
 _UBER_JARS = ("flink_submit_uber_jar", "spark_submit_uber_jar")  # with these, the cluster gets the job without a local server
@@ -52,27 +52,27 @@ def is_dry_run(runner: Any, options: PipelineOptions) -> bool:
     return True
 
 
-def refuse(runner: Any, options: PipelineOptions) -> None:
-    """Raise UsageError for a job without a service, and for a Dataflow job without a bucket.
+def check_options(runner: Any, options: PipelineOptions) -> None:
+    """Raise UsageError if a job names no service, or a Dataflow job no bucket.
 
     Without a bucket, Beam would create one, and wait for minutes if there is no cloud.
     """
     if type(runner) is PortableRunner and not options.view_as(PortableOptions).job_endpoint:
-        raise UsageError("--runner=PortableRunner: say where the job service is, --job_endpoint=host:8099")
+        raise UsageError("--runner=PortableRunner: pass the address of the job service, --job_endpoint=host:8099")
     if not _is_dataflow(runner):
         return
     cloud, validator = options.view_as(GoogleCloudOptions), PipelineOptionsValidator(options, runner)
     if not (cloud.temp_location or cloud.staging_location):
-        raise UsageError("--runner=DataflowRunner: say where it may put what the job needs, --temp_location=gs://…")
+        raise UsageError("--runner=DataflowRunner: pass a folder for the job's temporary files, --temp_location=gs://…")
     for name in ("temp_location", "staging_location"):
         if getattr(cloud, name) and (wrong := validator.validate_gcs_path(cloud, name)):
-            raise UsageError(f"options after --: {wrong[0]}: name a folder in a bucket, --{name}=gs://…/…")
+            raise UsageError(f"options after --: {wrong[0]}: pass a folder in a bucket, --{name}=gs://…/…")
 
 
-def refuse_local(runner: Any, options: PipelineOptions, paths: Iterable[str | Path]) -> None:
-    """Raise UsageError for a job of Dataflow whose workers have no bertdata, or cannot access these paths.
+def check_workers(runner: Any, options: PipelineOptions, paths: Iterable[str | Path]) -> None:
+    """Raise UsageError for a Dataflow job whose workers lack bertdata or cannot access these paths.
 
-    Beam's own images contain Beam alone.
+    Beam's images contain only Beam.
     """
     if not _is_dataflow(runner):
         return
@@ -80,21 +80,21 @@ def refuse_local(runner: Any, options: PipelineOptions, paths: Iterable[str | Pa
     sent = (setup.setup_file, setup.extra_packages, setup.requirements_file, setup.prebuild_sdk_container_engine)
     if not image and not any(sent):
         raise UsageError(
-            "--runner=DataflowRunner: its workers have no bertdata: name an image that has it, --sdk_container_image=…, or send "
-            "the wheel along, --extra_package=bertdata-….whl"
+            "--runner=DataflowRunner: its workers have no bertdata: pass an image that contains it, --sdk_container_image=…, or "
+            "a wheel to install, --extra_package=bertdata-….whl"
         )
     for path in paths:
         if is_local(to_path(str(path))):
             raise UsageError(
-                f"{path}: workers of Dataflow do not see this machine's files. Copy the input to a bucket, and pass gs://… for "
-                "the input and `output`"
+                f"{path}: Dataflow workers cannot read this machine's files. Copy the input to a bucket, and pass gs://… for the "
+                "input and `output`"
             )
 
 
-def reach(runner: Any, options: PipelineOptions) -> None:
+def check_service(runner: Any, options: PipelineOptions) -> None:
     """Raise TransferError if a job service does not answer in 30 seconds, or in ``--job_server_timeout`` seconds.
 
-    Beam would apply this limit to the complete job too and lose track of a longer one, so it is removed here.
+    Beam would apply ``--job_server_timeout`` to the complete job as well and lose track of a longer job, so it is removed here.
     """
     portable, options_set = options.view_as(PortableOptions), options.get_all_options(drop_default=True)
     if not isinstance(runner, PortableRunner) or portable.job_endpoint in (None, "", "embed"):
@@ -131,7 +131,7 @@ def submit(
         start()
         return
     # Reserve before submitting: between submission and reservation another command could start. The
-    # number of the job is known only afterwards, so the record is written twice.
+    # id of the job is known only afterwards, so the record is written twice.
     _reserve(states, _describe(runner, options, None))
     try:
         result = start()
@@ -149,7 +149,7 @@ def submit(
             raise
         _release(states)
         if state != PipelineState.DONE:
-            raise BertDataError(f"{job} has ended as {state}: look there for why, then run the same command again")
+            raise BertDataError(f"{job} ended as {state}: find the cause in its log, then run the same command again")
 
 
 def _reserve(states: Sequence[Path], job: Job) -> None:
@@ -163,15 +163,15 @@ def _release(states: Sequence[Path]) -> None:
 
 
 def _describe(runner: Any, options: PipelineOptions, result: Any) -> Job:
-    """Describe a job by its number after submission, and before that by its destination."""
+    """Return the record of a job. Its id is known only after submission."""
     name = type(runner).__name__
     if not _is_dataflow(runner):
         endpoint = options.view_as(PortableOptions).job_endpoint
         return Job(getattr(result, "_job_id", ""), name, endpoint or "on its cluster")
     cloud = options.view_as(GoogleCloudOptions)
-    number = result.job_id() if result is not None and result.has_job else ""  # a template's launcher submits the job
-    page = f"https://console.cloud.google.com/dataflow/jobs/{cloud.region}/{number}".rstrip("/")
-    return Job(number or cloud.job_name or "", name, f"{page}?project={cloud.project}")
+    id = result.job_id() if result is not None and result.has_job else ""  # a template's launcher submits the job
+    page = f"https://console.cloud.google.com/dataflow/jobs/{cloud.region}/{id}".rstrip("/")
+    return Job(id or cloud.job_name or "", name, f"{page}?project={cloud.project}")
 
 
 def _has_ended(result: Any) -> bool:

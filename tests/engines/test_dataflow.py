@@ -101,14 +101,14 @@ def test_a_dry_run_makes_and_checks_the_job(name: str, google: Any, sample_corpu
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((*BEAM[:2], "--no_auth"), "say where it may put what the job needs, --temp_location=gs://"),
+        ((*BEAM[:2], "--no_auth"), "--temp_location=gs://"),
         (
             (*BEAM[:2], "--temp_location=/tmp/x", "--dry_run=True"),
             "Invalid GCS path (/tmp/x), given for the option: temp_location",
         ),
         ((*BEAM, "--staging_location=s3://bucket/x"), "given for the option: staging_location"),
-        (BEAM, "its workers have no bertdata: name an image that has it"),
-        ((*BEAM, "--dry_run=True"), "its workers have no bertdata: name an image that has it"),
+        (BEAM, "its workers have no bertdata"),
+        ((*BEAM, "--dry_run=True"), "its workers have no bertdata"),
         ((*BEAM, "--dry_run=True", "--sdk_container_image=own"), "workers of Dataflow do not see this machine's files"),
         ((*BEAM, "--sdk_container_image=own"), "Copy the input to a bucket, and pass gs://… for the input and --output"),
     ],
@@ -202,7 +202,7 @@ def test_who_waits_hears_how_a_job_ended(run: Run, google: Any) -> None:
         said = run(*words, "--", *google.options, code=1, **google.environment).stderr
     finally:
         google.state = "JOB_STATE_RUNNING"
-    assert "has ended as CANCELLED: look there for why, then run the same command again" in said.splitlines()[-1]
+    assert "ended as CANCELLED" in said.splitlines()[-1] and "run the same command again" in said.splitlines()[-1]
     assert "did not finish" in run("inspect", output, code=2, **google.environment).stderr
     run(*words, "--workers", 1, **google.environment)
     assert "3 documents" in run("inspect", output, "--n", 0, **google.environment).stdout

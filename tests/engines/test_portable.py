@@ -93,7 +93,7 @@ def test_a_worker_that_does_not_see_the_output_is_told(job: Job, machines: list[
             4,
             "at 127.0.0.1:1 cannot be reached",
         ),
-        (list(_POOL), 2, "say where the job service is, --job_endpoint=host:8099"),
+        (list(_POOL), 2, "--job_endpoint=host:8099"),
         (["--job_endpoint=127.0.0.1:1", "--environment_type=CAVE"], 2, "options after --: Unknown environment type: CAVE"),
     ],
 )

@@ -18,7 +18,7 @@ from loopback import Answer, Server, serving
 
 from bertdata.cli import cli
 from bertdata.errors import BertDataError, StorageError, TransferError, VerificationError
-from bertdata.sources.download import client, reach
+from bertdata.sources.download import client, timeouts
 from bertdata.sources.download.client import Client
 from bertdata.sources.download.transfer import PARTS, RemoteFile, fetch_all
 
@@ -200,7 +200,7 @@ def test_a_list_that_drips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         server.script[STATUS] = [Answer(slow=0.5)] * 99
         begun = time.monotonic()
         error = download(server, tmp_path / "out")
-    assert isinstance(error, TransferError) and "has not come whole in 1 seconds" in str(error), repr(error)
+    assert isinstance(error, TransferError) and "did not arrive in 1 seconds" in str(error), repr(error)
     assert time.monotonic() - begun < 4
 
 
@@ -234,7 +234,7 @@ def test_no_connection_is_one_line_in_ten_seconds(host: str, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_host_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(reach, "CONNECT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(timeouts, "CONNECT_TIMEOUT_S", 0.5)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: time.sleep(5))
     with pytest.raises(TransferError, match=r"no connection to mirror.example in 0 seconds|in 1 seconds"):
         Client({}).read("https://mirror.example/a")

@@ -60,7 +60,7 @@ def test_a_refused_port_and_a_host_that_is_none_are_told_at_once(monkeypatch: py
             (refused, "Connection refused", "--dask_connection_timeout=1"),  # which is waited for
         ):
             with pytest.raises(TransferError) as told:
-                engine.reach(["--runner=DaskRunner", f"--dask_client_address={address}", *more])
+                engine.check_reachable(["--runner=DaskRunner", f"--dask_client_address={address}", *more])
             assert f"DaskRunner at {address} cannot be reached: {why}" in str(told.value)
             assert "Start the scheduler, or correct --dask_client_address after --" in str(told.value)
 

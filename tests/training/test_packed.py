@@ -217,7 +217,7 @@ def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards
     allowed = attention.block_mask(ids)
     assert allowed.shape == (4, 1, LENGTH, LENGTH) and allowed.diagonal(dim1=2, dim2=3).all()
     assert torch.equal(allowed[:, 0], ids[:, :, None] == ids[:, None, :]) and not allowed.all()
-    near = attention.block_mask(ids, reach=3)
+    near = attention.block_mask(ids, max_distance=3)
     assert int(near.sum()) < int(allowed.sum()) and not near[0, 0, 0, 4]
     causal = attention.block_mask(ids, causal=True)
     assert torch.equal(causal, allowed.tril())

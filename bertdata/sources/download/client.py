@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from ... import __version__
 from ...credentials import cause
 from ...errors import BertDataError, TransferError, UsageError
-from .reach import reach, within
+from .timeouts import check_reachable, with_timeout
 
 if TYPE_CHECKING:
     import requests
@@ -137,13 +137,13 @@ class Client:
     def read(self, url: str) -> bytes:
         """Return the complete list or table at an address; raise TransferError if it is too long or takes too long."""
         if (host := url.split("/")[:3]) not in self._reached:
-            reach(url)
+            check_reachable(url)
             self._reached.append(host)
 
         def attempt() -> bytes:
             begun = time.monotonic()
             try:
-                return within(min(LONGEST_LIST, max(1.0, self._left)), url, lambda: self._read(url))
+                return with_timeout(min(LONGEST_LIST, max(1.0, self._left)), url, lambda: self._read(url))
             finally:
                 self._left -= time.monotonic() - begun
 

@@ -21,7 +21,7 @@ from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from ...extras import missing_package
 from .. import DELIMITED, SUFFIXES
 from .client import LONGEST_LIST
-from .reach import reach, within
+from .timeouts import check_reachable, with_timeout
 from .transfer import RemoteFile
 from .wikimedia import mirror
 
@@ -75,7 +75,7 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     token = find_token()
     base = mirror(endpoint or HfApi().endpoint)
     api = HfApi(endpoint=base, library_name="bertdata")
-    reach(base)
+    check_reachable(base)
     info = _info(api, base, name, revision or None)
     files = _readable(info)
     if not files and not revision:
@@ -174,7 +174,9 @@ def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
 
     where = name + (f" at {revision}" if revision else "")
     try:
-        return within(LONGEST_LIST, base, lambda: api.dataset_info(name, revision=revision, files_metadata=True, timeout=30))
+        return with_timeout(
+            LONGEST_LIST, base, lambda: api.dataset_info(name, revision=revision, files_metadata=True, timeout=30)
+        )
     except BertDataError:
         raise
     except errors.HFValidationError as error:

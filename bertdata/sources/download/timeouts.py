@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ...errors import TransferError
 
-__all__ = ["reach", "within"]
+__all__ = ["check_reachable", "with_timeout"]
 
 CONNECT_TIMEOUT_S = 8.0  # seconds to resolve a host and connect to it, for all its addresses together
 _ADDRESS_TIMEOUT_S = 4.0  # seconds for one address
@@ -24,17 +24,17 @@ class _Late(Exception):
     """A call that took too long."""
 
 
-def within(seconds: float, what: str, call: Callable[[], T]) -> T:
+def with_timeout(seconds: float, what: str, call: Callable[[], T]) -> T:
     """Return the result of `call`; raise TransferError, starting with `what`, if it takes longer than `seconds`."""
     try:
         return _timed(seconds, call)
     except _Late:
         raise TransferError(
-            f"{what} has not come whole in {seconds:.0f} seconds: choose another server, or try again later"
+            f"{what} did not arrive in {seconds:.0f} seconds: choose another server, or try again later"
         ) from None
 
 
-def reach(url: str) -> None:
+def check_reachable(url: str) -> None:
     """Raise TransferError if a URL's host, or the proxy that the environment configures for it, cannot be reached.
 
     Skip an invalid URL; the request itself reports it.

@@ -1,7 +1,7 @@
 """Sample documents: reduce sources or languages to the shares of a mixture, to a number of documents, or to a number of words.
 
-Each rule keeps the documents with the smallest keys.  A key is a hash of the seed and the id.  The size of a document is its bytes
-or words.  With byte premiums, it is the bytes divided by the premium of the language, so that sizes of languages are comparable.
+Each rule keeps the documents with the smallest keys.  A key is a hash of the seed and the id.  The size of a document is its
+bytes or words.  With byte premiums, it is the bytes divided by the premium of the language, so that languages are comparable.
 """
 
 from __future__ import annotations
