@@ -5,14 +5,13 @@ shard's lock fetches it, and the others wait.  A file gets its final name after 
 process that made the directory removes it at its end; the next cache removes the directories of killed processes.
 
 fsspec's `filecache` cannot replace this: it has no limit on its size, compares no digests, and a second process reads a file that
-the first one is still writing.
+the first one is still writing. Each file is fetched by the store's own `get_file`, which repeats failed requests.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import shutil
 import stat
@@ -21,7 +20,9 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ import pyarrow as pa
 
 from ...errors import StorageError, VerificationError
 from ...storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local
+from ...storage.lock import locked_by
 from ...storage.storage import storage_errors
 from .views import CHANGED, REMAKE
 from .write import read_batches
@@ -36,9 +38,8 @@ from .write import read_batches
 __all__ = ["Cache", "RemoteShard"]
 
 _PREFIX, _LOCK = "bertdata-cache-", "lock"
-_AT_ONCE, _AHEAD = 4, 2  # shards fetched at the same time: when rows wait for them, and in the background
-_REQUEST_BYTES = 8 << 20  # bytes per request
-_MAX_TRIES = 5  # failures of one request in a row before its error is raised
+_AT_ONCE = 4  # shards fetched at the same time, while rows wait for them
+_MAX_TRIES = 5  # for a file of a store
 _FIRST_PAUSE_S = 0.5  # seconds before the second try; each later pause is twice as long
 
 
@@ -83,7 +84,8 @@ class Cache:
         # waits only at the end.
         for wait in (False, True):  # first the shards that no other process is fetching
             missing = [number for number in wanted if not self.path(number).exists()]
-            _each(lambda number, wait=wait: self._fetch(number, wait), missing, _AT_ONCE)  # type: ignore[misc]
+            with storage_errors("cannot fetch shards"), ThreadPoolExecutor(_AT_ONCE) as pool:
+                list(pool.map(partial(self._fetch, wait=wait), missing))
 
     def fetch_ahead(self, numbers: Iterable[int]) -> None:
         """Start to fetch shards in the background; `fetch` tries failed ones again and raises their errors."""
@@ -91,7 +93,8 @@ class Cache:
 
         def work() -> None:
             with contextlib.suppress(Exception):
-                _each(lambda number: self._fetch(number, wait=False), wanted, _AHEAD)
+                for number in wanted:
+                    self._fetch(number, wait=False)
 
         if wanted:
             with contextlib.suppress(RuntimeError):  # no thread can start; `fetch` will fetch them
@@ -118,18 +121,20 @@ class Cache:
                 os.close(descriptor)
 
     def _get(self, remote: RemoteShard, target: Path) -> None:
+        # The file gets its final name only if its digest is right, so a reader never maps a damaged
+        # shard.
         fetched = target.with_name(f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}")
         stream = fetched.with_name(f"{fetched.name}.arrow-stream")
         try:
             source = remote.path
             if not is_local(source):
-                _download(remote, fetched)
+                _download(source, fetched)
                 source = fetched
+            if source.stat().st_size != remote.bytes or digest(source) != remote.sha256:
+                raise VerificationError(f"{remote.path} {CHANGED}")
             if remote.format == "parquet":
                 _write_stream(remote, source, stream)
-            else:
-                os.replace(source, stream)
-            os.replace(stream, target)
+            os.replace(stream if remote.format == "parquet" else source, target)
         finally:
             for path in (fetched, stream):
                 path.unlink(missing_ok=True)
@@ -143,52 +148,24 @@ def _locked(descriptor: int, wait: bool) -> bool:
     return True
 
 
-def _download(remote: RemoteShard, target: Path) -> None:
-    """Copy a shard from a store; raise VerificationError if it differs from its manifest."""
-    # Hash while downloading. The file gets its final name only if the digest is right, so a reader
-    # never maps a damaged shard.
-    hashed, size = hashlib.sha256(usedforsecurity=False), 0
-    with open(target, "xb") as file:
-        for block in _blocks(remote):
-            hashed.update(block)
-            size += file.write(block)
-    if size != remote.bytes or hashed.hexdigest() != remote.sha256:
-        raise VerificationError(f"{remote.path} {CHANGED}")
-
-
-def _blocks(remote: RemoteShard) -> Iterator[bytes]:
-    """Yield a file of a store in ranges; a failed request is repeated, so a dropped connection costs one range."""
-    path: Any = remote.path
+def _download(path: Any, target: Path) -> None:
+    """Copy a file of a store, with growing pauses after failures."""
     path = type(path)(str(path), **path.storage_options)  # opened in this process: a connection does not survive a fork
-    at = failures = 0
-    while at < remote.bytes:
-        # Ask for 8 MB at a time. After an error, repeat only this range, with growing pauses.
-        end = min(remote.bytes, at + _REQUEST_BYTES)
-        with storage_errors(f"cannot read {remote.path}"):
-            try:
-                block = path.fs.cat_file(path.path, start=at, end=end)
-                if len(block) > end - at:
-                    raise OSError(f"received {len(block)} bytes instead of {end - at}")
-            except (FileNotFoundError, PermissionError):
-                raise
-            except Exception:
-                if (failures := failures + 1) == _MAX_TRIES:
-                    raise
-                time.sleep(_FIRST_PAUSE_S * 2 ** (failures - 1))
-                continue
-        if not block:
+    for failures in range(_MAX_TRIES):
+        try:
+            with storage_errors(f"cannot read {path}"):
+                path.fs.get_file(path.path, str(target))
             return
-        failures = 0
-        at += len(block)
-        yield block
+        except StorageError as error:
+            if failures == _MAX_TRIES - 1 or isinstance(error.__cause__, FileNotFoundError | PermissionError):
+                raise
+            time.sleep(_FIRST_PAUSE_S * 2**failures)
 
 
 def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
     """Convert a Parquet shard to an Arrow stream, one row group at a time; raise VerificationError if it is damaged."""
     import pyarrow.parquet as pq
 
-    if is_local(remote.path) and digest(source) != remote.sha256:
-        raise VerificationError(f"{remote.path} {CHANGED}")
     try:
         schema = pq.read_schema(source)
     except pa.ArrowException as error:
@@ -198,32 +175,6 @@ def _write_stream(remote: RemoteShard, source: Path, target: Path) -> None:
             writer.write_batch(batch)
 
 
-def _each(do: Callable[[int], None], numbers: Iterable[int], at_once: int) -> None:
-    """Call `do` for each number in `at_once` daemon threads, which a stopped process does not wait for; raise the first error."""
-    waiting, mutex = iter(list(numbers)), threading.Lock()
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        while not errors:
-            with mutex:
-                number = next(waiting, None)
-            if number is None:
-                return
-            try:
-                do(number)
-            except BaseException as error:
-                errors.append(error)
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(at_once)]
-    with storage_errors("cannot fetch shards"):
-        for thread in threads:
-            thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
 def _make() -> tuple[Path, int]:
     """Make a private directory and lock it; remove the directories whose processes have ended."""
     root = Path(tempfile.gettempdir())
@@ -231,24 +182,14 @@ def _make() -> tuple[Path, int]:
     # process sees that nobody owns the directory.
     for path in root.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            _sweep(path)
+            about = path.lstat()
+            is_own = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
+            if is_own and (path / _LOCK).exists() and not locked_by(path / _LOCK):  # one without a lock file is new
+                shutil.rmtree(path)
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
     descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_MODE)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     return directory, descriptor
-
-
-def _sweep(path: Path) -> None:
-    """Remove a cache of this user that no process has locked; a directory without a lock file is new and stays."""
-    status = path.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        return
-    descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if _locked(descriptor, wait=False):
-            shutil.rmtree(path)
-    finally:
-        os.close(descriptor)
 
 
 def _remove(directory: Path, descriptor: int, process: int) -> None:
