@@ -29,7 +29,7 @@ QUICK = 2e-7  # seconds a character: what is faster on the small string is not l
 GROWTH = 3.0  # a linear pattern grows by one from size to size, a quadratic one by four
 STRAIGHT = 5.5  # growth of the time from LEAST to SMALL; of what grows by GROWTH from SMALL to MIDDLE it is 5.8
 BOUNDED = {  # patterns that see no more than so many characters, and why
-    ("bertdata.text.filters.boilerplate", "_ABOUT"): (300, "is_boilerplate gives them no longer paragraph"),
+    ("bertdata.text.filters.boilerplate", "_SENTENCE_PATTERNS"): (300, "is_boilerplate gives them no longer paragraph"),
     ("bertdata.text.filters.boilerplate", "_WHOLE"): (300, "is_boilerplate gives it no longer paragraph"),
     ("bertdata.text.sentences.cuts", "_ENUMERATOR"): (9, "cut gives it fewer than nine characters"),
     ("bertdata.text.sentences.cuts", "_ITEM"): (12, "cut gives it twelve characters"),
