@@ -78,6 +78,7 @@ class Page(NamedTuple):
         redirect: Whether the page has a ``<redirect>`` tag.
         text: The wikitext.
         revised: Timestamp of the revision.
+        revision: Number of the revision.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Page(NamedTuple):
     redirect: bool
     text: str
     revised: str = ""
+    revision: str = ""
 
 
 class Article(NamedTuple):
@@ -96,7 +98,7 @@ class Article(NamedTuple):
         id: The wiki's name and the page's number, such as ``enwiki:12``.
         language: Language code of the wiki.
         title: Title of the page.
-        url: Address of the page.
+        url: Address of the page's revision.
         wikitext: The text of the page, with its markup.
         namespaces: Numbers of the wiki's namespaces, by lower-case name.
         file: Name of the dump, for messages.
@@ -127,6 +129,7 @@ class Prose(NamedTuple):
         paragraphs: The text, one paragraph per string.
         as_of: As in `Article`.
         is_split: Whether the paragraphs are the sentences of one paragraph.
+        licence: License of the text.
     """
 
     id: str
@@ -137,12 +140,14 @@ class Prose(NamedTuple):
     paragraphs: list[str]
     as_of: int = 0
     is_split: bool = False
+    licence: str = ""
 
 
 class Document(NamedTuple):
     """A document: sentences in order; paragraph i is ``sentences[paragraph_starts[i]:paragraph_starts[i + 1]]``.
 
-    `as_of` is the date of a page's copy in seconds since 1970, 0 if unknown. It is not stored in shards.
+    `as_of` is the date of a page's copy in seconds since 1970, 0 if unknown. It is not stored in shards. `licence` is the
+    license of the text.
 
     >>> Document("enwiki:12", "wikipedia", "en", "Tea", "", ["One.", "Two.", "Three."], [0, 2]).paragraphs()
     [['One.', 'Two.'], ['Three.']]
@@ -156,6 +161,7 @@ class Document(NamedTuple):
     sentences: list[str]
     paragraph_starts: list[int]
     as_of: int = 0
+    licence: str = ""
 
     def paragraphs(self) -> list[list[str]]:
         """Return the sentences, paragraph by paragraph."""

@@ -39,9 +39,9 @@ def licence_lines(manifest: RowManifest) -> Iterator[str]:
     if any(WIKI_LICENCE in licence for _, licence in licences):
         dumps = _dumps(inputs)
         named = f"Dumps: {few(dumps, _MAX_NAMED_DUMPS)}.  " if dumps else ""
-        where = "Each document's `url` leads to its page, whose history names its authors."
+        where = "Each document's `url` leads to the revision of its page, whose history names its authors."
         if manifest.kind == "pairs":
-            where = "The corpus has the address of each page, whose history names its authors."
+            where = "The corpus has the address of each page's revision, whose history names its authors."
         from_tables = any(WIKI_LICENCE in licence and source not in PROJECTS for source, licence in licences)
         yield from ("", _WIKI.format(named=named, where=where) + (_TABLES_NOTE if from_tables else ""))
     if "books" in (source for source, _ in licences):

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ..config.input_kinds import ONE_OF
 
-__all__ = ["count", "named"]
+__all__ = ["count", "name_of", "named"]
 
 _MAX_NAMED, _MAX_NAME = 20, 200  # licenses named per file, and characters of a name: a column may contain anything
 _OTHER_LICENCES = "\0"  # key for all further licenses; not a license name
@@ -27,8 +27,13 @@ def count(found: dict[str, Counter[str]], file: str, licence: str) -> None:
     (None, None, {'a.jsonl': Counter({'CC BY': 1, '': 1})})
     """
     counts = found.setdefault(file, Counter())
-    name = _name(licence[: 2 * _MAX_NAME])
+    name = name_of(licence, "")
     counts[name if not name or name in counts or len(counts) < _MAX_NAMED else _OTHER_LICENCES] += 1
+
+
+def name_of(licence: str, otherwise: str) -> str:
+    """Return the name of a document's license, or `otherwise` if it has none."""
+    return _name(licence[: 2 * _MAX_NAME]) or otherwise
 
 
 @lru_cache(maxsize=64)

@@ -75,6 +75,7 @@ class Text(NamedTuple):
     language: str
     url: str
     paragraphs: list[str]
+    licence: str = ""
 
 
 def split(
@@ -147,7 +148,7 @@ def _read(part: FileRange, how: _How, file: IO[bytes] | None = None) -> Iterator
     """Read a range of a file, or a `file` of an archive, which the range covers."""
     if is_table(part.name):
         rows = read_table(part, "text", how.columns, how.max_bytes, how.licences, encoding=how.form.encoding, file=file)
-        yield from (row if isinstance(row, Reject) else _document(*row[:5]) for row in rows)
+        yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
         return
     with open_file(part.path) if file is None else contextlib.nullcontext(file) as plain:
         plain.seek(part.start)
@@ -159,11 +160,11 @@ def _read(part: FileRange, how: _How, file: IO[bytes] | None = None) -> Iterator
             yield _whole_file(plain, part, how.form, how.max_bytes)
 
 
-def _document(id: str, title: str, language: str, url: str, text: str) -> Text | Reject:
+def _document(id: str, title: str, language: str, url: str, text: str, licence: str = "") -> Text | Reject:
     if count_lines(text) > MAX_LINES:
         return Reject(id, "too-large", f"{id}: more than {MAX_LINES} lines")
     prose = paragraphs(text)
-    return Text(id, title, language, url, prose) if prose else Reject(id, "empty", f"{id}: no words")
+    return Text(id, title, language, url, prose, licence) if prose else Reject(id, "empty", f"{id}: no words")
 
 
 def _whole_file(file: IO[bytes], part: FileRange, form: _Form, max_bytes: int) -> Text | Reject:

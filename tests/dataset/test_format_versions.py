@@ -31,6 +31,7 @@ def test_a_dataset_of_an_older_version_is_read(kept: Path) -> None:
     corpus = bertdata.open(kept / "corpus")
     assert (corpus.kind, corpus.rows) == ("documents", 4)
     assert [document["title"] for document in bertdata.inspect(corpus.path)] == ["Kettles", "Harbours", "Gardens", "Clocks"]
+    assert not bertdata.verify(corpus.path).problems
     rows = bertdata.Shards(kept / "pairs")
     assert len(rows) == 8 and rows.decode(0).startswith("[CLS] a kettle boils water for tea .")
     assert not bertdata.verify(kept / "pairs").problems

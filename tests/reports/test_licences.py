@@ -10,13 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import read_manifest
+from conftest import read_manifest, read_rows
 
 import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, FilterConfig
 from bertdata.config.input_kinds import WIKI_LICENCE
-from bertdata.dataset.manifest_records import InputName
-from bertdata.exports.plain_text import licences_of
 from bertdata.sources.licences import count, named
 
 LOOSE = CorpusConfig(filters=FilterConfig(min_letters=0), choice=ChoiceConfig(dedup="none"))
@@ -70,9 +68,12 @@ def test_a_file_in_parts_and_a_table_of_books(tmp_path: Path) -> None:
     licences, _ = built(path, tmp_path / "parts", config=small)
     assert read_manifest(tmp_path / "parts")["inputs"][0]["pieces"] > 2
     assert licences == [f"one of: CC0; MIT; {OWNER}"] == built(path, tmp_path / "whole")[0]
+    per_document = Counter(row["licence"] for row in read_rows(tmp_path / "whole"))
+    assert per_document == {"CC0": 40, OWNER: 40, "MIT": 40}
     pq.write_table(pa.table({"text": ["The kettle sings."], "licence": ["CC0"]}), tmp_path / "a.parquet")
     books = bertdata.build_corpus(books=tmp_path / "a.parquet", config=LOOSE, output=tmp_path / "books", workers=1)
     assert [entry["licence"] for entry in read_manifest(books.path)["inputs"]] == ["CC0"]
+    assert [row["licence"] for row in read_rows(books.path)] == ["CC0"]
 
 
 def test_a_reader_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +81,7 @@ def test_a_reader_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "a").write_text("a")
     corpus = bertdata.build_corpus(read=[("own_licences:read", tmp_path / "a")], config=LOOSE, output=tmp_path / "out", workers=1)
-    assert read_manifest(corpus.path)["inputs"][0]["licence"] == "CC0"
+    assert read_manifest(corpus.path)["inputs"][0]["licence"] == read_rows(corpus.path)[0]["licence"] == "CC0"
 
 
 def test_a_column_may_hold_anything() -> None:
@@ -93,9 +94,3 @@ def test_a_column_may_hold_anything() -> None:
     assert name.endswith("; others, listed in its documents") and OWNER not in name
     count(told, "b", "CC0; see\nNOTICE\x00")
     assert named(told["b"], OWNER) == "CC0, see NOTICE"
-
-
-def test_sources_keep_theirs_apart() -> None:
-    known = (("wikipedia", WIKI_LICENCE), ("text", f"one of: CC0; {OWNER}"), ("text", "MIT"))
-    inputs = [InputName(name="", source=source, licence=licence) for source, licence in known]
-    assert licences_of(inputs) == {"wikipedia": WIKI_LICENCE, "text": f"one of: CC0; MIT; {OWNER}"}

@@ -86,7 +86,9 @@ def _ids(pages: Sequence[Page | Reject]) -> list[str]:
 def test_a_header_in_full(tmp_path: Path) -> None:
     site = read_site(str(_write(tmp_path / "a.xml", _head(), _page(1), TAIL)))
     assert site == Site("xxwiki", "xx", "https://xx.wikipedia.org/wiki/", {"media": -2, "talk": 1, "template": 10})
-    assert site.url("Tea & 茶/a b?") == "https://xx.wikipedia.org/wiki/Tea_%26_%E8%8C%B6/a_b%3F"
+    assert site.url("Tea & 茶/a b?", "") == "https://xx.wikipedia.org/wiki/Tea_%26_%E8%8C%B6/a_b%3F"
+    assert site.url("Tea", "12") == "https://xx.wikipedia.org/wiki/Tea?oldid=12"
+    assert site.url("Tea", "1&x=2") == site.url("Tea", "-1") == "https://xx.wikipedia.org/wiki/Tea"
     assert [
         site.namespace(t) for t in ("Talk:Tea", "talk : Tea", "TALK:x", "Template:T", "3:10 to Yuma", "Tea", "Other:x", ":x")
     ] == [1, 1, 1, 10, 0, 0, 0, 0]
@@ -127,9 +129,9 @@ def test_export_0_11_in_full(tmp_path: Path) -> None:
     when = "2026-01-01T00:00:00Z"
     assert _read(path) == (
         [
-            Page("xxwiki:1", "Tea", 0, "wikitext", False, "A", when),
-            Page("xxwiki:2", "Module:X", 828, "Scribunto", False, "B", when),
-            Page("xxwiki:3", "Teas", 0, "wikitext", True, "#REDIRECT [[Tea]]", when),
+            Page("xxwiki:1", "Tea", 0, "wikitext", False, "A", when, "91"),
+            Page("xxwiki:2", "Module:X", 828, "Scribunto", False, "B", when, "92"),
+            Page("xxwiki:3", "Teas", 0, "wikitext", True, "#REDIRECT [[Tea]]", when, "93"),
         ],
         [],
     )

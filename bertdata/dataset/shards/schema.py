@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ...records import Document
 
-__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "pair_batch", "pair_schema"]
+__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "of_age", "pair_batch", "pair_schema"]
 
 BATCH_BYTES = 2 << 20  # text per record batch of documents, which is in memory until it is written
 
@@ -40,11 +40,19 @@ DOCUMENT = _with_features(
             ("language", pa.string()),
             ("title", pa.string()),
             ("url", pa.string()),
+            ("licence", pa.string()),
             ("sentences", pa.list_(pa.string())),
             ("paragraph_starts", pa.list_(pa.uint32())),
         ]
     )
 )
+
+
+def of_age(schema: pa.Schema, names: Container[str]) -> pa.Schema:
+    """Return a schema without `licence` if a file lacks this column, as in corpora made before it was added."""
+    if "licence" in names or "licence" not in schema.names:
+        return schema
+    return _with_features(schema.remove(schema.get_field_index("licence")))
 
 
 def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
@@ -81,7 +89,7 @@ class DocumentBatch:
     """Collect documents into one record batch. Their text is stored once, as UTF-8."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[str, str, str, str, str]] = []
+        self.rows: list[tuple[str, ...]] = []  # the columns before the sentences
         self._starts = array("i", [0])  # first sentence of each document
         self._ends = array("i", [0])  # end of each sentence's text
         self._text = bytearray()
@@ -101,8 +109,8 @@ class DocumentBatch:
 
     def add(self, document: Document) -> None:
         """Add a document."""
-        self.rows.append(document[:5])
-        self._names += sum(map(len, document[:5]))
+        self.rows.append((*document[:5], document.licence))
+        self._names += sum(map(len, self.rows[-1]))
         for sentence in document.sentences:
             self._text += sentence.encode("utf-8", "replace")
             self._ends.append(len(self._text))
@@ -114,7 +122,7 @@ class DocumentBatch:
         """Return the batch and start an empty one."""
         sentences = pa.StringArray.from_buffers(len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._text))
         paragraphs = pa.array(self._paragraphs, pa.uint32())
-        columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(5)]
+        columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(6)]
         columns += [
             pa.ListArray.from_arrays(pa.array(self._starts, pa.int32()), sentences),
             pa.ListArray.from_arrays(pa.array(self._paragraph_ends, pa.int32()), paragraphs),

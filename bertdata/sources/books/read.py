@@ -48,6 +48,7 @@ class Book(NamedTuple):
     paragraphs: list[str]
     url: str = ""
     sentences: bool = False
+    licence: str = ""
 
 
 def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
@@ -104,7 +105,8 @@ def _of_table(rows: Iterator[Row | Reject], reading: Reading) -> Iterator[Book |
         if isinstance(row, Reject):
             yield row
         else:
-            yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
+            book = _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
+            yield book._replace(licence=row.licence) if isinstance(book, Book) else book
 
 
 def _read(part: FileRange, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:

@@ -52,9 +52,12 @@ class Site(NamedTuple):
                 )
         return frozenset(known[name.strip().lower()] for name in names)
 
-    def url(self, title: str) -> str:
-        """Return the address of a page."""
-        return self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") if self.base else ""
+    def url(self, title: str, revision: str) -> str:
+        """Return the permanent address of a page's revision, or the address of the page if `revision` is not a number."""
+        if not self.base:
+            return ""
+        suffix = f"?oldid={revision}" if re.fullmatch("[0-9]{1,18}", revision) else ""
+        return self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") + suffix
 
     def namespace(self, title: str) -> int:
         """Return a page's namespace from its title, for dumps before export-0.6."""

@@ -16,6 +16,7 @@ _FIELDS = {
     "page/id": "id",
     "page/redirect": "redirect",
     "page/revision/model": "model",
+    "page/revision/id": "revision",
     "page/revision/timestamp": "revised",
     "page/revision/text": "text",
 }

@@ -122,9 +122,8 @@ def _page(part: FileRange, site: Site, fields: dict[str, str]) -> Page | Reject:
     ns = fields.get("ns", "")
     namespace = int(ns) if re.fullmatch(r"-?[0-9]{1,9}", ns) else site.namespace(title)
     model = fields.get("model") or "wikitext"
-    return Page(
-        f"{site.dbname}:{number}", title, namespace, model, "redirect" in fields, fields["text"], fields.get("revised", "")
-    )
+    revised, revision = fields.get("revised", ""), fields.get("revision", "")
+    return Page(f"{site.dbname}:{number}", title, namespace, model, "redirect" in fields, fields["text"], revised, revision)
 
 
 def _reject(part: FileRange, site: Site, name: str, reason: str, where: str) -> Reject:

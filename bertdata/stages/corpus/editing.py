@@ -60,7 +60,7 @@ def _problem(document: Document, edited: Any) -> str:
     if type(sentences) is not list or type(starts) is not list:
         return "sentences or paragraph_starts that are not lists"
     try:
-        "".join([edited.title, edited.url, *sentences]).encode()
+        "".join([edited.title, edited.url, edited.licence, *sentences]).encode()
     except (TypeError, UnicodeEncodeError) as error:
         return f"text that is not valid: {error}"
     if not sentences:  # the document is dropped, whatever its paragraphs

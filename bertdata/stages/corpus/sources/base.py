@@ -82,10 +82,10 @@ class Source:
 
 def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
     """Split paragraphs into sentences, and detect the language if the prose has no valid language code."""
-    id, source, code, title, url, paragraphs, as_of, is_split = prose
+    id, source, code, title, url, paragraphs, as_of, is_split, licence = prose
     code = language.guess("\n".join(paragraphs)) if lacks_language(prose, config) else config.language or code
     if is_split:
-        return Document(id, source, code, title, url, paragraphs, [0], as_of)
+        return Document(id, source, code, title, url, paragraphs, [0], as_of, licence)
     sentences: list[str] = []
     starts: list[int] = []
     for paragraph in paragraphs:
@@ -96,7 +96,9 @@ def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
                 return Reject(id, "too-large", f"{id}: more than {_MOST_SENTENCES} sentences")
         if len(sentences) > begin:
             starts.append(begin)
-    return Document(id, source, code, title, url, sentences, starts, as_of) if sentences else Drop("no prose", id)
+    if not sentences:
+        return Drop("no prose", id)
+    return Document(id, source, code, title, url, sentences, starts, as_of, licence)
 
 
 def lacks_language(record: Record, config: CorpusConfig) -> bool:

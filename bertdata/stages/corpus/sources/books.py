@@ -7,7 +7,7 @@ from typing import Any
 
 from ....config import CorpusConfig
 from ....records import Drop, FileRange, Prose, Reject
-from ....sources import SUFFIXES, books
+from ....sources import SUFFIXES, books, licences
 from .base import Counts, Record, Source
 from .text import columns
 
@@ -38,7 +38,9 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         if isinstance(book, Drop | Reject):
             yield book
         else:
-            yield Prose(book.id, "books", book.language, book.title, book.url, book.paragraphs, is_split=book.sentences)
+            id, title, language, paragraphs, url, sentences, licence = book
+            licence = licences.name_of(licence, SOURCE.licence)
+            yield Prose(id, "books", language, title, url, paragraphs, is_split=sentences, licence=licence)
 
 
 SOURCE = Source(

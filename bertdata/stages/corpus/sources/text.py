@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ....config import CorpusConfig
 from ....records import Drop, FileRange, Prose, Reject
-from ....sources import SUFFIXES, text
+from ....sources import SUFFIXES, licences, text
 from ....sources.tables import Columns
 from .base import Counts, Record, Source
 
@@ -37,7 +37,8 @@ def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Itera
         if isinstance(item, Drop | Reject):
             yield item
         else:
-            yield Prose(item.id, "text", item.language, item.title, item.url, item.paragraphs)
+            licence = licences.name_of(item.licence, SOURCE.licence)
+            yield Prose(item.id, "text", item.language, item.title, item.url, item.paragraphs, licence=licence)
 
 
 SOURCE = Source(

@@ -24,6 +24,7 @@ from .base import Counts, Record, Source
 __all__ = ["reader"]
 
 _BLANK = re.compile(r"\n[^\S\n]*\n\s*")  # separates paragraphs
+_LICENCE = "as its owner states"
 _STRINGS = ("id", "title", "url", "language", "licence")
 _FIELDS = {*_STRINGS, "text", "paragraphs", "sentences"}
 
@@ -40,7 +41,7 @@ def reader(name: str) -> Source:
     return Source(
         name=name,
         stage=f"documents of {name}",
-        licence="as its owner states",
+        licence=_LICENCE,
         suffixes=("",),
         ranges=lambda path, size, target, config: [(0, size)],
         read=read,
@@ -67,7 +68,7 @@ def _read(documents: Any, name: str, part: FileRange, config: CorpusConfig, coun
 def _record(item: Any, id: str, name: str, part: FileRange, config: CorpusConfig) -> Record:
     if problem := _problem(item):
         return Reject(id, "no-document", f"{part.name}: {problem}")
-    values = {key: item.get(key) or "" for key in ("title", "url", "language")}
+    language, title, url, licence = (item.get(key) or "" for key in ("language", "title", "url", "licence"))
     sentences = item.get("sentences")
     paragraphs = sentences if sentences is not None else item.get("paragraphs")
     if paragraphs is None:
@@ -77,7 +78,7 @@ def _record(item: Any, id: str, name: str, part: FileRange, config: CorpusConfig
         return Reject(id, "too-large", f"{part.name}: more than {config.max_page_bytes} characters")
     kept = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
     is_split = sentences is not None and bool(kept)
-    return Prose(id, name, values["language"], values["title"], values["url"], kept, is_split=is_split)
+    return Prose(id, name, language, title, url, kept, is_split=is_split, licence=licences.name_of(licence, _LICENCE))
 
 
 def _problem(item: Any) -> str:

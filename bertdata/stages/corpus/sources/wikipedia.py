@@ -91,7 +91,7 @@ def _article(
     if page.text.count("\n") > MAX_LINES:
         return Reject(page.id, "too-large", f"{part.name}: a page of more than {MAX_LINES} lines")
     as_of = dumps.as_of(part.name, page.revised)
-    url = site.url(page.title)
+    url = site.url(page.title, page.revision)
     return Article(page.id, site.language, page.title, url, page.text, site.namespaces, part.name, as_of, site.project)
 
 
@@ -118,7 +118,8 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
         raise
     except Exception as error:  # one page must never end a run: report it and continue
         return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
-    return Prose(article.id, article.project, article.language, article.title, article.url, paragraphs, article.as_of)
+    id, language, title, url, *_ = article
+    return Prose(id, article.project, language, title, url, paragraphs, article.as_of, licence=WIKI_LICENCE)
 
 
 def tables(config: CorpusConfig) -> tuple[tuple[str, str], ...]:
