@@ -58,12 +58,12 @@ class Report(NamedTuple):
 
     Attributes:
         number: Number of the task.
-        steps: The steps whose records contain the report. Later records override earlier ones.
+        step: The step whose record contains the report.
         digest: Digest of the report.
     """
 
     number: int
-    steps: tuple[str, ...]
+    step: str
     digest: int
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
-from .codec import Count, Record, decode, encode
+from .codec import Count, Record
 from .errors import VerificationError
 
 __all__ = ["StageCounts", "Tally"]
@@ -63,12 +62,3 @@ class Tally:
     def of(cls, counts: StageCounts) -> Tally:
         """Return the tally of a record."""
         return cls(counts.stage, counts.entered, counts.left, Counter(counts.dropped), Counter(counts.rejected))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
-        return dict(encode(self.counts()))
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Tally:
-        """Read what `to_json` returned."""
-        return cls.of(decode(value, StageCounts))

@@ -47,7 +47,8 @@ from hypothesis import settings  # noqa: E402
 from processes import COMMAND, skip_fsync  # noqa: E402
 
 from bertdata.cli import cli  # noqa: E402
-from bertdata.tally import Tally  # noqa: E402
+from bertdata.codec import decode  # noqa: E402
+from bertdata.tally import StageCounts, Tally  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SAMPLE = REPOSITORY / "bertdata" / "sample"
@@ -187,7 +188,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     """Read a manifest; its counts add up."""
     found: dict[str, Any] = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
     for stage in found["counts"]:
-        Tally.from_json(stage).check()
+        Tally.of(decode(stage, StageCounts)).check()
     return found
 
 

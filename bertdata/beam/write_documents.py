@@ -13,15 +13,18 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
+from ..codec import replace
 from ..config import CorpusConfig
 from ..config.input_kinds import INPUTS
+from ..dataset.manifest_records import CorpusShard, InputEntry, ListEntry
 from ..dataset.plan_files import StoredValue
 from ..dataset.run import building, check_begun, clean_up
 from ..dataset.staging import STATE, build_path, builds, commit, discard, is_complete
@@ -32,6 +35,7 @@ from ..records import Document, Drop, Reject
 from ..stages.corpus.commit import CorpusCommit
 from ..stages.corpus.extract import write_shard
 from ..stages.corpus.sources import in_order
+from ..stages.corpus_report import CorpusReport, TaskEntry
 from ..storage.files import is_local, read_json, to_path
 from ..storage.moves import move
 from ..storage.storage import storage_errors
@@ -40,6 +44,7 @@ from .schemas import InputFile, SkippedRecord
 
 __all__ = ["WriteDocuments"]
 
+F = TypeVar("F", CorpusShard, ListEntry)
 _COMMAND = "bertdata.beam.WriteDocuments"
 _SOURCES = in_order(INPUTS)
 _RUN_KEY = -1  # the key of elements about the complete run
@@ -178,13 +183,13 @@ class _Run:
         found = {name: [fields for _, fields in rows] for name, rows in groupby(sorted(values), key=lambda value: value[0])}
         if number == _RUN_KEY:
             inputs = sorted(found.get("input", []), key=lambda fields: (_SOURCES.index(fields[0]), fields))
-            return number, [InputFile(*fields)._asdict() for fields in inputs]
+            return number, [InputEntry(**InputFile(*fields)._asdict()) for fields in inputs]
         check_begun(self._root)
         kind, total = _SOURCES[number // self._shards], len(_SOURCES) * self._shards
         with storage_errors():
-            report = write_shard(self._root, kind, number, total, self._config.format, lambda _: _records(found))
-        count("documents", number=report["tally"]["out"])
-        return number, report
+            entry, counts = write_shard(self._root, kind, number, total, self._config.format, lambda _: _records(found))
+        count("documents", number=counts.tally.left)
+        return number, CorpusReport(entry=entry, counts=counts)
 
     def commit(self, gathered: list[tuple[int, Any]]) -> str:
         """Rename the shards to their final names, add up the counts and write the manifest. A runner may call this twice."""
@@ -193,13 +198,10 @@ class _Run:
         root = self._root
         with storage_errors(), commit(root) as todo:
             if todo:
-                for number, report in enumerate(reports):
-                    report["files"] = [_rename(root, file, number, len(reports)) for file in report["files"]]
-                    report["lost"] *= bool(inputs)  # a share of unknown input is unknown
                 stored = StoredValue.written(root, "inputs", inputs)
                 committing = CorpusCommit(str(root), self._config, stored, {})
                 added, kept = committing.add_up([report] for report in reports)
-                committing([added], kept)
+                committing([added], [_final(root, entry, number, bool(inputs), len(kept)) for number, entry in enumerate(kept)])
         clean_up(root)
         return self._path
 
@@ -229,11 +231,23 @@ def _problem(document: Document) -> str:
     return ""
 
 
-def _rename(root: Path, file: dict[str, Any], number: int, count: int) -> dict[str, Any]:
+def _final(root: Path, entry: TaskEntry, number: int, has_inputs: bool, count: int) -> TaskEntry:
+    """Rename a task's files. Without inputs, ignore the lost bytes, because a share of unknown input is unknown."""
+    rename = partial(_rename, root, number=number, count=count)
+    return replace(
+        entry,
+        shard=entry.shard and rename(entry.shard),
+        rejects=[rename(file) for file in entry.rejects],
+        drops=[rename(file) for file in entry.drops],
+        lost=entry.lost * has_inputs,
+    )
+
+
+def _rename(root: Path, file: F, number: int, count: int) -> F:
     """Insert a file's number and the total into its name. An earlier attempt may have renamed it."""
-    folder, name = file["name"].split("/")
+    folder, name = file.name.split("/")
     prefix = "train-" * name.startswith("train-")
     final = f"{folder}/{prefix}{number:05d}-of-{count:05d}.{name.rpartition('.')[2]}"
-    if final != file["name"] and (root / file["name"]).is_file():
-        move(root / file["name"], root / final)
-    return {**file, "name": final}
+    if final != file.name and (root / file.name).is_file():
+        move(root / file.name, root / final)
+    return replace(file, name=final)

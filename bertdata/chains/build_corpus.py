@@ -11,6 +11,7 @@ from ..sources import PLAIN
 from ..stages.corpus.commit import CorpusCommit
 from ..stages.corpus.extract import Extract
 from ..stages.corpus.plan_tasks import CorpusPlan, packages
+from ..stages.corpus_report import CorpusReport
 from ..stages.selection import rules
 from ..stages.selection.kinds import Kinds
 from ..stages.selection.rewrite import Rewrite
@@ -47,7 +48,7 @@ class BuildCorpus(Chain):
     def expand(self, begin: Steps) -> Steps:
         root, config, plan = str(self._root), self._config, self._plan
         extract = Extract(root, config, plan.shards, bool(self._rules))
-        perform = Perform(self._root, "extract", extract, dict, packages(config))
+        perform = Perform(self._root, "extract", extract, CorpusReport, packages(config))
         reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
@@ -60,7 +61,7 @@ class Choose(Step):
     def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
         self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
         self._tasks = len(plan.tasks)
-        self._bytes = sum(entry["bytes"] * (1 if entry["name"].endswith(_PLAIN) else 4) for entry in plan.inputs)
+        self._bytes = sum(entry.bytes * (1 if entry.name.endswith(_PLAIN) else 4) for entry in plan.inputs)
 
     def expand(self, reports: Steps) -> Steps:
         tasks = reports | "Number" >> Map(_number)

@@ -179,7 +179,7 @@ class Perform(InContext):
 
 
 def _references(number: int, step: str, report: object) -> list[Report]:
-    return [reports.reference(number, (step,), [report])]
+    return [reports.reference(number, step, [report])]
 
 
 @cache
@@ -238,8 +238,8 @@ class Gather(Step):
         )
 
 
-def _together(report: Report) -> tuple[int, tuple[int, tuple[str, ...], int]]:
-    return report.number // REPORTS_PER_SUM, (report.number, report.steps, report.digest)
+def _together(report: Report) -> tuple[int, tuple[int, str, int]]:
+    return report.number // REPORTS_PER_SUM, (report.number, report.step, report.digest)
 
 
 Sum = tuple[
@@ -253,7 +253,7 @@ class AddUp:
     def __init__(self, commit: CommitStep, count: int) -> None:
         self._commit, self._count = commit, count
 
-    def __call__(self, group: tuple[int, Iterable[tuple[int, tuple[str, ...], int]]]) -> Sum:
+    def __call__(self, group: tuple[int, Iterable[tuple[int, str, int]]]) -> Sum:
         number, received = group
         wanted, roots = range(number * REPORTS_PER_SUM, min((number + 1) * REPORTS_PER_SUM, self._count)), self._commit.roots()
         references = (Report(*reference) for reference in _in_order(received, wanted))

@@ -19,6 +19,7 @@ from .paths import LocalPath, to_path
 
 if TYPE_CHECKING:
     from ..dataset.data_set import DataSet
+    from ..dataset.manifest_records import InputEntry
     from ..dataset.manifest_types import CorpusManifest
 
 __all__ = ["command"]
@@ -131,11 +132,11 @@ def command(
     )
     echo(plan.summary, err=True)
     entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
-    listed = [entry for entry in entries if dry_run or entry["source"] in PROJECTS]
+    listed = [entry for entry in entries if dry_run or entry.source in PROJECTS]
     for entry in listed[:_MAX_LISTED]:
-        echo(f"  {entry['source']:10} {entry['name']}  {size(entry['bytes'])}, {_plan_of(entry)}", err=not dry_run)
+        echo(f"  {entry.source:10} {entry.name}  {size(entry.bytes)}, {_plan_of(entry)}", err=not dry_run)
     if more := listed[_MAX_LISTED:]:
-        total = size(sum(entry["bytes"] for entry in more))
+        total = size(sum(entry.bytes for entry in more))
         echo(f"  and {count(len(more), 'more file')}, {total}", err=not dry_run)
     for note in plan.notes:
         echo(note, err=not dry_run)
@@ -173,12 +174,12 @@ def _announce_excluded(config: CorpusConfig) -> None:
         echo(f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}", err=True)
 
 
-def _plan_of(entry: dict[str, Any]) -> str:
+def _plan_of(entry: InputEntry) -> str:
     """Describe how a file is split, and which checksum and index it is checked against."""
     cuts = {"streams": " cut at streams", "blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
-    parts = ["whole" if entry["pieces"] == 1 else f"{entry['pieces']} pieces{cuts.get(entry.get('cut', ''), '')}"]
-    if "checksum" in entry:
-        parts.append(f"{entry['checksum'].partition(':')[0]} to be checked")
-    if "index" in entry:
+    parts = ["whole" if entry.pieces == 1 else f"{entry.pieces} pieces{cuts.get(entry.cut, '')}"]
+    if entry.checksum:
+        parts.append(f"{entry.checksum.partition(':')[0]} to be checked")
+    if entry.index:
         parts.append("page count to be checked against its index")
     return ", ".join(parts)

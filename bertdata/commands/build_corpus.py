@@ -152,10 +152,7 @@ def plan_corpus(
     config: CorpusConfig | None = None,
     overwrite: bool = False,
 ) -> Plan:
-    """Cut the input, the paths of each kind in `INPUTS`, into tasks, and return what `build_corpus` would do; write nothing.
-
-    Files that have not changed since they were made into what `output` holds are not read, unless with `overwrite`.
-    """
+    """Cut the paths of each kind in `INPUTS` into tasks. The files of a finished corpus are only read if they have changed."""
     directory = to_path(str(output))
     readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     functions = {"read": [name for name, _ in readers], "maps": maps, "filters": filters}
@@ -170,7 +167,7 @@ def plan_corpus(
         files, ignored = _files(paths_by_kind)
         identity["seen"] = _seen(files)
         if identity["seen"] and not overwrite and (record := finished(directory, identity)):
-            summary = f"build-corpus: {_amount(record['inputs'])} -> {directory}"
+            summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
             return Finished(outputs=(Output(directory, record),), given=known, summary=summary)
         cut = cut_input(settings, files)._replace(ignored=ignored)
         learned = _learn(cut, settings)
@@ -179,13 +176,14 @@ def plan_corpus(
     if found := [each for each in learned if not each.skipped]:
         settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in found))
         identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
-    identity["inputs"] = [{key: entry[key] for key in ("name", "source", "bytes")} for entry in cut.inputs]
+    identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
+    sizes = [entry.bytes for entry in cut.inputs]
     return BuildPlan(
         outputs=(Output(directory, identity),),
         given=known,
         reads=tuple(path for entries in files.values() for _, path in entries),
-        steps=(Step("Extract", "extract", len(cut.tasks), sum(entry["bytes"] for entry in cut.inputs)),),
-        summary=f"build-corpus: {_amount(cut.inputs)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
+        steps=(Step("Extract", "extract", len(cut.tasks), sum(sizes)),),
+        summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
         notes=(*_notes(ignored), *_wiki_notes(cut, learned)),
         cut=cut,
         config=settings,
@@ -217,8 +215,8 @@ def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()
 
 
-def _amount(inputs: Sequence[Mapping[str, Any]]) -> str:
-    return f"{count(len(inputs), 'file')}, {size(sum(entry['bytes'] for entry in inputs))}"
+def _amount(sizes: Sequence[int]) -> str:
+    return f"{count(len(sizes), 'file')}, {size(sum(sizes))}"
 
 
 def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:

@@ -227,13 +227,13 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
         gathered = facts.Facts(rules.needs(config.choice))
         with working("sample", 0) as work:
             work.reads([part])
-            report = write_shard(root, stratum.kind, number, most, config.format, read, facts=gathered)
+            entry, counts = write_shard(root, stratum.kind, number, most, config.format, read, facts=gathered)
             gathered.write(root, number)
         stratum.seconds += clock() - start
         stratum.read += read.finished
-        stratum.output += sum(file["bytes"] for file in report["files"])
-        stratum.documents += report["tally"]["out"]
-        stratum.rates.append((report["files"][0]["text_bytes"] / max(1, read.finished), read.finished))
+        stratum.output += sum(file.bytes for file in entry.files)
+        stratum.documents += counts.tally.left
+        stratum.rates.append((counts.text_bytes / max(1, read.finished), read.finished))
         found = facts.read(root, number)
         if config.choice.dedup != "none":
             for row, text in enumerate(found.select(["id", "high", "low"]).to_pylist()):

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import VerificationError
@@ -26,7 +26,7 @@ from ..storage.storage import storage_errors
 from .manifest_records import File, FileEntry
 from .staging import STATE
 
-__all__ = ["FilesReport", "InputRange", "TaskReport", "read", "record_path", "reference"]
+__all__ = ["FilesReport", "InputRange", "TaskReport", "read", "record_path", "reference", "stored"]
 
 R = TypeVar("R")
 _THREADS, _AT_ONCE = 16, 128  # requests to a store at a time, and reports in memory
@@ -45,7 +45,10 @@ class InputRange(Record, frozen=True, kw_only=True):
 class TaskReport(Record, frozen=True, kw_only=True):
     """What a task reports. Each kind of task adds its files and counts."""
 
-    inputs: Sequence[InputRange] = ()
+    @property
+    def inputs(self) -> Sequence[InputRange]:
+        """The file ranges that the task has read, which a resumed run checks."""
+        return ()
 
     @property
     def files(self) -> Sequence[File]:
@@ -64,9 +67,14 @@ def record_path(root: Path, step: str, number: int) -> Path:
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
-def reference(number: int, steps: tuple[str, ...], reports: Sequence[object]) -> Report:
-    """Return a reference to a task's reports, one for each root of its run, in the records of `steps`."""
-    return Report(number, steps, _digest(reports))
+def reference(number: int, step: str, reports: Sequence[object]) -> Report:
+    """Return a reference to a task's reports, one for each root of its run, in the records of a step."""
+    return Report(number, step, _digest(reports))
+
+
+def stored(root: Path, step: str, number: int, kind: type[R]) -> R:
+    """Return the report of a task in a root of its run."""
+    return decode((read_json(record_path(root, step, number)) or {}).get("report"), kind)
 
 
 def read(roots: list[Path], references: Iterable[Report], kind: type[R]) -> Iterator[list[R]]:
@@ -85,17 +93,12 @@ def read(roots: list[Path], references: Iterable[Report], kind: type[R]) -> Iter
 
 @storage_errors()
 def _read(roots: list[Path], kind: type[R], reference: Report) -> list[R]:
-    reports: list[Any] = []
-    for root in roots:
-        records = [read_json(record_path(root, step, reference.number)) for step in reference.steps]
-        reports.append({key: value for record in records for key, value in (record or {}).get("report", {}).items()})
     with contextlib.suppress(WrongValue):
-        found = [decode(report, kind) for report in reports]
+        found = [stored(root, reference.step, reference.number, kind) for root in roots]
         if _digest(found) == reference.digest:
             return found
     raise VerificationError(
-        f"{record_path(roots[0], reference.steps[-1], reference.number)} is not what its task has written: run the same command "
-        "again"
+        f"{record_path(roots[0], reference.step, reference.number)} is not what its task has written: run the same command again"
     )
 
 

@@ -31,7 +31,7 @@ from ..storage.progress import NO_CONTEXT, TaskContext
 from ..storage.storage import storage_errors
 from .differences import NO_BYTES, differences, first_few, in_terms_of
 from .manifest_records import File
-from .reports import FilesReport, InputRange, TaskReport, record_path
+from .reports import InputRange, TaskReport, record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, recover, size
 
 __all__ = [
@@ -48,7 +48,7 @@ __all__ = [
     "unfinished",
 ]
 
-R = TypeVar("R")
+R = TypeVar("R", bound=TaskReport)
 _OWN_ENTRIES = {*DATA, MANIFEST, STATE}
 
 _REPLACING = "replacing"  # state of a run with `overwrite`: inputs that have changed since are read again
@@ -264,7 +264,7 @@ def perform(
 ) -> R:
     """Run a task, or return its report of this `kind` from an earlier run if its files are unchanged.
 
-    `paths` maps the names of the report's inputs to their current paths.
+    `paths` maps the names of the report's inputs to their current paths. None skips the check of inputs.
     Raise ResumeError if an input has changed since the run began, unless `overwrite` is set. Raise StorageError if `root` is not
     the driver's directory of this name.
     """
@@ -276,11 +276,10 @@ def perform(
     record = read_json(path)
     if record is not None and record["task"] == task:
         report = decode(record["report"], kind)
-        checked = report if isinstance(report, TaskReport) else decode(report, FilesReport)
-        if _files_stand(root, checked.files):
+        if _files_stand(root, report.files):
             # The output is intact. Is the input still the one it was made from? Compare the bytes,
             # because a copied or downloaded file gets another time.
-            changed = _changed(checked.inputs, paths or {})
+            changed = "" if paths is None else _changed(report.inputs, paths)
             if not changed:
                 return report
             if not (root / STATE / _REPLACING).exists():

@@ -11,7 +11,7 @@ import lzma
 import random
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,12 +99,12 @@ def peak(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Return a function that gives the bytes on disk just before a commit moves the rewritten shards over the old ones."""
     sizes: list[int] = []
 
-    def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def put_in_place(root: Path, files: Sequence[Any]) -> list[Any]:
         sizes.append(tree(root))
         return rewrite.put_in_place(root, files)
 
     monkeypatch.setattr(commit, "put_in_place", put_in_place)
-    return lambda: sizes[-1]
+    return lambda: sizes[0]
 
 
 def check(output: Path, said: Estimate, peak: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -323,6 +324,7 @@ class Done(FilesReport, frozen=True, kw_only=True):
     """A report that counts."""
 
     n: int
+    inputs: Sequence[InputRange] = ()
 
 
 class Work:
@@ -347,18 +349,18 @@ TASK = ["books", ["input.txt", 4, 9]]
 
 def test_a_task_is_done_once_and_its_report_remembered(directory: Path) -> None:
     work = Work(directory)
-    first = perform(directory, "extract", 3, TASK, work, Done)
-    assert perform(directory, "extract", 3, TASK, work, Done) == first and work.done == 1
+    first = perform(directory, "extract", 3, TASK, work, Done, {})
+    assert perform(directory, "extract", 3, TASK, work, Done, {}) == first and work.done == 1
     assert output.count_done(directory, "extract") == 1
-    perform(directory, "extract", 4, TASK, work, Done)
-    perform(directory, "other", 3, TASK, work, Done)
+    perform(directory, "extract", 4, TASK, work, Done, {})
+    perform(directory, "other", 3, TASK, work, Done, {})
     assert work.done == 3
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut", "record cut", "other task"])
 def test_a_task_is_done_again_when_its_file_or_record_is_not_as_it_left_it(directory: Path, damage: str) -> None:
     work, task = Work(directory), TASK
-    perform(directory, "extract", 0, TASK, work, Done)
+    perform(directory, "extract", 0, TASK, work, Done, {})
     record = directory / STATE / "tasks" / "extract" / "00000.json"
     if damage == "missing":
         (directory / "data" / "a").unlink()
@@ -370,31 +372,31 @@ def test_a_task_is_done_again_when_its_file_or_record_is_not_as_it_left_it(direc
         record.write_bytes(record.read_bytes()[:-9])
     else:
         task = ["books", ["input.txt", 4, 8]]
-    assert perform(directory, "extract", 0, task, work, Done).n == 2
+    assert perform(directory, "extract", 0, task, work, Done, {}).n == 2
     assert (directory / "data" / "a").read_text() == "text"
-    assert perform(directory, "extract", 0, task, work, Done).n == 2 and work.done == 2
+    assert perform(directory, "extract", 0, task, work, Done, {}).n == 2 and work.done == 2
 
 
 def test_a_changed_input_is_refused(directory: Path) -> None:
     work = Work(directory)
-    perform(directory, "extract", 0, TASK, work, Done)
+    perform(directory, "extract", 0, TASK, work, Done, {})
     work.input.write_text("THE input, longer")  # outside of the bytes read
-    perform(directory, "extract", 0, TASK, work, Done)
+    perform(directory, "extract", 0, TASK, work, Done, {})
     work.input.write_text("the Input")
     with pytest.raises(ResumeError, match=r"input\.txt has changed.*`overwrite`"):
-        perform(directory, "extract", 0, TASK, work, Done)
+        perform(directory, "extract", 0, TASK, work, Done, {})
     assert work.done == 1
     write_text(directory / STATE / "replacing", "")  # as --overwrite does
-    assert perform(directory, "extract", 0, TASK, work, Done).n == 2
-    assert perform(directory, "extract", 0, TASK, work, Done).n == 2
+    assert perform(directory, "extract", 0, TASK, work, Done, {}).n == 2
+    assert perform(directory, "extract", 0, TASK, work, Done, {}).n == 2
 
 
 def test_a_removed_input_is_an_error_of_ours(directory: Path) -> None:
     work = Work(directory)
-    perform(directory, "extract", 0, TASK, work, Done)
+    perform(directory, "extract", 0, TASK, work, Done, {})
     work.input.unlink()
     with pytest.raises((ResumeError, StorageError), match=r"input\.txt"):
-        perform(directory, "extract", 0, TASK, work, Done)
+        perform(directory, "extract", 0, TASK, work, Done, {})
 
 
 def test_a_failed_task_leaves_no_record(directory: Path) -> None:
@@ -405,11 +407,11 @@ def test_a_failed_task_leaves_no_record(directory: Path) -> None:
     with pytest.raises(RuntimeError):
         perform(directory, "extract", 0, TASK, fail, Done)
     assert output.count_done(directory, "extract") == 0
-    assert perform(directory, "extract", 0, TASK, work, Done).n == 1
+    assert perform(directory, "extract", 0, TASK, work, Done, {}).n == 1
 
 
 def test_a_worker_that_does_not_see_the_directory_says_so_and_writes_nothing(directory: Path) -> None:
     work = Work(directory)
     with pytest.raises(StorageError, match=r"elsewhere: not found. All workers must see the input and `output`"):
-        perform(directory.with_name("elsewhere"), "extract", 0, TASK, work, Done)
+        perform(directory.with_name("elsewhere"), "extract", 0, TASK, work, Done, {})
     assert work.done == 0 and not directory.with_name("elsewhere").exists()

@@ -211,7 +211,7 @@ RUNS: dict[str, tuple[Any, ...]] = {
 def test_a_lost_report_is_an_error() -> None:
     """What an engine does twice is taken once; what it loses is no finished run."""
     reports = [Report(2, "c", 0), Report(0, "a", 0), Report(1, "b", 0), Report(0, "a", 0)]
-    assert [report.steps for report in transforms._in_order(reports, range(3))] == ["a", "b", "c"]
+    assert [report.step for report in transforms._in_order(reports, range(3))] == ["a", "b", "c"]
     with pytest.raises(VerificationError, match="of 4 reports the engine brought 3"):
         transforms._in_order(reports, range(4))
 

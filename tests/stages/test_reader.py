@@ -27,6 +27,7 @@ from bertdata.sources.inputs import find
 from bertdata.stages.corpus import commit as commit_module
 from bertdata.stages.corpus.commit import CorpusCommit
 from bertdata.stages.corpus.plan_tasks import plan
+from bertdata.stages.corpus_report import CorpusReport
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.storage.files import write_json
 
@@ -299,8 +300,8 @@ def test_a_shard_that_nobody_wrote_is_not_amended(tmp_path: Path, monkeypatch: p
     REPEATS["in two editions"](tmp_path / "dumps")
     rewrite = Rewrite._rewrite
 
-    def changed(self: Rewrite, root: Path, task: int, report: dict[str, Any], *more: Any) -> dict[str, Any]:
-        shutil.copy(sorted((root / "data").iterdir())[0], root / report["files"][0]["name"])
+    def changed(self: Rewrite, root: Path, task: int, report: CorpusReport, *more: Any) -> CorpusReport:
+        shutil.copy(sorted((root / "data").iterdir())[0], root / report.files[0].name)
         return rewrite(self, root, task, report, *more)
 
     monkeypatch.setattr(Rewrite, "_rewrite", changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,52 +14,54 @@ from conftest import Build
 
 from bertdata.chains import transforms
 from bertdata.chains.transforms import AddUp, Values
+from bertdata.codec import decode, encode
 from bertdata.dataset import reports
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.dataset.reports import record_path
 from bertdata.errors import VerificationError
 from bertdata.records import Report
 from bertdata.stages.corpus import sums
+from bertdata.stages.corpus_report import SourceCounts, Templates
 from bertdata.storage.files import write_json
+from bertdata.tally import Tally
 
 
-def report(number: int) -> dict[str, Any]:
-    """What a task might report."""
+def report(number: int) -> SourceCounts:
+    """What a task might count."""
     draw = random.Random(number)
     kept, redirects, broken = (draw.randrange(50) for _ in range(3))
-    names = [[f"name {draw.randrange(200)}", draw.randrange(1, 9)] for _ in range(20)]
-    made: dict[str, Any] = {
-        "kind": ("wikipedia", "wikipedia", "books")[number % 3],
-        "files": [{"name": f"data/{number}", "text_bytes": number}],
-        "inputs": [{"name": "a", "path": "/a", "start": number, "end": number + 1, "sha256": str(number)}],
-        "tally": {"stage": "pages", "in": kept + redirects + broken, "out": kept, "dropped": {"redirect": redirects}}
-        | {"rejected": {"broken": broken}},
-        "amounts": {("en", "de")[number % 2]: {"documents": kept, "words": number, "characters": 9 * number}},
-        "lost": number % 5,
-        "templates": {
-            "calls": 300,
-            "names": [*map(list, dict(map(tuple, names)).items())],  # type: ignore[arg-type]
-            "examples": {str(name): [number, f"line {number}"] for name, _ in names[:5]},
-        },
-        "formulas": {"found math": number},
-        "marks": {"citation": 1},
-        "edits": {"map changed": kept},
-        "apparatus": {"characters": 9, "kept": 8, "index": 1},
-    }
-    return made | ({"trimmed": [1, 2], "removed_words": number % 2} if number % 4 == 0 else {})
+    names = {f"name {draw.randrange(200)}": draw.randrange(1, 9) for _ in range(20)}
+    examples = dict.fromkeys([*names][:5], (number, f"line {number}"))
+    tally = Tally("pages", kept + redirects + broken, kept, Counter(redirect=redirects), Counter(broken=broken))
+    return SourceCounts(
+        kind=("wikipedia", "wikipedia", "books")[number % 3],
+        tally=tally.counts(),
+        text_bytes=number,
+        amounts={("en", "de")[number % 2]: {"documents": kept, "words": number, "characters": 9 * number}},
+        templates=Templates(calls=300, names=names, examples=examples),
+        formulas={"found math": number},
+        marks={"citation": 1},
+        apparatus={"characters": 9, "kept": 8, "index": 1},
+        edits={"map changed": kept},
+        removed={"trimmed_documents": 1, "removed_words": number % 2} if number % 4 == 0 else {},
+    )
+
+
+def text(value: object) -> str:
+    return json.dumps(encode(value))
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_sums_of_sums_are_sums(size: int) -> None:
     reports = [report(number) for number in range(100)]
-    parts = [sums.add_up(map(sums.of, reports[start : start + size])) for start in range(0, 100, size)]
-    found = sums.add_up(each for part in json.loads(json.dumps(parts)) for each in part)
-    assert json.dumps(found) == json.dumps(sums.add_up(map(sums.of, reports))), "the order of keys as well"
-    assert sum(total["given"]["text_bytes"] for total in found) == sum(range(100))
-    assert sum(total["templates"]["calls"] for total in found) == 30_000
+    parts = [sums.add_up(reports[start : start + size]) for start in range(0, 100, size)]
+    found = sums.add_up(decode(json.loads(text(each)), SourceCounts) for part in parts for each in part)
+    assert text(found) == text(sums.add_up(reports)), "the order of keys as well"
+    assert sum(total.text_bytes for total in found) == sum(range(100))
+    assert sum(total.templates.calls for total in found) == 30_000
     for total in found:
-        for name, (first, line) in total["templates"]["examples"].items():
-            own = [n for n, each in enumerate(reports) if each["kind"] == total["kind"] and name in each["templates"]["examples"]]
+        for name, (first, line) in total.templates.examples.items():
+            own = [n for n, each in enumerate(reports) if each.kind == total.kind and name in each.templates.examples]
             assert (first, line) == (own[0], f"line {own[0]}"), "of the first task that has one"
 
 
@@ -67,12 +70,13 @@ def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> 
     """Names are as many as there is place for: the most frequent, of equal ones the first by name; all calls are counted."""
     monkeypatch.setattr(sums, "_NAMES", 50)
     monkeypatch.setattr(sums, "_EXAMPLES", 20)
-    few, many = (len(json.dumps(sums.add_up(sums.of(report(number)) for number in range(count)))) for count in (300, 3000))
+    few, many = (len(text(sums.add_up(map(report, range(count))))) for count in (300, 3000))
     assert many < few * 1.1
-    (total, *_) = sums.add_up(sums.of(report(number)) for number in range(300))
-    assert len(total["templates"]["examples"]) == 20
-    assert len(total["templates"]["names"]) == 50 and total["templates"]["calls"] == 200 * 300
-    assert total["templates"]["names"] == sorted(total["templates"]["names"], key=lambda item: (-item[1], item[0]))
+    (total, *_) = sums.add_up(map(report, range(300)))
+    names = [*total.templates.names.items()]
+    assert len(total.templates.examples) == 20
+    assert len(names) == 50 and total.templates.calls == 200 * 300
+    assert names == sorted(names, key=lambda item: (-item[1], item[0]))
 
 
 class Kept:
@@ -97,7 +101,7 @@ class Kept:
 def done(root: Path, number: int) -> Report:
     """Leave the record of a task."""
     write_json(record_path(root, "add", number), {"task": number, "report": {"value": number * 10}})
-    return reports.reference(number, ("add",), [{"value": number * 10}])
+    return reports.reference(number, "add", [{"value": number * 10}])
 
 
 def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,20 +126,6 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
     write_json(record_path(tmp_path, "add", 6), {"task": 6, "report": {"value": 61}})
     with pytest.raises(VerificationError, match=r"add/00006\.json is not what its task has written: run the same command again"):
         add((1, groups[1]))
-
-
-def test_the_report_of_a_later_step_is_laid_over_that_of_an_earlier_one(tmp_path: Path) -> None:
-    write_json(record_path(tmp_path, "extract", 3), {"task": [], "report": {"kind": "text", "files": [1]}})
-    write_json(record_path(tmp_path, "choose", 3), {"task": [], "report": {"files": [2], "trimmed": [0, 1]}})
-    both = reports.reference(3, ("extract", "choose"), [{"kind": "text", "files": [2], "trimmed": [0, 1]}])
-    first = reports.reference(3, ("extract",), [{"kind": "text", "files": [1]}])
-    assert [report for (report,) in reports.read([tmp_path], [both, first], dict)] == [
-        {"kind": "text", "files": [2], "trimmed": [0, 1]},
-        {"kind": "text", "files": [1]},
-    ]
-    (tmp_path / ".bertdata/tasks/choose/00003.json").unlink()
-    with pytest.raises(VerificationError, match="choose"):
-        list(reports.read([tmp_path], [both], dict))
 
 
 def test_any_division_of_reports_gives_the_same_corpus(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

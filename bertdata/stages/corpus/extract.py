@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ...codec import encode
+from ...codec import encode, replace
 from ...config import CorpusConfig
 from ...dataset import shards
+from ...dataset.manifest_records import CorpusShard
+from ...dataset.reports import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
-from ...sources.dumps import checksums, multistream
+from ...sources.dumps import LOSSES, checksums, multistream
 from ...storage.files import digest, to_path
 from ...storage.progress import current
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
 from ...tally import Tally
+from ..corpus_report import CorpusReport, SourceCounts, TaskEntry, Templates
 from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
@@ -42,34 +44,33 @@ class Extract:
     count: int
     choosing: bool = False
 
-    def __call__(self, task: Task) -> dict[str, Any]:
+    def __call__(self, task: Task) -> CorpusReport:
         parts = list(task.parts)
         kind, _, checksum = task.kind.partition(" ")
         check_dependencies(self.config.depends_on)
         with storage_errors("cannot read the input"):
             if kind == CHECKSUM:
                 digests = checksums.check(parts, checksum)
-                inputs = [{**part._asdict(), "sha256": sha256} for part, sha256 in zip(parts, digests, strict=True)]
-                return {"kind": kind, "files": [], "inputs": inputs, "checksum": checksum}
+                return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=checksum))
             return read_unchanged((part.path for part in parts), lambda: self._read(task, kind, parts))
 
-    def _read(self, task: Task, kind: str, parts: list[FileRange]) -> dict[str, Any]:
+    def _read(self, task: Task, kind: str, parts: list[FileRange]) -> CorpusReport:
         if kind == INDEX:
-            index = multistream.read_index(parts[0].path, parts[1].path)._asdict()
-            return {"kind": kind, "files": [], "inputs": _inputs(parts[:1]), "index": index, "name": parts[1].name}
+            index = multistream.read_index(parts[0].path, parts[1].path)
+            return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts[:1]), index=index, dump=parts[1].name))
         return self._extract(task, parts)
 
-    def _extract(self, task: Task, parts: list[FileRange]) -> dict[str, Any]:
+    def _extract(self, task: Task, parts: list[FileRange]) -> CorpusReport:
         # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
         # the documents are in memory, so that no rule has to read them again.
         current().reads(parts)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
         root, read = to_path(self.root), partial(source_records.read, task.kind, parts, self.config)
-        report = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
-        if facts is not None:
-            report["files"].append(encode(facts.write(root, task.number)))
-        return {**report, "inputs": [] if most else _inputs(parts)}  # a trial never reads a file to its end
+        entry, counts = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
+        written = None if facts is None else facts.write(root, task.number)
+        inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
+        return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)
 
 
 def write_shard(
@@ -81,8 +82,8 @@ def write_shard(
     read: Callable[[Counts], Iterator[Document | Drop | Reject]],
     most: int = 0,
     facts: Facts | None = None,
-) -> dict[str, Any]:
-    """Write the records of one kind into a shard and lists of rejects and drops, and return a report that counts them.
+) -> tuple[TaskEntry, SourceCounts]:
+    """Write the records of one kind into a shard and lists of rejects and drops. Return the files and the counts of the records.
 
     Args:
         root: Output directory.
@@ -99,31 +100,38 @@ def write_shard(
         ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
         batches = ledger.batches(read(ledger.counts))
         shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
-    return {
-        "kind": kind,
-        "files": [{**encode(shard), "text_bytes": ledger.text_bytes}, *encode([*rejects.entries(), *drops.entries()])],
-        "inputs": [],
-        "tally": ledger.tally.to_json(),
-        "amounts": ledger.amounts.to_json(),
-        "lost": ledger.lost,
-        "templates": _templates(ledger.counts, number),
-        "formulas": dict(sorted(ledger.counts.formulas.items())),
-        "marks": dict(sorted(ledger.counts.marks.items())),
-        "apparatus": dict(sorted(ledger.counts.apparatus.items())),
-        "edits": dict(sorted(ledger.counts.edits.items())),
-        "licences": {name: dict(sorted(counts.items())) for name, counts in ledger.counts.licences.items()},
-    }
+    tally, counts = ledger.tally, ledger.counts
+    return TaskEntry(
+        kind=kind,
+        shard=CorpusShard(**encode(shard), text_bytes=ledger.text_bytes),
+        rejects=[*rejects.entries()],
+        drops=[*drops.entries()],
+        licences={name: dict(sorted(of_file.items())) for name, of_file in counts.licences.items()},
+        pages=tally.entered - sum(tally.rejected[reason] for reason in LOSSES),
+        lost=ledger.lost,
+    ), SourceCounts(
+        kind=kind,
+        tally=tally.counts(),
+        text_bytes=ledger.text_bytes,
+        amounts=ledger.amounts.to_json(),
+        templates=_templates(counts, number),
+        formulas=dict(sorted(counts.formulas.items())),
+        marks=dict(sorted(counts.marks.items())),
+        apparatus=dict(sorted(counts.apparatus.items())),
+        edits=dict(sorted(counts.edits.items())),
+    )
 
 
-def _templates(counts: Counts, task: int) -> dict[str, Any]:
+def _templates(counts: Counts, task: int) -> Templates:
     """Return the number of template calls without words, the most frequent names, and examples with their task number."""
     names = most_frequent(counts.templates, _NAMES)
-    examples = {name: [task, counts.examples[name]] for name, _ in names[:EXAMPLES] if name in counts.examples}
-    return {"calls": counts.templates.total(), "names": names, "examples": examples}
+    examples = {name: (task, counts.examples[name]) for name, _ in names[:EXAMPLES] if name in counts.examples}
+    return Templates(calls=counts.templates.total(), names=dict(names), examples=examples)
 
 
-def _inputs(parts: list[FileRange]) -> list[dict[str, Any]]:
-    return [{**part._asdict(), "sha256": digest(part.path, part.start, part.end)} for part in parts]
+def _inputs(parts: list[FileRange], digests: Iterable[str] = ()) -> list[InputRange]:
+    found = digests or (digest(part.path, part.start, part.end) for part in parts)
+    return [InputRange(**part._asdict(), sha256=sha256) for part, sha256 in zip(parts, found, strict=True)]
 
 
 def most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...config import CorpusConfig
 from ...config.base import format_packages
 from ...config.input_kinds import INPUTS, PROJECTS
+from ...dataset.manifest_records import InputEntry
 from ...errors import NoInputError
 from ...records import FileRange, Task
 from ...sources import dumps
@@ -34,7 +35,7 @@ class CorpusPlan(NamedTuple):
     """
 
     tasks: list[Task]
-    inputs: list[dict[str, Any]]
+    inputs: list[InputEntry]
     ignored: dict[str, dict[str, int]] = {}
 
     @property
@@ -52,17 +53,17 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     target = config.task_bytes or _target(sources)
     groups: list[tuple[str, list[FileRange]]] = []
     checks: list[tuple[str, list[FileRange]]] = []
-    inputs: list[dict[str, Any]] = []
+    inputs: list[InputEntry] = []
     for kind in in_order(sources):
         files = [_parts(kind, name, path, target, config) for name, path in sorted(sources[kind])]
         for parts in files:
-            entry = _describe(kind, parts, config)
+            details = source(kind).describe(parts, config)
             # Checksum and index files next to a dump become separate tasks, which run in
             # parallel with the reading.
             for check in source(kind).checks(parts):
-                entry |= check.entry
+                details |= check.entry
                 checks.append((check.kind, check.parts))
-            inputs.append(entry)
+            inputs.append(_entry(kind, parts, details))
         whole = (
             _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for of_file in files for p in of_file)
         )
@@ -116,13 +117,10 @@ def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -
     return [FileRange(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 
-def _describe(kind: str, parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+def _entry(kind: str, parts: list[FileRange], details: dict[str, str]) -> InputEntry:
     """Return the manifest entry of a file before it is read."""
-    name, end, licence = parts[0].name, parts[-1].end, source(kind).licence
-    date = dumps.dump_date(name)
-    entry = {"name": name, "source": kind, "bytes": end, "pieces": len(parts), "licence": licence}
-    entry |= source(kind).describe(parts, config)
-    return {**entry, "date": date} if date else entry
+    size, licence, date = parts[-1].end, source(kind).licence, dumps.dump_date(parts[0].name)
+    return InputEntry(name=parts[0].name, source=kind, bytes=size, pieces=len(parts), licence=licence, date=date or "", **details)
 
 
 def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:

@@ -113,7 +113,7 @@ class BuildPartition:
             rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
             work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
             done.append(perform(to_path(output.root), "pairs", number, task, work, PartitionReport, context=context))
-        return reports.reference(number, ("pairs",), done)
+        return reports.reference(number, "pairs", done)
 
     def _partition(self, documents: list[Tokens], ids: bytes, ends: bytes, words: bytes) -> rows.Partition:
         """Return documents as a partition. `ids`, `ends` and `words` are their tokens, ends and continues, end to end."""

@@ -7,26 +7,28 @@ first step, which has the digest of the old shard, stays valid.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from ...codec import encode
+from ...codec import encode, replace
 from ...dataset import reports, shards
+from ...dataset.manifest_records import CorpusShard, ListEntry
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
 from ...records import Document, Report
-from ...storage.files import digest, is_local, read_json, to_path
+from ...storage.files import digest, is_local, to_path
 from ...storage.moves import move
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext, current
 from ...tally import Tally
 from ..corpus_reader import text_bytes
+from ..corpus_report import CorpusReport, SourceCounts
 from ..listing import Listing
 from ..text_counts import Amounts, count_words
 from .decisions import Losses, whole
@@ -34,11 +36,12 @@ from .rules import LISTED
 
 __all__ = ["Rewrite", "put_in_place"]
 
+F = TypeVar("F", CorpusShard, ListEntry)
 _AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
 _CHOSEN_PREFIX = f"{STATE}/work/chosen/"
 
 
-def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def put_in_place(root: Path, files: Sequence[F]) -> list[F]:
     """Replace old files by rewritten ones, several at a time in a store. Return the entries of all files under their final names.
 
     An interrupted commit is repeated. A file that has already moved must then have the digest of the new one.
@@ -48,15 +51,15 @@ def put_in_place(root: Path, files: list[dict[str, Any]]) -> list[dict[str, Any]
         return [entry for group in groups for entry in pool.map(partial(_put, root), group)]
 
 
-def _put(root: Path, file: dict[str, Any]) -> dict[str, Any]:
-    name = file["name"].removeprefix(_CHOSEN_PREFIX)
-    if name != file["name"]:
-        if (root / file["name"]).is_file():
-            move(root / file["name"], root / name)
-        elif digest(root / name) != file["sha256"]:
-            raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
-        file = {**file, "name": name}
-    return file
+def _put(root: Path, file: F) -> F:
+    name = file.name.removeprefix(_CHOSEN_PREFIX)
+    if name == file.name:
+        return file
+    if (root / file.name).is_file():
+        move(root / file.name, root / name)
+    elif digest(root / name) != file.sha256:
+        raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
+    return replace(file, name=name)
 
 
 @dataclass(frozen=True)
@@ -70,37 +73,38 @@ class Rewrite(InContext):
 
     def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Report:
         root = to_path(self.root)
-        report = read_json(reports.record_path(root, "extract", task))["report"]
-        steps: tuple[str, ...] = ("extract",)
-        losses = Losses(self.root, task, self.rounds)
-        if len(losses.table.columns):  # most tasks of a corpus without copies lose nothing, so their shards stay
+        step, report = "extract", reports.stored(root, "extract", task, CorpusReport)
+        shard, counts, losses = report.entry.shard, report.counts, Losses(self.root, task, self.rounds)
+        # Most tasks of a corpus without copies lose nothing, so their shards stay. A check has no shard.
+        if shard and counts and len(losses.table.columns):
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
-            identity = [report["files"][0]["sha256"], *losses.digests()]
-            work = partial(self._rewrite, root, task, report, losses)
-            report |= perform(root, "choose", task, identity, work, dict, context=context)
-            steps += ("choose",)
-        return reports.reference(task, steps, [report])
+            identity = [shard.sha256, *losses.digests()]
+            work = partial(self._rewrite, root, task, report, shard, counts, losses)
+            step, report = "choose", perform(root, "choose", task, identity, work, CorpusReport, context=context)
+        return reports.reference(task, step, [report])
 
-    def _rewrite(self, root: Path, task: int, report: dict[str, Any], losses: Losses) -> dict[str, Any]:
-        shard, *others = report["files"]
-        if digest(root / shard["name"]) != shard["sha256"]:
-            raise VerificationError(f"{root / shard['name']} is not what its task has written: run the same command again")
+    def _rewrite(
+        self, root: Path, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses
+    ) -> CorpusReport:
+        if digest(root / shard.name) != shard.sha256:
+            raise VerificationError(f"{root / shard.name} is not what its task has written: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
         with Listing(root, _CHOSEN_PREFIX + name) as listed:
-            removal = _Removal(losses, Tally.from_json(report["tally"]), listed)
-            for _ in (file for file in others if file["name"] == name):  # the new list starts with the drops of the first step
-                listed.copy(root / name)
-            batches = removal.batches(shards.read_batches(root / shard["name"], self.format))
-            entry = shards.write(root, _CHOSEN_PREFIX + shard["name"], shards.DOCUMENT, batches, self.format)
-        files = [{**encode(entry), "text_bytes": removal.text_bytes}, *(file for file in others if file["name"] != name)]
-        files += encode([*listed.entries()])
-        return {
-            "files": files,
-            "tally": removal.tally.to_json(),
-            "amounts": removal.amounts.to_json(),
-            "removed_words": removal.words,
-            "trimmed": [removal.documents, removal.paragraphs],
-        }
+            removal = _Removal(losses, Tally.of(counts.tally), listed)
+            for drops in report.entry.drops:  # the new list starts with the drops of the first step
+                listed.copy(root / drops.name)
+            batches = removal.batches(shards.read_batches(root / shard.name, self.format))
+            written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches, self.format)
+        shard = CorpusShard(**encode(written), text_bytes=removal.text_bytes)
+        removed = {"removed_words": removal.words} if removal.words else {}
+        counts = replace(
+            counts,
+            tally=removal.tally.counts(),
+            text_bytes=removal.text_bytes,
+            amounts=removal.amounts.to_json(),
+            removed={**removed, "trimmed_documents": removal.documents, "removed_paragraphs": removal.paragraphs},
+        )
+        return replace(report, entry=replace(report.entry, shard=shard, drops=[*listed.entries()]), counts=counts)
 
 
 @dataclass

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....config import CorpusConfig
 from ....records import Document, Drop, FileRange, Prose, Reject
@@ -75,7 +75,7 @@ class Source:
     suffixes: tuple[str, ...]
     ranges: Callable[[str, int, int, CorpusConfig], list[tuple[int, int]]]
     read: Callable[[list[FileRange], CorpusConfig, Counts], Iterator[Record]]
-    describe: Callable[[list[FileRange], CorpusConfig], dict[str, Any]] = lambda parts, config: {}
+    describe: Callable[[list[FileRange], CorpusConfig], dict[str, str]] = lambda parts, config: {}
     checks: Callable[[list[FileRange]], Iterator[Check]] = lambda parts: iter(())
     grouped: bool = True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ....config import CorpusConfig
 from ....records import Drop, FileRange, Prose, Reject
@@ -18,7 +17,7 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     return books.split(path, size, target, columns(config))
 
 
-def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
     if not books.is_sentence_lines(parts[0].name):
         return {}
     return {"documents": f"of {config.book_sentences} lines each, which may be of two books: the file has no borders"}

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from ....config import CorpusConfig
 from ....config.input_kinds import WIKI_LICENCE
@@ -47,7 +46,7 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     return dumps.split(path, target)
 
 
-def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, Any]:
+def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
     return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
 
 
