@@ -25,7 +25,7 @@ from ..config.input_kinds import INPUTS
 from ..keys import key
 from ..records import Drop, FileRange, Reject
 from ..sources.inputs import find
-from ..stages.corpus.source_records import up_to_limits
+from ..stages.corpus.source_records import up_to_limits, with_languages
 from ..stages.corpus.sources import Counts, source
 from ..stages.corpus.sources.base import document
 from ..stages.corpus.sources.wikipedia import extract, read_articles
@@ -153,7 +153,7 @@ class _Reader:
                 records: Iterator[Any] = (
                     read_articles([part], self._config)
                     if self._kind == "wikipedia"
-                    else source(self._kind).read([part], self._config, Counts.none())
+                    else with_languages(source(self._kind).read([part], self._config, Counts.none()), self._config)
                 )
                 for record in up_to_limits(records, part, self._kind):
                     yield self._kind, record
@@ -190,7 +190,7 @@ class ReadBooks(_Read):
 
 
 class ReadText(_Read):
-    """Read other text files, archives and tables as `Prose` rows.
+    """Read other text files, archives and tables as `Prose` rows, with the detected language if the input names none.
 
     Args:
         paths: Text, named as the dumps of `ReadWikipedia`.

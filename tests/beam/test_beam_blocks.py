@@ -20,6 +20,7 @@ from bertdata.beam import (
     Document,
     ExtractParagraphs,
     ReadBooks,
+    ReadText,
     ReadWikipedia,
     SkippedRecord,
     SplitSentences,
@@ -126,6 +127,14 @@ def test_own_wikitext_goes_through_rows_with_a_schema() -> None:
         assert_that(texts, equal_to([("mine:1", ["Tea is hot.", "It is a drink.", "It is green."], [0, 2])]))
     coder = coders.registry.get_coder(Document)
     assert isinstance(coder, coders.RowCoder) and coder.decode(coder.encode(TEA)) == TEA
+
+
+def test_text_without_a_language_gets_the_detected_one(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("The tea is hot and nobody drinks it.\n茶树原产于中国。\n123\n", "utf-8")
+    with pipeline() as p:
+        prose = p | ReadText(tmp_path / "lines.txt", text_documents="lines", text_lines=1)
+        languages = prose["documents"] | beam.Map(lambda row: row.language)
+        assert_that(languages, equal_to(["en", "zh", "und"]))
 
 
 def test_options_are_checked_and_shown() -> None:

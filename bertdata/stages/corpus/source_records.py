@@ -17,7 +17,7 @@ from .filtering import excluded, reason_to_drop
 from .sources import Counts, source
 from .sources.base import Record, detect_languages, document, lacks_language
 
-__all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read", "up_to_limits"]
+__all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read", "up_to_limits", "with_languages"]
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
 
@@ -37,7 +37,7 @@ def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts
     `counts` receives the text left out of documents, by name.
     """
     for part in parts:
-        records = _detect_languages(source(kind).read([part], config, counts), config)
+        records = with_languages(source(kind).read([part], config, counts), config)
         documents = (document(record, config) if isinstance(record, Prose) else record for record in records)
         for record in up_to_limits(documents, part, kind):
             yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
@@ -52,7 +52,7 @@ def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Count
     return (reason_to_drop(edited, config) or edited) if isinstance(edited, Document) else edited
 
 
-def _detect_languages(records: Iterator[Record], config: CorpusConfig) -> Iterator[Record]:
+def with_languages(records: Iterator[Record], config: CorpusConfig) -> Iterator[Record]:
     """Read ahead to detect the missing languages of many records in one call, which takes a fifth of the time per record."""
     # A trial stops after some documents, and counts nothing beyond them. It reads one record at a time.
     most = 1 if config.max_documents else _BATCH_RECORDS
