@@ -28,7 +28,7 @@ def records(count: int, pairs: bool = True) -> list[dict[str, Any]]:
 
 def drawn(svg: str) -> list[list[tuple[float, float]]]:
     """Return the points of each line, without the dashed ones across."""
-    return [points(line) for line in ElementTree.fromstring(svg).iter(f"{SVG}polyline") if line.attrib["class"] != "l2"]
+    return [points(line) for line in ElementTree.fromstring(svg).iter(f"{SVG}polyline") if line.attrib["class"] != "across"]
 
 
 def points(line: ElementTree.Element) -> list[tuple[float, float]]:

@@ -231,3 +231,30 @@ def test_what_differs_is_compared(sample_pairs: Path, tmp_path: Path) -> None:
     assert "documents in rows" in compared and "NotNext share" in compared
     assert re.search(r"AUC of place in its file 0\.\d{3} 0\.\d{3} [+-]0\.\d{3}", compared)
     assert re.search(r"tokens in a word – \d", compared)
+
+
+def test_datasets_and_runs_share_their_charts(sample_pairs: Path, tmp_path: Path) -> None:
+    other = write_pairs(tmp_path / "other", {"train": [[20] * 60]})
+    page = bertdata.report(sample_pairs, other, output=tmp_path / "page.html").read_text(encoding="utf-8")
+    compared = page[page.index('id="compare-pairs"') :]
+    assert re.search(r'class="s1"', compared[: compared.index("</svg>")])
+    runs = []
+    for number in range(5):
+        run = tmp_path / f"run-{number}"
+        run.mkdir()
+        records = [
+            {"kind": kind, "step": step, "mlm_loss": 9 - step / 10} for step in (10, 20) for kind in ("train", "evaluation")
+        ]
+        (run / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        runs.append(run)
+    page = bertdata.report(*runs, output=tmp_path / "runs.html").read_text(encoding="utf-8")
+    compared = page[page.index('id="compare-runs"') :]
+    chart = compared[: compared.index("</svg>")]
+    assert [f'class="l{number}"' in chart for number in range(5)] == [
+        True,
+        True,
+        True,
+        True,
+        False,
+    ]  # of five runs, the first four
+    assert "run-4" in compared  # the table has all

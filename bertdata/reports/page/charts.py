@@ -13,6 +13,7 @@ from ..summary import percent
 from .markup import Html, number, tag
 
 __all__ = [
+    "COLOURS",
     "WIDTH",
     "Line",
     "Panel",
@@ -34,8 +35,9 @@ _MAX_LABELS = 7
 _HEAD_HEIGHT = 46  # of a chart in `stacked`: its title and its legend
 _STYLE = """svg { font: 11px Helvetica, Arial, sans-serif; fill: #1f2937; } .f { fill: #6b7280; } .b { font-weight: bold; }
 .grid { stroke: #e5e7eb; } .axis { stroke: #6b7280; } .s0 { fill: #2c6694; } .s1 { fill: #a5501c; }
-.l0, .l1, .l2 { fill: none; stroke: #2c6694; stroke-width: 2; } .l1 { stroke: #a5501c; }
-.l2 { stroke: #6b7280; stroke-dasharray: 5 4; }"""
+.l0, .l1, .across { fill: none; stroke: #2c6694; stroke-width: 2; } .l1 { stroke: #a5501c; }
+.across { stroke: #6b7280; stroke-dasharray: 5 4; }"""
+COLOURS = ("blue", "orange", "green", "red")  # of series and lines, in their order; style.py defines them for report.html
 Values = npt.NDArray[Any]
 Points = list[tuple[float, float]]
 
@@ -110,7 +112,7 @@ def up_to(most: int, bins: int = 16) -> Values:
 
 
 def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, Values]]) -> Html:
-    """Return the distribution of whole numbers over bins, of one or two series, with medians and largest values below."""
+    """Return the distribution of whole numbers over bins, of one to four series, with medians and largest values below."""
     shares = [np.histogram(np.clip(values, edges[0], edges[-1] - 1), edges)[0] / max(1, len(values)) for _, values in series]
     bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
     high = ticks(0.0, max((float(share.max(initial=0)) for share in shares), default=0.0) or 1.0, 3)
@@ -201,11 +203,11 @@ def _drawn(panel: Panel, axis: str) -> list[Html]:
         anchor = "end" if value > 0.95 * last else "middle"
         parts.append(label(_LEFT + across * value / max(last, 1e-9), bottom + 18, _brief(int(value)), kind="f", anchor=anchor))
     if panel.across:
-        parts.append(_line(screen([(0, panel.across[1]), (last, panel.across[1])]), "l2"))
+        parts.append(_line(screen([(0, panel.across[1]), (last, panel.across[1])]), "across"))
     for at, line in enumerate(panel.lines):
-        parts.append(_line(screen(line.points), f"l{min(at, 1)}"))
+        parts.append(_line(screen(line.points), f"l{at}"))
         if line.marked:
-            parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{min(at, 1)}") for x, y in screen(line.points)]
+            parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{at}") for x, y in screen(line.points)]
     return [*parts, label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end")]
 
 
@@ -213,8 +215,7 @@ def _legend(panel: Panel) -> str:
     """Return the name, last value and color of each line of a panel."""
     ends = [f"{line.name} ends at {_end(line.points[-1][1], panel)}" for line in panel.lines if line.points]
     ends += [f"{panel.across[0]} {_end(panel.across[1], panel)}"] if panel.across else []
-    colours = ("blue", "orange")
-    return "; ".join(f"{each}, {colours[at] if at < len(panel.lines[:2]) else 'dashed'}" for at, each in enumerate(ends))
+    return "; ".join(f"{each}, {colour}" for each, colour in zip(ends, [*COLOURS[: len(panel.lines)], "dashed"], strict=False))
 
 
 def _line(points: Points, kind: str) -> Html:

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from ...codec import Record, encode
 from ...config import LABEL_1, OBJECTIVES
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
 from ..licences import origins
 from ..summary import percent
+from .charts import COLOURS, histogram, up_to
+from .documents import length_charts
 from .markup import Column, Html, join, number, table, text
 from .measure import pairs_of, predictors, words_of
-from .sample import read_rows
+from .sample import read_documents, read_rows
 from .section import Section, Subject
 
 __all__ = ["compare"]
@@ -37,7 +41,23 @@ def compare(sets: list[Subject[Manifest]]) -> Section:
     tables = [
         _differing(caption, what, sets, [dict(known(subject.manifest)) for subject in sets]) for caption, what, known in kinds
     ]
-    return Section("compare", "Compared", join(table("Figures", columns, rows), *tables))
+    return Section("compare", "Compared", join(table("Figures", columns, rows), *_charts(sets), *tables))
+
+
+def _charts(sets: list[Subject[Manifest]]) -> Iterator[Html]:
+    """Yield the lengths of documents or rows, with the datasets on the same axes; of more than four, the first four."""
+    shown = [(f"{subject.name}, {colour}", subject) for subject, colour in zip(sets, COLOURS, strict=False)]
+    rows, documents, longest = [], [], 1
+    for name, subject in shown:
+        if isinstance(subject.manifest, CorpusManifest) and (sample := read_documents(subject.directory, subject.manifest)):
+            documents.append((name, sample))
+        elif isinstance(subject.manifest, PairsManifest) and (table := read_rows(subject.directory, subject.manifest)):
+            rows.append((name, np.diff(table.flat("input_ids")[1])))
+            longest = max(longest, subject.manifest.settings.max_seq_length)
+    if documents:
+        yield length_charts(documents)
+    if rows:
+        yield histogram("Tokens in a row", "tokens", up_to(longest), rows)
 
 
 def _head(subject: Subject[Manifest]) -> Html:

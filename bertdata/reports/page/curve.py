@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...storage.files import write_text
@@ -11,9 +11,10 @@ from ..metrics import NAME as METRICS
 from ..metrics import Record, read_metrics
 from .charts import Line, Panel, Points, stacked
 
-__all__ = ["NAME", "draw", "panels", "picture"]
+__all__ = ["NAME", "draw", "overlaid", "panels", "picture"]
 
 NAME = "curve.svg"
+_KINDS = {"train": "training", "evaluation": "evaluation"}  # of records: what the charts call them
 _MAX_POINTS, _MAX_MARKED = 300, 60  # points per line: above the first limit they are averaged, below the second each is marked
 
 
@@ -45,12 +46,22 @@ def panels(records: Sequence[Record]) -> list[Panel]:
 
 
 def _panel(records: Sequence[Record], field: str, title: str) -> Panel:
-    lines = []
-    for kind, label in (("train", "training"), ("evaluation", "evaluation")):
-        points = [(record["step"], record[field]) for record in records if record["kind"] == kind and field in record]
-        if points := _thinned([point for point in points if math.isfinite(point[1])]):
-            lines.append(Line(label, points, marked=kind == "evaluation" and len(points) <= _MAX_MARKED))
-    return Panel(title, lines)
+    return Panel(title, [line for kind, label in _KINDS.items() for line in _lines(records, field, kind, label)])
+
+
+def overlaid(runs: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[Panel]:
+    """Yield panels with a line for each of up to four runs, by name: loss and accuracy, in training and evaluation."""
+    for field, title, percent in (("mlm_loss", "Loss of masked words (nats)", False), ("nsp_accuracy", "NSP accuracy", True)):
+        for kind, label in _KINDS.items():
+            if lines := [line for name, records in runs for line in _lines(records, field, kind, name)]:
+                yield Panel(f"{title}, {label}", lines, percent=percent)
+
+
+def _lines(records: Sequence[Record], field: str, kind: str, name: str) -> Iterator[Line]:
+    """Yield the line of a figure, if it has finite values."""
+    points = [(record["step"], record[field]) for record in records if record["kind"] == kind and field in record]
+    if points := _thinned([point for point in points if math.isfinite(point[1])]):
+        yield Line(name, points, marked=kind == "evaluation" and len(points) <= _MAX_MARKED)
 
 
 def _thinned(points: Points) -> Points:

@@ -127,9 +127,13 @@ def _names(paths: list[Path]) -> list[str]:
     return [name if Counter(last)[name] == 1 else str(path) for name, path in zip(last, paths, strict=True)]
 
 
+def _is_run(path: Path) -> bool:
+    return not (path / manifests.NAME).exists() and training.is_run(path)
+
+
 def _part_of(path: Path, name: str, *, several: bool) -> _Part:
     """Return a dataset or a training run. `several` of them have their names, a single one its kind."""
-    if not (path / manifests.NAME).exists() and training.is_run(path):
+    if _is_run(path):
         records = training.records_of(path)
         body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
         return _Part(name, "Training run", training.key_figures(records), body)
@@ -178,16 +182,18 @@ def _settings(manifest: PairsManifest) -> list[str]:
 
 
 def _compared(paths: list[Path], names: list[str]) -> list[Section]:
-    """Compare the datasets of each kind of which there are several."""
+    """Compare the datasets of each kind of which there are several, and the training runs."""
     kinds: dict[str, list[Subject[Manifest]]] = {}
     for path, name in zip(paths, names, strict=True):
         if (path / manifests.NAME).exists():
             subject = Subject(path, manifests.read(path), name)
             kinds.setdefault(subject.manifest.kind, []).append(subject)
+    runs = [(n, training.records_of(p)) for p, n in zip(paths, names, strict=True) if _is_run(p)]
     several = [(kind, subjects) for kind, subjects in kinds.items() if len(subjects) > 1]
-    return [
+    sections = [
         compare(subjects)._replace(name=f"compare-{kind}", title=f"{_KINDS[kind].title}: compared") for kind, subjects in several
     ]
+    return [*sections, *([training.compare(runs)] if len(runs) > 1 else [])]
 
 
 def _page(parts: list[_Part], compared: list[Section]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from .markup import Column, Html, bar, foreign, join, number, short, table, tag
 from .sample import DocumentSample, entries, read_documents
 from .section import Section, Subject, figures
 
-__all__ = ["key_figures", "sections", "sources_and_languages"]
+__all__ = ["key_figures", "length_charts", "sections", "sources_and_languages"]
 
 _SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
 
@@ -118,12 +118,19 @@ def _scripts(sample: DocumentSample, manifest: CorpusManifest) -> Html:
 
 
 def _lengths(sample: DocumentSample, manifest: CorpusManifest) -> Html:
-    pictures = (
-        histogram("Sentences in a document", "sentences", by_doubling([sample.per_document]), [("", sample.per_document)]),
-        histogram("Characters in a document", "characters", by_doubling([sample.characters]), [("", sample.characters)]),
-        histogram("Characters in a sentence", "characters", by_doubling([sample.sentences]), [("", sample.sentences)]),
+    return join(tag("p", f"Measured on {_read(sample, manifest)}.", class_="faint"), length_charts([("", sample)]))
+
+
+def length_charts(samples: Sequence[tuple[str, DocumentSample]]) -> Html:
+    """Return histograms of the lengths of documents and sentences, each of all `samples`, by name."""
+    kinds = (
+        ("Sentences in a document", "sentences", [each.per_document for _, each in samples]),
+        ("Characters in a document", "characters", [each.characters for _, each in samples]),
+        ("Characters in a sentence", "characters", [each.sentences for _, each in samples]),
     )
-    return join(tag("p", f"Measured on {_read(sample, manifest)}.", class_="faint"), tag("div", *pictures, class_="pair"))
+    names = [name for name, _ in samples]
+    pictures = (histogram(title, axis, by_doubling(values), [*zip(names, values, strict=True)]) for title, axis, values in kinds)
+    return tag("div", *pictures, class_="pair")
 
 
 def _lost(subject: Subject[CorpusManifest]) -> Html:

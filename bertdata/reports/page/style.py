@@ -54,9 +54,11 @@ figure { margin: .5rem 0 1rem; max-width: 34rem; } figure h3 { margin-top: .5rem
 svg { display: block; width: 100%; height: auto; font-size: 12px; font-family: inherit; }
 svg text { fill: var(--ink); } svg .f { fill: var(--faint); } svg .d { fill: var(--drop); } svg .r { fill: var(--broken); }
 svg .grid { stroke: var(--rule); } svg .axis { stroke: var(--faint); fill: none; }
-svg .s0 { fill: var(--keep); } svg .s1 { fill: var(--drop); } svg .s2 { fill: var(--other); }
-svg .l0, svg .l1, svg .l2 { fill: none; stroke-width: 2; stroke-linejoin: round; }
-svg .l0 { stroke: var(--keep); } svg .l1 { stroke: var(--drop); } svg .l2 { stroke: var(--faint); stroke-dasharray: 5 4; }
+svg .s0 { fill: var(--keep); } svg .s1 { fill: var(--drop); } svg .s2 { fill: var(--other); } svg .s3 { fill: var(--broken); }
+svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+svg .l0 { stroke: var(--keep); } svg .l1 { stroke: var(--drop); }
+svg .l2 { stroke: var(--other); } svg .l3 { stroke: var(--broken); }
+svg .across { stroke: var(--faint); stroke-dasharray: 5 4; }
 svg .keep { fill: var(--keep-soft); } svg .lost { fill: var(--drop-soft); } svg .edge { fill: var(--keep); }
 svg .out { fill: var(--drop); } svg .b { font-weight: 600; }
 .scroll { overflow-x: auto; margin: .75rem 0 1.25rem; }

@@ -14,13 +14,13 @@ from ...pieces import shown
 from ...storage.files import read_json
 from ..metrics import NAME, PREDICTIONS, Record, read_metrics
 from ..summary import percent
-from .charts import lines
-from .curve import panels
+from .charts import COLOURS, lines
+from .curve import overlaid, panels
 from .markup import Column, Html, foreign, join, number, table, tag
 from .section import Section, figures
 from .tokens import marked
 
-__all__ = ["is_run", "key_figures", "predictions_of", "records_of", "sections"]
+__all__ = ["compare", "is_run", "key_figures", "predictions_of", "records_of", "sections"]
 
 _BASELINES = (("unigram_entropy", "unigram baseline (nats)", False), ("random_baseline", "random baseline (nats)", False))
 _FIGURES = (  # of an evaluation: key in metrics.jsonl, name, whether it is a share
@@ -89,6 +89,18 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
         yield Section(
             "errors", "Errors", tag("ul", *(tag("li", f"step {e['step']:,}: {e.get('message', 'failed')}") for e in errors))
         )
+
+
+def compare(runs: list[tuple[str, list[Record]]]) -> Section:
+    """Return the curves of runs on the same axes, of more than four the first four, and their last evaluations."""
+    charts = [lines(panel, "step") for panel in overlaid(runs[: len(COLOURS)])]
+    last = [next((r for r in reversed(records) if r["kind"] == "evaluation"), {}) for _, records in runs]
+    known = [figure for figure in _FIGURES if any(figure[0] in record for record in last)]
+    rows = [("step", *(number(r["step"]) if r else "–" for r in last))]
+    rows += [(name, *(_written(record.get(key), share) for record in last)) for key, name, share in known]
+    columns = [Column(""), *(Column(name, numbers=True) for name, _ in runs)]
+    ends = table("Last evaluation", columns, rows) if known else Html("")
+    return Section("compare-runs", "Training runs: compared", join(tag("div", *charts, class_="pair"), ends))
 
 
 def _evaluations(records: list[Record]) -> Html:
