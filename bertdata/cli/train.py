@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
-from ..dataset import manifest
-from ..dataset.manifest_types import PairsManifest
 from ..errors import BertDataError
 from ..reports.summary import count
-from ..storage.files import read_json, to_path
+from ..storage.files import read_json
 from ..storage.signals import Answer, signals
 from ..training.recipe import PhaseRows, Recipe, prepare
 from . import output as speech
@@ -143,7 +140,7 @@ def _plan(recipe: Recipe) -> Iterator[str]:
         epochs = part.phase.steps / planned.batches
         yield (
             f"  steps {part.first:,} to {part.end:,}: {', '.join(part.phase.shards)}, {len(rows):,} rows, {evaluated}; "
-            f"about {_tokens(part) * part.phase.steps * part.batch_size:,.0f} tokens, "
+            f"about {part.tokens_per_step() * part.phase.steps:,.0f} tokens, "
             f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
             f"widths {', '.join(map(str, planned.widths))}"
         )
@@ -154,7 +151,8 @@ def _plan(recipe: Recipe) -> Iterator[str]:
 
 def _shares(part: PhaseRows) -> Iterator[str]:
     """Yield a line with the expected tokens of each source, and one for each language."""
-    for by, names in part.expected().items():
+    found = part.expected()
+    for by, names in found.items() if max(map(len, found.values())) > 1 else ():
         total = max(1.0, sum(each.tokens for each in names.values()))
         shares = [
             f"{name} {each.tokens:,.0f} ({each.tokens / total:.1%}, each row {each.times:,.2f} times)"
@@ -162,15 +160,6 @@ def _shares(part: PhaseRows) -> Iterator[str]:
         ]
         mixed = " (mixture)" if part.phase.mixture and part.phase.mixture.by == by else ""
         yield f"    expected tokens by {by}{mixed}: {', '.join(shares)}"
-
-
-def _tokens(part: PhaseRows) -> float:
-    """Return the mean number of tokens per row of a phase. Without a mixture, it comes from the manifests."""
-    if part.phase.mixture and (found := part.expected()):
-        return sum(each.tokens for each in found["source"].values()) / (part.phase.steps * part.batch_size)
-    splits = [manifest.read(to_path(path), PairsManifest).splits["train"] for path in part.phase.shards]
-    rows = [split.rows * weight for split, weight in zip(splits, part.shards.weights, strict=True)]
-    return float(np.average([split.mean_length for split in splits], weights=rows))
 
 
 @contextlib.contextmanager
@@ -206,9 +195,7 @@ class _Position:
         self._begun, self._seconds, self._mean, self._counted = 0.0, 0.0, 0.0, 0
         self._total = recipe.config.total_steps if recipe else 0
         # The mean number of tokens per step of each phase.
-        self._tokens = (
-            [(part.end, float(part.shards.lengths.mean()) * part.batch_size) for part in recipe.parts] if recipe else []
-        )
+        self._tokens = [(part.end, part.tokens_per_step()) for part in recipe.parts] if recipe else []
         self.shown: Callable[[int, str], None] = lambda done, text: None
 
     def move(self, done: int, saved: int) -> None:

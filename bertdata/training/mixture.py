@@ -15,7 +15,7 @@ together.  So the rows of a step remain a function of the seed and the step.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ..config.mixture import Mixture
 from ..dataset.shards import Shards
+from ..dataset.shards.origins import Origin
 from ..errors import UsageError
 from .row_plan import BatchPlan
 
@@ -95,24 +96,27 @@ class Expected(NamedTuple):
 
 
 def expected(shards: Shards, mixture: Mixture | None, rows: int) -> dict[str, dict[str, Expected]]:
-    """Return what a phase of `rows` rows serves of each source and language, or an empty dict for rows of one of them."""
-    if len(shards.origins) < 2 or len(shards.windows) > 1:
-        return {}
-    groups = grouped(shards, mixture, rows) if mixture else None
-    weights = np.array([weight for _, weight in groups.parts] if groups else shards.weights)
-    ends, sums = np.cumsum(shards.rows), np.zeros((3, len(shards.origins)))  # of each origin: rows, rows served, tokens served
-    for first in range(0, len(shards), _CHUNK_ROWS):
-        numbers = np.arange(first, min(first + _CHUNK_ROWS, len(shards)))
-        weight = weights[groups.of_rows[numbers] if groups else np.searchsorted(ends, numbers, "right")]
-        of_origin, tokens = shards.origins_of(numbers), weight * shards.lengths[numbers]
-        sums += [np.bincount(of_origin, each, len(shards.origins)) for each in (np.ones(len(numbers)), weight, tokens)]
-    sums[1:] *= rows / sums[1].sum()  # an epoch of all rows has another number of them than the phase
-    found: dict[str, dict[str, Expected]] = {"source": {}, "language": {}}
-    for by, names in found.items():
-        for name in sorted({getattr(origin, by) for origin in shards.origins}):
-            count, served, tokens = sums[:, [getattr(origin, by) == name for origin in shards.origins]].sum(1)
-            names[name or "unknown"] = Expected(float(tokens), float(served / max(1.0, count)))
-    return found
+    """Return what a phase of `rows` rows serves of each source and language, from the tokens that the manifests count."""
+    group_times = dict[str, float]()
+    if mixture:
+        names = sorted({getattr(origin, mixture.by) for origin in shards.origins})
+        group_times = {name: weight for name, (_, weight) in zip(names, grouped(shards, mixture, rows).parts, strict=True)}
+    epochs = rows / sum(count * weight for count, weight in zip(shards.rows, shards.weights, strict=True))
+    stored, served = ({"source": defaultdict[str, float](float), "language": defaultdict[str, float](float)} for _ in range(2))
+    for contents, weight in zip(shards.manifests, shards.weights, strict=True):
+        of_documents = {
+            Origin(source, code): n for source, codes in (contents.tokens or {"": {"": 1}}).items() for code, n in codes.items()
+        }
+        scale = contents.splits[shards.split].tokens / max(1, sum(of_documents.values()))
+        for origin, tokens in of_documents.items():
+            times = group_times.get(getattr(origin, mixture.by), 0.0) if mixture else weight * epochs
+            for by, name in origin._asdict().items():
+                stored[by][name or "unknown"] += tokens * scale
+                served[by][name or "unknown"] += tokens * scale * times
+    return {
+        by: {name: Expected(served[by][name], served[by][name] / max(1, tokens)) for name, tokens in sorted(stored[by].items())}
+        for by in stored
+    }
 
 
 def drawn(shards: Shards, plan: Any, steps: range) -> dict[str, dict[str, int]]:

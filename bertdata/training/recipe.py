@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 from .. import keys
 from ..config import OBJECTIVES
 from ..config.train import ModelConfig, Phase, TrainConfig
-from ..dataset import manifest
 from ..dataset.shards import Shards
 from ..errors import UsageError
-from ..rows.masking import UNITS
-from ..storage.files import read_json, to_path, write_json
+from ..storage.files import read_json, write_json
 from .masks import MaskConfig, Schedule
 from .mixture import Expected, drawn, expected
 from .pretrained import Pretrained
@@ -26,7 +24,6 @@ __all__ = ["PhaseRows", "Recipe", "prepare"]
 
 # Fields that MaskConfig has, too.
 _SAME = ("max_predictions", "unit", "mask_shares", "masked_lm_prob_by_row", "labels", "token_weights", "mask")
-_MASKS = ("masked_lm_prob", "masked_lm_prob_end", "causal_share", "causal_share_end", *_SAME)
 
 
 class PhaseRows(NamedTuple):
@@ -54,6 +51,10 @@ class PhaseRows(NamedTuple):
         """Return the expected tokens of each source and language."""
         return expected(self.shards, self.phase.mixture, self.phase.steps * self.batch_size)
 
+    def tokens_per_step(self) -> float:
+        """Return the expected number of tokens in a step."""
+        return sum(each.tokens for each in self.expected()["source"].values()) / self.phase.steps
+
     def plan(self) -> BatchPlan | WindowPlan:
         """Return the batches of the phase."""
         return plan_of(self.shards, self.batch_size, **{name: each for name, each in self.options.items() if name != "masks"})
@@ -79,9 +80,8 @@ class Recipe(NamedTuple):
 
 def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     """Open the shards of all phases. Raise UsageError for data that do not fit together, or do not fit the model."""
-    if config.unit not in UNITS:
-        raise UsageError(f"unit {config.unit!r}: use one of {', '.join(UNITS)}")
     parts: list[PhaseRows] = []
+    masks = MaskConfig()
     # Phases run one after another, such as 900,000 steps at 128 tokens, then 100,000 at 512. Each
     # has its own order of rows: the seed of a phase is derived from its index.
     for index, phase in enumerate(config.phases):
@@ -89,25 +89,20 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
         if phase.mixture:  # the phase is one epoch, over which the shares are exact
             options |= {"mixture": phase.mixture, "epoch_steps": phase.steps}
-        if shards.masking == "none":
-            options["masks"] = _masks(config, parts[-1].end if parts else 0, phase)
-        rate = words_per_token(phase.shards, phase.weights or [1.0] * len(phase.shards)) if config.checkpoint_words else 0.0
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
-        parts.append(PhaseRows(phase, begin, shards, _validation(phase, config), options, rows, rate))
+        masks = _masks(config, begin, phase)
+        if shards.masking == "none":
+            options["masks"] = masks
+        rate = words_per_token(shards) if config.checkpoint_words else 0.0
+        parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, rate))
     first = parts[0].shards
     model = _model(config, first)
     for part in parts:
         _check(part, first, model, processes)
     if all(part.shards.masking == "static" for part in parts):
-        for name in _MASKS:
-            if getattr(config, name) != getattr(TrainConfig, name):
-                problem = (
-                    f"{first.paths[0]} is masked already, so `{name}` has no effect. Omit it, or make rows without static masks"
-                )
-                raise UsageError(problem, field=name, value=getattr(config, name))
+        masks.check(first)
     identity = config.identity()
-    if masks := next((part.options["masks"] for part in parts if "masks" in part.options), None):
-        identity |= {f"{name} file": sha256 for name, sha256 in masks.digests().items()}
+    identity |= {f"{name} file": sha256 for name, sha256 in masks.digests().items()}
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
@@ -145,10 +140,9 @@ def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
     )
 
 
-def _validation(phase: Phase, config: TrainConfig) -> Shards | None:
-    manifests = [manifest.read(to_path(path)) for path in phase.shards]
-    all_have = all(any(shard.name.startswith("data/validation-") for shard in each.shards) for each in manifests)
-    return Shards(phase.shards, split="validation", cache_bytes=config.cache_bytes or None) if all_have else None
+def _validation(rows: Shards) -> Shards | None:
+    have = all(any(shard.name.startswith("data/validation-") for shard in each.shards) for each in rows.manifests)
+    return Shards(rows.paths, split="validation", cache_bytes=rows.cache_bytes) if have else None
 
 
 def _check(part: PhaseRows, first: Shards, model: ModelConfig | Pretrained, processes: int) -> None:

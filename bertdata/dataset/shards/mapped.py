@@ -101,7 +101,8 @@ class Shards:
         self.max_seq_length = max(one.manifest.settings.max_seq_length for one in data)
         self.max_predictions = max(one.manifest.statistics.max_predictions or 0 for one in data)
         self.rows = [sum(shard.rows for shard in one.shards) for one in data]
-        self._origins = Origins([one.manifest for one in data])
+        self.manifests = [one.manifest for one in data]
+        self._origins = Origins(self.manifests)
 
     def __reduce__(self) -> tuple[Callable[..., Shards], tuple[Any, ...]]:
         return _reopen, (self.paths, self.split, self.weights, self.cache_bytes, self._mapped.directory)
