@@ -110,7 +110,7 @@ def test_a_dry_run_makes_and_checks_the_job(name: str, google: Any, sample_corpu
         ((*BEAM, "--staging_location=s3://bucket/x"), "given for the option: staging_location"),
         (BEAM, "its workers have no bertdata"),
         ((*BEAM, "--dry_run=True"), "its workers have no bertdata"),
-        ((*BEAM, "--dry_run=True", "--sdk_container_image=own"), "workers of Dataflow do not see this machine's files"),
+        ((*BEAM, "--dry_run=True", "--sdk_container_image=own"), "Dataflow workers cannot read this machine's files"),
         ((*BEAM, "--sdk_container_image=own"), "Copy the input to a bucket, and pass gs://… for the input and --output"),
     ],
 )

@@ -216,7 +216,7 @@ def test_the_sums_are_no_file_of_the_list(tmp_path: Path) -> None:
     with serving() as server:
         server.files[STATUS] = listed(f"{PREFIX}sha1sums.txt")
         error = download(server, tmp_path / "out")
-    assert isinstance(error, TransferError) and "among the articles" in str(error)
+    assert isinstance(error, TransferError) and "as an article file" in str(error)
     assert not list(tmp_path.iterdir())
 
 
