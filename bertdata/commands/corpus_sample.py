@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..stages.corpus.plan_tasks import CorpusPlan
     from ..stages.corpus.sources import Counts
 
-__all__ = ["Stratum", "lost_share", "sample_files", "task_seconds"]
+__all__ = ["Stratum", "sample_files", "task_seconds"]
 
 Clock = Callable[[], float]  # seconds
 _MIN_SAMPLES = 4  # samples to take at least, where the time allows it
@@ -49,9 +49,7 @@ class Stratum:
         seconds: Seconds that the samples took.
         output: Bytes of shards and lists.
         documents: Number of documents.
-        rates: Bytes of text per byte of input, of each sample, with its bytes.
         tasks: Bytes of the parts that each task reads, by the task's position.
-        texts: Fingerprint of each document's text, where duplicates are dropped; of a page with several copies, of one.
     """
 
     kind: str
@@ -61,9 +59,7 @@ class Stratum:
     seconds: float = 0.0
     output: int = 0
     documents: int = 0
-    rates: list[tuple[float, int]] = field(default_factory=list)
     tasks: Counter[int] = field(default_factory=Counter)
-    texts: dict[Hashable, Hashable] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -74,20 +70,6 @@ class Stratum:
     def scale(self) -> float:
         """How many times the samples make the whole."""
         return self.total / max(1, self.read)
-
-    @property
-    def error(self) -> float:
-        """Relative error of a mean of the samples: twice its standard error, 0 if all was read."""
-        if self.read >= self.total:
-            return 0.0
-        count, size = len(self.rates), sum(bytes for _, bytes in self.rates)
-        if count < 2:
-            return 0.3
-        # The standard error of a weighted mean, with a correction for a finite population: if half
-        # of the input was read, only the other half is uncertain.
-        mean = sum(rate * bytes for rate, bytes in self.rates) / max(1, size)
-        variance = sum(bytes * (rate - mean) ** 2 for rate, bytes in self.rates) / max(1, size) / (count - 1)
-        return 2 * math.sqrt(variance * (1 - self.read / self.total)) / max(1e-9, mean)
 
 
 def sample_files(root: Path, plan: CorpusPlan, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> list[Stratum]:
@@ -131,30 +113,6 @@ def task_seconds(strata: Sequence[Stratum]) -> list[float]:
 
 def _size(parts: Sequence[FileRange]) -> int:
     return sum(part.end - part.start for part in parts)
-
-
-def lost_share(keys: Iterable[Hashable], sampled: float) -> float:
-    """Estimate the share of all documents that are later copies, from the keys of a random sample.
-
-    A sample of share p contains two copies of a text that occurs k times with a probability of about (pk)^2 / 2, so it shows
-    few of them. For texts that occur three times or more in the sample, assume 1 / p times as many copies. For the others,
-    derive the mean number of copies from the number of texts that occur twice.
-
-    >>> lost_share("aabc", 1.0), lost_share("abcd", 0.1), round(lost_share([*range(90), *range(9)], 0.1), 2)
-    (0.25, 0.0, 0.65)
-    >>> lost_share([], 1.0)
-    0.0
-    """
-    # `copies[k]` is the number of texts that occur k times in the sample.
-    #
-    #   aabc    "a" twice, "b" and "c" once    copies = {2: 1, 1: 2}    4 documents, 3 texts, 1/4 lost
-    copies = Counter(Counter(keys).values())
-    documents = sum(times * texts for times, texts in copies.items())
-    if not documents or sampled >= 1:
-        return 1 - copies.total() / documents if documents else 0.0
-    many = sum(texts * (times - sampled) for times, texts in copies.items() if times > 2) / documents
-    pairs = 2 * copies[2] / documents / sampled  # mean number of other copies of a document
-    return min(1 - sampled / documents, many + pairs / (1 + pairs))
 
 
 def _is_piece(part: FileRange) -> bool:
@@ -233,11 +191,6 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
         stratum.read += read.finished
         stratum.output += sum(file.bytes for file in entry.files)
         stratum.documents += counts.tally.left
-        stratum.rates.append((counts.text_bytes / max(1, read.finished), read.finished))
-        found = facts.read(root, number)
-        if config.choice.dedup != "none":
-            for row, text in enumerate(found.select(["id", "high", "low"]).to_pylist()):
-                stratum.texts[text["id"] if stratum.kind in PROJECTS else (number, row)] = text["high"], text["low"]
         if clock() - begin >= seconds:
             return
 

@@ -28,9 +28,8 @@ _MAX_PICKS = 64  # sampled file ranges per kind and suffix
 _START_CPU_S = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
 _WORKER_START_CPU_S = 0.35  # CPU seconds for the imports of a worker process
 REPORT = 50_000  # bytes of report.html, the data card and the manifest
-_ERROR, _LARGEST_ERROR = 0.15, 1.0  # lower and upper limits of the relative error; the upper one is for a single sample
+_ERROR = 0.3  # relative error: most outputs and times are between value / (1 + error) and value * (1 + error)
 _DRIVER_MEMORY_BYTES = 120_000_000  # bytes of memory of the driver, without workers (docs/explanation/scale.md)
-_BYTES_PER_DROP = 120  # bytes per dropped copy in the list of drops: its id and the id of the kept copy
 _FACT_BYTES_PER_DOCUMENT = 150  # bytes of facts and claims per document (docs/explanation/scale.md: 1 GB of 7 million articles)
 _PARTITION_MEMORY_PER_BYTE = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
 
@@ -49,8 +48,6 @@ class Measured(NamedTuple):
     most_work: float = 0
     """Upper bound of `work`; 0 for `work`."""
     documents: float = 0
-    error: float = _LARGEST_ERROR / 2
-    """Relative error, by the differences between samples."""
     sampled: float = 0
     """Bytes of input that were read for this; 0 for all of `bytes`."""
     warm_up: float = 0.0
@@ -83,7 +80,7 @@ class Estimate(NamedTuple):
     sampled: int
     """Bytes of input that were sampled."""
     sample_seconds: float
-    error: float = 0.0
+    error: float = _ERROR
     """Relative error of `seconds` and `output`: a value is likely between `low` and `high` of it."""
 
     def low(self, value: float) -> float:
@@ -126,7 +123,6 @@ def estimate(
         most_work=round(max(measured.work, measured.most_work) * ratio),
         sampled=round(measured.sampled or measured.bytes),
         sample_seconds=took,
-        error=measured.error,
     )
 
 
@@ -169,33 +165,24 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
     Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at its end, or where
     a reader asks for more input: then all that it had read is finished.
     """
-    from .corpus_sample import lost_share, sample_files, task_seconds
+    from .corpus_sample import sample_files, task_seconds
 
     def sample(root: Path) -> Measured:
         strata = sample_files(root, plan, config, 2 * SECONDS, _MAX_PICKS, clock_of(paths))
         documents = sum(each.documents * each.scale for each in strata)
-        extracted = sum(each.output * each.scale for each in strata)
-        share = sum(each.documents for each in strata) / max(1.0, documents)
-        # Duplicates are rare in a sample and frequent in a corpus, so their share cannot be scaled
-        # like bytes. `lost_share` estimates it from the pairs that the sample contains.
-        copies = lost_share((text for each in strata for text in each.texts.values()), share)
-        lost, choice = documents * copies, config.choice
-        output = extracted * (1 - copies) + _BYTES_PER_DROP * lost
+        extracted, choice = sum(each.output * each.scale for each in strata), config.choice
         # Shards that lose documents are written again, and the old ones stay until the commit.
-        chooses = choice.mix.strip() or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
-        again = float(lost >= 1 or bool(chooses) or choice.dedup == "near")
-        if choice.sample_documents:
-            output *= min(1.0, choice.sample_documents / max(1.0, documents - lost))
+        rules = choice.mix.strip() or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
+        again = bool(rules) or choice.dedup == "near"
+        kept = min(1.0, choice.sample_documents / max(1.0, documents)) if choice.sample_documents else 1.0
         may_lose = again or choice.dedup != "none" or any(each.kind in PROJECTS for each in strata)
-        error = math.sqrt(sum((each.output * each.scale * each.error) ** 2 for each in strata)) / max(1.0, extracted)
         return Measured(
             bytes=sum(each.total for each in strata),
             stages=[task_seconds(strata)],
-            output=output,
-            work=_FACT_BYTES_PER_DOCUMENT * documents + max(0.0, extracted - output) + again * output,
-            most_work=_FACT_BYTES_PER_DOCUMENT * documents + extracted * bool(may_lose),
+            output=extracted * kept,
+            work=_FACT_BYTES_PER_DOCUMENT * documents + again * extracted,
+            most_work=_FACT_BYTES_PER_DOCUMENT * documents + may_lose * extracted,
             documents=documents,
-            error=min(_LARGEST_ERROR, _ERROR + error),
             sampled=sum(each.read for each in strata),
             warm_up=sum(each.warm_up for each in strata),
             fixed=REPORT,
