@@ -50,29 +50,29 @@ def signals(answer: Callable[[], Answer] = stopped, show: Callable[[str], None] 
     Ctrl-C ends the process at once. A signal that is ignored when the block begins stays ignored: SIGHUP by ``nohup``, SIGINT in
     the background of a script.
     """
-    heeded = tuple(each for each in HANDLED_SIGNALS if signal.getsignal(each) != signal.SIG_IGN)
-    heard = _Heard(answer, show or print_stop, heeded)
-    with heard.listening():
+    handled = tuple(each for each in HANDLED_SIGNALS if signal.getsignal(each) != signal.SIG_IGN)
+    handler = _Handler(answer, show or print_stop, handled)
+    with handler.listening():
         try:
-            yield heard.received
+            yield handler.received
         except BaseException:  # Beam wraps exceptions that are raised inside a step
-            if not heard.ends:
+            if not handler.ends:
                 raise
-    if heard.ends:  # also if the interrupt was lost in code that cannot raise
-        heard.said.wait(CLEANUP_S)
-        end(heard.children)
-        raise KeyboardInterrupt(heard.received[0])
+    if handler.ends:  # also if the interrupt was lost in code that cannot raise
+        handler.shown.wait(CLEANUP_S)
+        end(handler.children)
+        raise KeyboardInterrupt(handler.received[0])
 
 
-class _Heard:
+class _Handler:
     """The signals of one block: the exit code of the first, and whether the block ends by it or saves."""
 
-    def __init__(self, answer: Callable[[], Answer], show: Callable[[str], None], heeded: tuple[int, ...]) -> None:
+    def __init__(self, answer: Callable[[], Answer], show: Callable[[str], None], handled: tuple[int, ...]) -> None:
         self.received: list[int] = []
         self.ends = False
-        self.said = threading.Event()
+        self.shown = threading.Event()
         self.children: list[int] = []  # those there were at the signal that ends the block
-        self._answer, self._show, self._heeded, self._decided = answer, show, heeded, threading.Event()
+        self._answer, self._show, self._handled, self._decided = answer, show, handled, threading.Event()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -86,7 +86,7 @@ class _Heard:
         threading.Thread(target=self._watch, args=(end,), name="signals", daemon=True).start()
         woken = signal.set_wakeup_fd(start, warn_on_full_buffer=False)
         _woken.append(start)
-        before = {number: signal.signal(number, self._handle) for number in self._heeded}
+        before = {number: signal.signal(number, self._handle) for number in self._handled}
         try:
             yield
         finally:
@@ -101,7 +101,7 @@ class _Heard:
         # on.
         self._decided.wait(CLEANUP_S)
         if self.ends:
-            for each in self._heeded:
+            for each in self._handled:
                 signal.signal(each, signal.SIG_IGN)
             raise KeyboardInterrupt(self.received[0])
 
@@ -109,7 +109,7 @@ class _Heard:
         """Answer the first signal, and a second Ctrl-C while the block saves."""
         with open(end, "rb", buffering=0) as pipe:
             while byte := pipe.read(1):
-                if (number := byte[0]) not in self._heeded:
+                if (number := byte[0]) not in self._handled:
                     continue
                 # Compute the answer before anything ends: it reports the finished work. Then, if the
                 # block does not end within `CLEANUP_S`, the timer ends the process and all it
@@ -132,7 +132,7 @@ class _Heard:
     def _say(self, text: str) -> None:
         if text:
             self._show(text)
-        self.said.set()
+        self.shown.set()
 
 
 _woken: list[int] = []  # the ends of pipes that signals of this process wake
