@@ -28,7 +28,7 @@ def config_option() -> Callable[[F], F]:
         is_eager=True,
         expose_value=False,
         callback=_read,
-        help="TOML file with a table of options for this command.",
+        help="TOML file with defaults for the options, in a table named after the command.",
     )
 
 

@@ -34,8 +34,8 @@ _MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Check each DIRECTORY for corruption and inconsistent contents: a corpus, a vocabulary, rows or an export.
 
-    The command reads every file. It checks sizes, digests, the manifest and unlisted files, then schemas, rows, end marks, the
-    rules for documents, vocabularies and rows, and all counts. For exports it checks sizes, digests and counts.
+    The command reads every file. It checks sizes, digests, the manifest and unlisted files. Then it checks schemas, the end of
+    each shard, the contents of documents, vocabularies and rows, and all counts. For exports it checks sizes, digests and counts.
 
     It prints a line for each damaged file and exits with code 6. A disk error exits with code 4. The output of `bertdata train`
     is not a dataset: checkpoints are checked when they are loaded.

@@ -25,8 +25,8 @@ class ChoiceConfig(Config):
     dedup_paragraphs: bool = option(False, "Drop long paragraphs that occur earlier in the corpus.", section=_SECTION)
     near_threshold: float = option(
         0.6,
-        "Minimum similarity of near-duplicates, with `dedup` near: the share of common five-word sequences. If one word in 20 is"
-        " replaced, it is about 0.64.",
+        "Minimum similarity of near-duplicates, with `dedup` near: the share of five-word sequences that two documents have in "
+        "common. Copies in which one word in 20 is replaced have about 0.64.",
         section=_SECTION,
         least=0.3,
         most=1,
@@ -43,22 +43,24 @@ class ChoiceConfig(Config):
     )
     byte_premium: str = option(
         "",
-        "Compare sizes of languages: divide bytes of text by these values, relative to English. Example: zh=0.94,nl=1.05. "
-        "babybabellm is a table for 51 languages. `max_words` then counts English words of the same content: 5.43 bytes each.",
+        "Bytes that a language needs for the content of one byte of English, so that `mix` and `max_words` compare content. "
+        "Example: zh=0.94,nl=1.05. babybabellm has values for 51 languages. `max_words` then counts English words of the same "
+        "content: 5.43 bytes each.",
         section=_SECTION,
         metavar="VALUES",
     )
     sample_documents: int = option(
         0,
-        "Number of documents to sample from the corpus. A smaller corpus is kept in full.",
+        "Number of documents to keep, chosen at random. A smaller corpus is kept in full.",
         section=_SECTION,
         least=1,
         unset="all",
     )
     max_words: str = option(
         "",
-        "Number of words to sample, in total, per source or per language; words are split at whitespace. Example: 10000000 or "
-        "books=3000000,text=7000000. The last document is cut to match. A smaller source is kept in full.",
+        "Number of words to keep, in total, per source or per language; words are split at whitespace. Example: 10000000 or "
+        "books=3000000,text=7000000. Documents are chosen at random, and the last one is cut to match. A smaller source is kept "
+        "in full.",
         section=_SECTION,
         metavar="WORDS",
     )

@@ -151,7 +151,7 @@ class CorpusConfig(Config):
     format: ShardFormat = option("arrow-stream", "File format of the shards.", section=_OUTPUT)
     max_rejects: float = option(
         0.1,
-        "Fail if a larger share of records is rejected, or of bytes damaged.",
+        "Maximum share of rejected records, and of damaged bytes. The run fails above it.",
         section=_OUTPUT,
         least=0,
         most=1,

@@ -69,8 +69,8 @@ class PairsConfig(Config):
     )
     pack: bool = option(
         False,
-        "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores where each one "
-        "begins, so that the model can mask attention between them. With causal, each segment has one document.",
+        "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores the segment "
+        "starts, so that the model can mask attention between segments. With causal, each segment has one document.",
         section=_ROWS_SECTION,
     )
     short_seq_prob: float | None = option(
@@ -102,19 +102,18 @@ class PairsConfig(Config):
     provenance: bool = option(False, "Store the document ids of each row.", section=_ROWS_SECTION)
     pair_across_languages: bool = option(
         False,
-        "Allow NotNext pairs across languages or scripts. The label can then be guessed from the languages.",
+        "Allow NotNext pairs across languages or scripts. The languages then reveal the label.",
         section=_ROWS_SECTION,
     )
     pair_within: Literal["none", "source"] = option(
         "none",
-        "Where NotNext pairs take B from. source: from the same source as A, so that style does not reveal the label. none: "
-        "from any source, as in BERT.",
+        "Source of B in NotNext pairs. source: that of A, so that style does not reveal the label. none: any source, as in BERT.",
         section=_ROWS_SECTION,
     )
     masking: Literal["none", "static"] = option(
         "none",
-        "When rows are masked. none: during loading, differently in each epoch. static: now, differently in each "
-        "`dupe_factor` copy.",
+        "Whether to store masks. none: rows are masked during loading, differently in each epoch. static: rows are stored with "
+        "masks, which differ between the copies of `dupe_factor`.",
         section=_MASKING,
     )
     masked_lm_prob: float | None = option(
