@@ -23,22 +23,23 @@ __all__ = ["command"]
     "--output",
     type=to_path,
     metavar="FILE",
-    help="HTML file to write. Required for several directories.  [default: report.html in DIRECTORY]",
+    help="HTML file to write. Required for several directories.  [default: report.html in DIRECTORY; with --vocab, no file]",
 )
 @click.option(
     "--vocab",
     "vocabs",
     multiple=True,
     metavar="PATH",
-    help="Compare these vocabularies on the corpus in DIRECTORY: tokens per word, [UNK], split words. Repeat the option.",
+    help="Compare this vocabulary with others on the corpus in DIRECTORY: tokens per word, share of [UNK], share of split words. "
+    "Repeat the option for each one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison of --vocab as JSON.")
 def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[str, ...], as_json: bool) -> None:
-    """Write an HTML report about each DIRECTORY, and compare datasets or training runs of the same kind.
+    """Write an HTML report about a dataset or training run, or compare several of the same kind on one page.
 
     The page is a single file without scripts or network access. It is based on the manifest and a sample of the rows, so it
-    takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. This command writes it
-    again and adds the time of each stage, if it was recorded.
+    takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. This command writes the file
+    again and adds the time of each stage, if the run recorded it.
 
     \b
         bertdata report pairs
@@ -49,14 +50,14 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
         _compare_vocabularies(directories, vocabs, output, as_json)
         return
     if as_json:
-        raise UsageError("--json prints the comparison of --vocab. Pass vocabularies, or use manifest.json")
+        raise UsageError("--json only prints the comparison of --vocab. Add --vocab, or read manifest.json")
     from ..reports.page.dataset_page import write
 
     if len(directories) > 1 and output is None:
-        again = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])
-        raise UsageError(f"several directories need --output: {again}")
-    path, new = write(*directories, output=output)
-    echo(f"{path}" if new else f"{path} is complete already: nothing to do")
+        example = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])
+        raise UsageError(f"several directories need --output: {example}")
+    path, changed = write(*directories, output=output)
+    echo(f"{path}" if changed else f"{path} is complete already: nothing to do")
 
 
 def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...], output: Path | None, as_json: bool) -> None:
@@ -69,19 +70,18 @@ def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...]
         raise UsageError("--vocab compares vocabularies on one corpus. Pass one DIRECTORY")
     results = compare_vocabularies(directories[0], list(vocabs))
     if as_json:
-        names = ("tokens_per_word", "bytes_per_token", "unknown_share", "split_share")
-        for each in results:
-            shares = {name: round(getattr(each, name), 6) for name in names}
-            echo(json.dumps({**dataclasses.asdict(each), **shares}, ensure_ascii=False))
+        ratios = ("tokens_per_word", "bytes_per_token", "unknown_share", "split_share")
+        for group in results:
+            rounded = {name: round(getattr(group, name), 6) for name in ratios}
+            echo(json.dumps({**dataclasses.asdict(group), **rounded}, ensure_ascii=False))
     else:
-        width = max(10, *(len(each.vocabulary) for each in results))
-        echo(
-            f"{'language':10}{'source':12}{'vocabulary':{width}}{'words':>13}{'tokens/word':>13}{'bytes/token':>13}{'[UNK]':>9}{'split':>8}"
-        )
-        for each in results:
-            group = f"{each.language or 'unknown':10}{each.source:12}{each.vocabulary:{width}}{each.words:13,}"
-            means = f"{each.tokens_per_word:13.2f}{each.bytes_per_token:13.2f}"
-            echo(f"{group}{means}{each.unknown_share:9.2%}{each.split_share:8.1%}")
+        width = max(10, *(len(group.vocabulary) for group in results))
+        columns = f"{'words':>13}{'tokens/word':>13}{'bytes/token':>13}{'[UNK]':>9}{'split':>8}"
+        echo(f"{'language':10}{'source':12}{'vocabulary':{width}}{columns}")
+        for group in results:
+            name = f"{group.language or 'unknown':10}{group.source:12}{group.vocabulary:{width}}{group.words:13,}"
+            means = f"{group.tokens_per_word:13.2f}{group.bytes_per_token:13.2f}"
+            echo(f"{name}{means}{group.unknown_share:9.2%}{group.split_share:8.1%}")
     if output is not None:
         write_text(output, page(f"Vocabularies on {directories[0].name}", results))
         echo(str(output), err=as_json)
