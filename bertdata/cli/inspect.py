@@ -157,7 +157,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     language = wanted["language"]
     if language and language not in known:
         many = f"{', '.join(known[:_MAX_CODES])}{', …' if len(known) > _MAX_CODES else ''}"
-        return did_you_mean(language, known) or f": {problem_of(language) or 'it has other languages'}; there are {many}"
+        return did_you_mean(language, known) or f": {problem_of(language) or 'use another language'}. The corpus has {many}"
     for name, column in (("title", "title"), ("document", "id")):
         if wanted[name] and (suggestion := did_you_mean(wanted[name], alike(directory, contents, wanted[name], [column]))):
             return suggestion

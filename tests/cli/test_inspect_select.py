@@ -37,8 +37,8 @@ def test_documents_are_found(sample_corpus: Path, capsys: pytest.CaptureFixture[
         (["--title", "River Elyn"], "with --title River Elyn: did you mean 'River Ellyn'"),
         (["--id", "sampelenwiki:12"], "with --id sampelenwiki:12: ids here look like sampleenwiki:"),  # all ids are like a number
         (["--id", "samplenwiki:x"], "did you mean 'sampleenwiki:"),
-        (["--language", "chinese"], "use zh; there are en, zh"),
-        (["--language", "zzz"], "there are en, zh"),
+        (["--language", "chinese"], "use zh. The corpus has en, zh"),
+        (["--language", "zzz"], "The corpus has en, zh"),
         (["--explain", "river elyn"], "did you mean 'River Ellyn'"),
         (["--explain", "sampleenwiki:99"], "known in [^:]*$"),
     ],
