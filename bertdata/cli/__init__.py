@@ -86,7 +86,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # a name that the locale cannot encode must not stop a run
     guard()
     if "--log-json" in sys.argv:  # so that click reports invalid options as JSON, too
-        output.speak(quiet=False, log_json=True)
+        output.configure(quiet=False, log_json=True)
     try:
         with storage_errors(), signals(answer, output.stop):
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..commands.plan import Plan, RunOptions
     from ..dataset.data_set import DataSet
 
-__all__ = ["build", "common_options", "conclude", "echo", "show_plan", "speech_options", "take_options"]
+__all__ = ["build", "common_options", "print_result", "echo", "show_plan", "output_options", "take_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def speech_options(command: F) -> F:
+def output_options(command: F) -> F:
     """Add the options that control what a command prints."""
     for decorate in (
         click.option("-v", "--verbose", is_flag=True, help="Show the engine's log and tracebacks."),
@@ -53,7 +53,7 @@ def common_options(command: F) -> F:
     """Add the options of every command that builds a dataset, and the arguments for Beam after ``--``."""
     for decorate in (
         click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
-        speech_options,
+        output_options,
         config_option(),
         click.option(
             "--workers",
@@ -90,7 +90,7 @@ def take_options(values: dict[str, Any]) -> tuple[RunOptions, bool]:
     beam_args = values.pop("beam_args")
     if stray := [arg for arg in beam_args if not arg.startswith("-")]:
         raise click.UsageError(_stray(stray))
-    output.speak(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
+    output.configure(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
     taken = {name: values.pop(name) for name in ("overwrite", "workers", "verbose", "check_space")}
     options = RunOptions(**taken, wait=not values.pop("no_wait"), beam_args=beam_args)
     handlers = [output.JsonHandler()] if output.is_json() else None
@@ -199,7 +199,7 @@ def _describe_complete(contents: Manifest, directory: Path) -> str:
     return f"{directory} is complete already: nothing to do{rebuild}"
 
 
-def conclude(data_set: DataSet[Any], reading: str) -> None:
+def print_result(data_set: DataSet[Any], reading: str) -> None:
     """Print a summary of a dataset, or that it was already complete, and the line of Python that reads it."""
     counts: dict[str, Any] = {"rows": data_set.rows}
     if isinstance(data_set.manifest, VocabManifest):

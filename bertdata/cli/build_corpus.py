@@ -13,7 +13,7 @@ from ..config.input_kinds import INPUTS, PROJECTS
 from ..errors import UsageError
 from ..reports.card import reading_line
 from ..reports.summary import count, size
-from .build_commands import build, common_options, conclude, echo, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, show_plan, take_options
 from .options import Command, config_options, sections_of, take
 from .paths import LocalPath, to_path
 
@@ -144,7 +144,7 @@ def command(
         show_plan(plan, options)
     else:
         for corpus in build(plan, options):
-            conclude(corpus, reading_line(str(output), config.format))
+            print_result(corpus, reading_line(str(output), config.format))
             _report_excluded_ids(corpus, config)
 
 

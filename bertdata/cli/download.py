@@ -52,7 +52,7 @@ def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Cal
     return click.option("--connections", type=kind, default=default, show_default=True, help="Number of parallel downloads.")
 
 
-@command.command("wikipedia", cls=Command)
+@command.command("wikipedia", cls=Command, short_help="Download the articles of a Wikipedia.")
 @click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia, such as en, zh, zh-yue or simple.")
 @click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: latest complete dump]")
 @click.option("--base-url", default=WIKIMEDIA, show_default=True, help="Dump server or mirror.")

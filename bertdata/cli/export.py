@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..config import ExportConfig
-from .build_commands import build, common_options, conclude, echo, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, show_plan, take_options
 from .options import Command, config_options, take
 from .paths import to_path
 
@@ -59,4 +59,4 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
         show_plan(plan, options)
     else:
         for exported in build(plan, options):
-            conclude(exported, "")
+            print_result(exported, "")

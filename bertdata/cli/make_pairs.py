@@ -10,7 +10,7 @@ import click
 from ..config import PairsConfig
 from ..reports.card import reading_line
 from ..reports.vocabulary_warnings import poor_fit
-from .build_commands import build, common_options, conclude, echo, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, show_plan, take_options
 from .options import Command, config_options, in_options, sections_of, take
 from .paths import to_path
 
@@ -69,7 +69,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
         show_plan(plan, options)
     else:
         for pairs in build(plan, options):
-            conclude(pairs, reading_line(str(pairs.path), config.format))
+            print_result(pairs, reading_line(str(pairs.path), config.format))
             for warning in warnings_of(pairs):
                 echo(f"warning: {in_options(warning)}", err=True, level="warning")
             if warning := poor_fit(pairs.manifest):

@@ -54,7 +54,7 @@ class Command(click.Command):
         for param in (param for param in self.params if isinstance(param, click.Option)):
             param.help = self.in_options(param.help or "")
         if first is not None:
-            help_text = "Show this message and exit, with all options."
+            help_text = "Show the help of all options and exit."
             self.params.append(
                 click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all, help=help_text)
             )
@@ -84,9 +84,9 @@ class Command(click.Command):
                 message = f"{message} Pass Beam's options at the end, after two dashes: -- {error.option_name}"
             raise click.NoSuchOption(error.option_name, message, near, ctx=error.ctx) from None
         except click.MissingParameter as error:
-            raise click.MissingParameter(self._what_to_give(error.param), error.ctx, error.param) from None
+            raise click.MissingParameter(self._usage_of(error.param), error.ctx, error.param) from None
 
-    def _what_to_give(self, param: click.Parameter | None) -> str:
+    def _usage_of(self, param: click.Parameter | None) -> str:
         """Describe a missing parameter: its help, the command that creates its value, and an example."""
         help = (getattr(param, "help", None) or "").rstrip(".")
         example = next((line.strip() for line in (self.help or "").splitlines() if line.strip().startswith("bertdata ")), "")
@@ -118,7 +118,7 @@ class Command(click.Command):
                     if shown:
                         formatter.write_dl(shown if first == rows.keys() else [(name, _brief(text)) for name, text in shown])
                     if more:
-                        text, margin = f"{'and ' if shown else ''}{', '.join(more)}", " " * formatter.current_indent
+                        text, margin = f"{'also ' if shown else ''}{', '.join(more)}", " " * formatter.current_indent
                         width = formatter.width - len(margin)
                         lines = textwrap.wrap(text, width, break_on_hyphens=False)
                         formatter.write("".join(f"{margin}{line}\n" for line in lines))

@@ -20,7 +20,7 @@ from ..errors import StorageError, UsageError
 from ..storage.signals import print_stop
 from ..storage.terminal import clean
 
-__all__ = ["JsonHandler", "duration", "echo", "error", "event", "is_json", "is_quiet", "speak", "stop"]
+__all__ = ["JsonHandler", "duration", "echo", "error", "event", "is_json", "is_quiet", "configure", "stop"]
 
 _MIN_DAYS_S = 14 * 86400.0  # seconds from which a duration is printed in days
 _mode = ""  # "quiet", "json" or "" for plain text
@@ -29,7 +29,7 @@ _run_id = ""  # the same in all JSON lines of a command
 _command = ""  # name of the command, for lines from threads without a click context
 
 
-def speak(*, quiet: bool, log_json: bool) -> None:
+def configure(*, quiet: bool, log_json: bool) -> None:
     """Set the output mode of this process. Raise UsageError if both modes are set."""
     global _mode, _begun, _run_id, _command
     if quiet and log_json:

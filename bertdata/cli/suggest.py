@@ -17,6 +17,6 @@ class Suggesting(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             known = self.list_commands(ctx)
-            more = did_you_mean(name, known) or f": there are {', '.join(known)}"
+            more = did_you_mean(name, known) or f". Use one of {', '.join(known)}"
             raise click.UsageError(f"No such command {name!r}{more}", ctx)
         return super().resolve_command(ctx, args)

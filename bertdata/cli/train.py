@@ -21,8 +21,8 @@ from ..reports.summary import count
 from ..storage.files import read_json
 from ..storage.signals import Answer, signals
 from ..training.recipe import PhaseRows, Recipe, prepare
-from . import output as speech
-from .build_commands import speech_options
+from . import output as console
+from .build_commands import output_options
 from .options import Command
 from .output import duration, echo
 from .paths import LocalPath
@@ -55,19 +55,19 @@ def _option(name: str) -> Callable[[Any], Any]:
     "--cache-bytes",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Disk cache in TMPDIR for remote shards, in bytes. If a split is larger, its rows are mixed only within parts of a "
-    "third of the cache.  [default: cache_bytes in RUN.TOML, or no limit]",
+    help="Size in bytes of the disk cache in TMPDIR for shards in an object store. A split that is larger is shuffled in parts, "
+    "each a third of the cache.  [default: cache_bytes in RUN.TOML, or no limit]",
 )
 @click.option(
     "--model",
     metavar="DIR",
-    help="Masked-language model of transformers, whose architecture is used with random weights: a directory, a config.json, or "
-    "a model of the Hugging Face Hub.  [default: model in RUN.TOML]",
+    help="Train a masked language model of transformers from random weights, with the configuration of this model: a directory, "
+    "a config.json, or a model of the Hugging Face Hub.  [default: model in RUN.TOML]",
 )
 @_option("init_from")
 @_option("checkpoint_words")
 @click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
-@speech_options
+@output_options
 def command(
     configuration: Path,
     output: str,
@@ -87,7 +87,7 @@ def command(
     \b
         torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
     """
-    speech.speak(quiet=quiet, log_json=log_json)
+    console.configure(quiet=quiet, log_json=log_json)
     fields = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
     config = dataclasses.replace(read_training(configuration), **fields)
     chief = os.environ.get("RANK", "0") == "0"
@@ -96,12 +96,12 @@ def command(
         echo(line, err=not dry_run)
     if dry_run:
         if recipe and not overwrite:
-            _foretell(recipe, Path(output or config.output))
+            _show_state(recipe, Path(output or config.output))
         return
     from ..training.trainer import train
 
     position = _Position(chief, recipe)
-    with _named_losses(), signals(position.answer, speech.stop) as received, progress(config, chief, position) as report:
+    with _named_losses(), signals(position.answer, console.stop) as received, progress(config, chief, position) as report:
 
         def stop(done: int, saved: int) -> bool:
             position.move(done, saved)
@@ -113,13 +113,13 @@ def command(
             echo(_stopped(done.step), err=True, level="warning")
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
-        _conclude(done)
+        _print_result(done)
 
 
-def _conclude(done: Done) -> None:
+def _print_result(done: Done) -> None:
     """Print the result of a run, or that it was already complete."""
     run, result = done.checkpoint.parent, figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
-    speech.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
+    console.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
     echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
     (head,) = read_json(done.checkpoint / "config.json")["architectures"]
     echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
@@ -174,7 +174,7 @@ def _named_losses() -> Iterator[None]:
         raise BertDataError(f"{problem}: check its output and the memory usage, then {_GO_ON}") from error
 
 
-def _foretell(recipe: Recipe, output: Path) -> None:
+def _show_state(recipe: Recipe, output: Path) -> None:
     """Print how far an earlier call of this run got."""
     from ..training.resume import changes, checkpoints, steps_of
 

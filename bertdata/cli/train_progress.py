@@ -10,7 +10,7 @@ from typing import Any
 from ..config.train import TrainConfig
 from ..reports.summary import count
 from ..storage.terminal import clean
-from . import output as speech
+from . import output as console
 from .bars import drawn, is_watched
 from .output import duration, echo
 
@@ -27,7 +27,7 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
 
     `position.shown` is set to a function that gets the finished steps and the speed.
     """
-    if not chief or speech.is_quiet():
+    if not chief or console.is_quiet():
         yield lambda record: None
     elif is_watched():
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -43,9 +43,9 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
         def say(record: dict[str, Any]) -> None:
             nonlocal due
             due = time.monotonic() + _LINE_INTERVAL_S
-            if speech.is_json():
+            if console.is_json():
                 counts = {key: value for key, value in record.items() if key != "kind"}
-                speech.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
+                console.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
             else:
                 echo(_line(record), err=True)
 
@@ -54,8 +54,8 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
             if text and time.monotonic() >= due:
                 due = time.monotonic() + _LINE_INTERVAL_S
                 counts = {"step": done, "of": config.total_steps}
-                if speech.is_json():
-                    speech.event("progress", "train", counts, text=text)
+                if console.is_json():
+                    console.event("progress", "train", counts, text=text)
                 else:
                     echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {text}", err=True)
 

@@ -10,7 +10,7 @@ import click
 from ..config import VocabConfig
 from ..reports.vocabulary_warnings import fewer, unknown
 from ..storage.files import is_local
-from .build_commands import build, common_options, conclude, echo, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, show_plan, take_options
 from .options import Command, config_options, in_options, take
 from .paths import to_path
 
@@ -50,7 +50,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
             if vocab.new:
                 echo(table(vocab.manifest.coverage, read_any(vocab.path).special.mark))
             kind = "BertTokenizerFast" if vocab.manifest.settings.model == "wordpiece" else "AutoTokenizer"
-            conclude(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
+            print_result(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
             config = vocab.manifest.settings
             for warning in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
                 echo(in_options(warning), err=True, level="warning")

@@ -230,7 +230,7 @@ execute.run = stopped
 def test_without_a_terminal_there_is_a_line_every_half_minute(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     now = [0.0]
     monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
-    output.speak(quiet=False, log_json=False)
+    output.configure(quiet=False, log_json=False)
     told = Progress("Extract", 3, 9, 1_500_000, 6_000_000, 1234, 5, 62.0, 24_000.0, 187.5, 2)
     with bars.reporting() as reporter:
         for now[0] in (1.0, 29.0, 30.5, 31.0, 59.0, 61.0):
@@ -249,7 +249,7 @@ def test_lines_come_in_the_order_of_the_steps(capsys: pytest.CaptureFixture[str]
     """What is told again of a step when all is over stands in no line behind a later one; one task without bytes has no share."""
     now = [0.0]
     monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
-    output.speak(quiet=False, log_json=False)
+    output.configure(quiet=False, log_json=False)
     steps = [progress.Step("Count words", "count", 3, 900), progress.Step("Train vocabulary", "train vocabulary", 1)]
     training = Progress("Train vocabulary", 0, 1, seconds=38.0, workers=1)
     with bars.reporting() as reporter:

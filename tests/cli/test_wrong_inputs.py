@@ -121,7 +121,7 @@ def test_an_unknown_key_of_a_training_run_names_the_like() -> None:
         (["build"], "No such command 'build': did you mean 'build-corpus'?"),
         (["make_pairs"], "did you mean 'make-pairs'?"),
         (["vreify"], "did you mean 'verify'?"),
-        (["nope"], "there are download, build-corpus"),
+        (["nope"], "Use one of download, build-corpus"),
         (["download", "wiki"], "No such command 'wiki': did you mean 'wikipedia'?"),
     ],
 )
