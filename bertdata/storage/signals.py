@@ -136,21 +136,6 @@ class _Handler:
 
 
 _woken: list[int] = []  # the ends of pipes that signals of this process wake
-_forking = threading.local()  # `mask`: the signals that were blocked in a thread before it began to fork
-
-
-def _block() -> None:
-    """Block signals while a thread forks: until `_leave_to_parent` has run in the child, one would wake the parent's thread."""
-    _forking.mask = None
-    if _woken:
-        with contextlib.suppress(KeyboardInterrupt):  # which a hook can't raise: the process ends after `CLEANUP_S`
-            _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED_SIGNALS)
-
-
-def _unblock() -> None:
-    if _forking.mask is not None:
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask)
 
 
 def _leave_to_parent() -> None:
@@ -161,12 +146,11 @@ def _leave_to_parent() -> None:
             signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
         while _woken:
             os.close(_woken.pop())
-    _unblock()
 
 
 @functools.cache
 def _watch_forks() -> None:
-    os.register_at_fork(before=_block, after_in_parent=_unblock, after_in_child=_leave_to_parent)
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _later(seconds: float, code: int, children: list[int]) -> None:
