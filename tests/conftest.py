@@ -202,7 +202,7 @@ def leftovers(directory: Path) -> list[str]:
     """Name what a finished run must not leave: temporary files, records of tasks, spill files."""
     paths = [Path(root) / name for root, folders, files in os.walk(directory) for name in (*folders, *files)]  # a run may go on
     state = [path for path in paths if path.name.startswith(".tmp-") or path.parent.name == ".bertdata"]
-    return sorted(path.name for path in state if path.name not in ("run.json", "run.sha256", "lock", "commit", "timings.json"))
+    return sorted(path.name for path in state if path.name not in ("run.json", "run.sha256", "lock", "commit"))
 
 
 def build_of(directory: Path) -> Path:

@@ -219,7 +219,7 @@ class Gather(Step):
 
     This is a tree of two levels. A worker reads and adds up the reports of `REPORTS_PER_SUM` consecutive tasks, so that no sum
     depends on how an engine groups them, and writes the sum and the kept part of each report to files. The last step gets
-    references to these files. `stage` is the name of the last step in progress reports and in timings.json.
+    references to these files. `stage` is the name of the last step in progress reports.
     """
 
     def __init__(self, commit: CommitStep, count: int, stage: str = "commit", packages: Sequence[str] = ()) -> None:

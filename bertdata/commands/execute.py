@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..chains import local
-from ..dataset import manifest, timings
+from ..dataset import manifest
 from ..dataset.data_set import DataSet
 from ..dataset.run import STATE, building, count_done, is_complete
 from ..dataset.spilled import spilling
@@ -79,7 +79,7 @@ def _unfinished(root: Path) -> Path | None:
 
 
 def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path | None], processes: int) -> None:
-    """Run the steps, with progress, and write how long they took."""
+    """Run the steps, with progress."""
     if not options.wait:
         _run_on_engine(plan, options, reporter, roots)
         return
@@ -91,9 +91,6 @@ def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path
                 _run_on_engine(plan, options, reporter, roots)
             else:
                 local.run(plan.chain(roots), processes, options.verbose, reporter.warning, monitor.receive)
-    for directory, root in zip(plan.directories, roots, strict=True):
-        if root is not None:
-            timings.write(directory, monitor.timings())
 
 
 def _run_on_engine(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path | None]) -> None:

@@ -8,9 +8,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..dataset.run import count_done
 from ..errors import BertDataError
@@ -111,7 +110,7 @@ class _Stage:
         self.running: dict[int, TaskProgress] = {}
         self.bytes, self.documents, self.rejects = step.bytes * before // max(1, step.total), 0, 0  # of finished tasks
         self.first = self.bytes  # of an earlier run
-        self.began = self._since = self.wall = self.cpu = 0.0
+        self.began = 0.0
         self.last = Progress(step.label, 0, step.total, self.bytes, step.bytes)
 
     @property
@@ -126,18 +125,13 @@ class _Stage:
 
     def receive(self, line: TaskProgress) -> None:
         """Take note of a task's progress."""
-        now = time.monotonic()
-        self.began = self.began or now
-        if not self.running:
-            self._since = now
+        self.began = self.began or time.monotonic()
         self.running[line.task] = line
         if line.done:
             del self.running[line.task]
             self.done += 1
             self.bytes, self.documents = self.bytes + line.bytes, self.documents + line.documents
-            self.rejects, self.cpu = self.rejects + line.rejects, self.cpu + line.cpu
-            if not self.running:
-                self.wall += now - self._since
+            self.rejects += line.rejects
 
     def look(self) -> Progress:
         """Return the progress now. Counts never go back: those of a lost worker's task stay until it is as far again."""
@@ -177,7 +171,6 @@ class Monitor:
         self._roots, self._counts, self._lock = roots, counts, threading.Lock()
         self._planned = [_Stage(step, self._count(step)) for step in steps]
         self._stages = {stage.step.name: stage for stage in self._planned}
-        self._started, self._workers, self._memory = 0.0, 0, 0
         self.is_fast = not counts or all(map(is_local, roots))  # whether a look takes no requests to a store
 
     def _count(self, step: Step) -> int:
@@ -186,12 +179,9 @@ class Monitor:
     def receive(self, line: TaskProgress) -> None:
         """Take note of a task's progress."""
         with self._lock:
-            self._started = self._started or time.time()
             if line.step not in self._stages:
                 self._stages[line.step] = _Stage(Step(line.step.capitalize(), line.step, 0))
             self._stages[line.step].receive(line)
-            at_work = {other.worker for stage in self._stages.values() for other in stage.running.values()}
-            self._workers, self._memory = max(self._workers, len(at_work)), max(self._memory, line.memory)
 
     def look(self) -> list[tuple[Step, Progress]]:
         """Return each step at work and its progress; nothing where a store fails, as the next look tries again."""
@@ -218,21 +208,6 @@ class Monitor:
             step, last = stage.step, stage.look()
             rate = (step.bytes - stage.first) / last.seconds if last.seconds > 0 else 0.0
             yield last._replace(done=step.total, bytes=step.bytes, bytes_per_second=rate, seconds_left=0.0, workers=0)
-
-    def timings(self) -> dict[str, Any]:
-        """Return what the run took, for `dataset/timings.py`; an empty dict if no task has reported."""
-        if not self._started:
-            return {}
-        stages = [stage for stage in self._stages.values() if stage.began]
-        stages.sort(key=lambda stage: stage.began)
-        return {
-            "started": datetime.fromtimestamp(self._started, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "workers": self._workers,
-            "peak_memory_bytes": self._memory,
-            "stages": [
-                {"name": stage.step.name, "wall_s": round(stage.wall, 3), "cpu_s": round(stage.cpu, 3)} for stage in stages
-            ],
-        }
 
 
 @contextlib.contextmanager

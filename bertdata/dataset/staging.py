@@ -37,7 +37,6 @@ __all__ = [
     "MANIFEST",
     "REPORT",
     "STATE",
-    "TIMINGS",
     "begin",
     "build_path",
     "builds",
@@ -53,7 +52,6 @@ __all__ = [
 ]
 
 STATE, MANIFEST, REPORT = ".bertdata", "manifest.json", "report.html"
-TIMINGS = "timings.json"  # in the state directory
 DATA = (  # besides the manifest
     *("README.md", "croissant.json", REPORT, "data", "rejects", "dropped"),
     *("vocab.txt", "tokenizer.json", "tokenizer_config.json"),
@@ -269,11 +267,9 @@ def _put_in_place(directory: Path, build: Path | None = None, *owners: int) -> N
         # The manifest leaves first and arrives last. In between, the directory has no manifest, so
         # no reader takes the mixture of files for a dataset.
         _move(directory, old, (MANIFEST, *DATA))
-        _move(state, old, (TIMINGS,))
         os.rename(build, new)
         _finish(directory, *owners)
     elif not os.path.lexists(directory / MANIFEST) and os.path.lexists(old):
-        _move(old, state, (TIMINGS,))
         _move(old, directory, (*DATA, MANIFEST))  # the new dataset is lost
     discard(old, *owners)
 

@@ -26,9 +26,8 @@ _here = threading.local()
 class TaskProgress(NamedTuple):
     """The progress of one task.
 
-    bytes: of the input, read so far.  documents, rejects: counted so far.  cpu: seconds of the process since the task began.
-    memory: peak memory of the process in bytes.  worker: process id.  reasons: counts of drops and rejects by name, such as
-    ``drops: redirect``, once the task is done.
+    bytes: of the input, read so far.  documents, rejects: counted so far.  worker: process id.  reasons: counts of drops and
+    rejects by name, such as ``drops: redirect``, once the task is done.
     """
 
     step: str
@@ -37,8 +36,6 @@ class TaskProgress(NamedTuple):
     bytes: int = 0
     documents: int = 0
     rejects: int = 0
-    cpu: float = 0.0
-    memory: int = 0
     worker: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
 
@@ -61,7 +58,7 @@ class Work:
         self.step, self.task = step, task
         self.bytes = self.documents = self.rejects = 0
         self.reasons: Counter[str] = Counter()
-        self._report, self._cpu, self._due = report, time.process_time(), 0.0
+        self._report, self._due = report, 0.0
         self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of the range to read, and bytes not read yet
         self.tell()
 
@@ -96,9 +93,8 @@ class Work:
         if self._report is None:
             return
         self._due = time.monotonic() + _REPORT_INTERVAL_S
-        cpu = time.process_time() - self._cpu
         counts, reasons = (self.bytes, self.documents, self.rejects), tuple(self.reasons.items()) if done else ()
-        self._report(TaskProgress(self.step, self.task, done, *counts, cpu, peak_memory(), os.getpid(), reasons))
+        self._report(TaskProgress(self.step, self.task, done, *counts, os.getpid(), reasons))
 
 
 _NO_WORK = Work("", -1)

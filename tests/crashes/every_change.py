@@ -82,7 +82,7 @@ def digests(work: Path) -> dict[str, str]:
 def left(work: Path) -> list[str]:
     """Name what a finished run must not leave."""
     hidden = [path for path in work.rglob("*") if any(part[0] == "." for part in path.relative_to(work).parts)]
-    known = {".bertdata", "lock", "commit", "run.json", "timings.json"}
+    known = {".bertdata", "lock", "commit", "run.json"}
     return [str(path) for path in hidden if path.name not in known]
 
 

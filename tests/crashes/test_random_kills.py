@@ -21,7 +21,7 @@ from bertdata.dataset.staging import recover
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 150)
 OTHER = {"build-corpus": ("--dedup", "none"), "train-vocab": ("--seed", 7), "make-pairs": ("--seed", 7)}
-KEPT = {".bertdata", ".bertdata/lock", ".bertdata/commit", ".bertdata/run.json", ".bertdata/run.sha256", ".bertdata/timings.json"}
+KEPT = {".bertdata", ".bertdata/lock", ".bertdata/commit", ".bertdata/run.json", ".bertdata/run.sha256"}
 KILLS = 3  # in mid-run, of each case
 CASES = [(command, kind, workers) for command in COMMANDS for kind in ("resume", "twice", "overwrite") for workers in (1, 2)]
 CASES += [("build-corpus", "choosing", workers) for workers in (1, 2)]

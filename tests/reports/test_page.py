@@ -6,7 +6,6 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -203,19 +202,6 @@ def test_the_command_compares_and_tells_of_time(sample_pairs: Path, tmp_path: Pa
     cli.main(["report", str(sample_pairs), str(sample_pairs), "--output", str(output)], standalone_mode=False)
     assert "is complete already: nothing to do" in capsys.readouterr().out and output.stat().st_mtime_ns == before
     assert "Rows: compared" in page_of(output).text
-    told: dict[str, Any] = {
-        "stages": [{"name": "Extract <b>", "wall_s": 12.5, "cpu_s": 20}],
-        "workers": 2,
-        "peak_memory_bytes": 5e8,
-    }
-    other = write_pairs(tmp_path / "pairs", {"train": [[20] * 10]})
-    (other / ".bertdata").mkdir(exist_ok=True)
-    (other / ".bertdata" / "timings.json").write_text(json.dumps(told))
-    text = page_of(bertdata.report(other)).text
-    assert "Extract <b> 12.5 20" in text
-    assert "at most 500 MB" in text
-    (other / ".bertdata" / "timings.json").write_text('{"stages": [1, null, {"wall_s": "x"}]}')
-    assert "Time" in page_of(bertdata.report(other)).text
 
 
 def test_what_differs_is_compared(sample_pairs: Path, tmp_path: Path) -> None:

@@ -90,21 +90,3 @@ def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
     monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)])
     ((_, told),) = monitor.look()
     assert (told.done, told.bytes, told.bytes_per_second) == (1, 25, 0.0)
-
-
-def test_a_pause_between_tasks_is_no_time_of_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("bertdata.commands.progress.time.monotonic", lambda: now[0])
-    monitor = Monitor([tmp_path], [])
-    for now[0], line in (
-        (100.0, LINE),
-        (105.0, LINE._replace(task=1, worker=2)),
-        (110.0, LINE._replace(done=True, cpu=8.0, memory=5)),
-        (115.0, LINE._replace(task=1, worker=2, done=True, cpu=8.0, memory=3)),
-        (900.0, LINE._replace(task=2)),
-        (910.0, LINE._replace(task=2, done=True, cpu=8.0)),
-    ):
-        monitor.receive(line)
-    told = monitor.timings()
-    assert told["stages"] == [{"name": "extract", "wall_s": 25.0, "cpu_s": 24.0}]
-    assert (told["workers"], told["peak_memory_bytes"]) == (2, 5)

@@ -24,7 +24,7 @@ from .compare import compare
 from .flow import flow, stages_of
 from .frame import chapter, frame, section_of
 from .markup import Html, tag
-from .section import Section, Subject, figures, timings
+from .section import Section, Subject, figures
 
 __all__ = ["report", "write", "write_beside"]
 
@@ -135,12 +135,11 @@ def _part_of(path: Path, name: str, *, several: bool) -> _Part:
     """Return a dataset or a training run. `several` of them have their names, a single one its kind."""
     if _is_run(path):
         records = training.records_of(path)
-        body = [*training.sections(records, training.predictions_of(path)), *([times] if (times := timings(path)) else [])]
-        return _Part(name, "Training run", training.key_figures(records), body)
+        body = training.sections(records, training.predictions_of(path))
+        return _Part(name, "Training run", training.key_figures(records), [*body])
     manifest = manifests.read(path)
     manifests.check_files(path, manifests.listed(manifest))
-    part = _part(Subject(path, manifest, name if several else ""))
-    return part._replace(sections=[*part.sections, times]) if (times := timings(path)) else part
+    return _part(Subject(path, manifest, name if several else ""))
 
 
 def _part(subject: Subject[Manifest]) -> _Part:

@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest
-from ...dataset.timings import read
-from ...storage.files import is_local
 from ...tokens.read import read_any
 from ...tokens.vocab import AnyVocabulary
-from ..summary import count
-from .markup import Column, Html, bar, join, number, table, tag
+from .markup import Column, Html, bar, number, table, tag
 
-__all__ = ["Section", "Subject", "counted", "figures", "timings"]
+__all__ = ["Section", "Subject", "counted", "figures"]
 
 
 M = TypeVar("M", bound=Manifest)
@@ -64,28 +61,3 @@ def counted(caption: str, what: str, counts: Sequence[tuple[object, float]], uni
     most = max((count for _, count in counts), default=1) or 1
     rows = [(name, number(count), bar(count / most)) for name, count in counts]
     return table(caption, (Column(what), Column(unit, numbers=True), Column("")), rows)
-
-
-def timings(directory: Path) -> Section | None:
-    """Return the time of each stage of a run, if recorded. It is not part of a dataset's bytes."""
-    recorded = read(directory) if is_local(directory) else {}
-    stages = recorded.get("stages")
-    if not isinstance(stages, list):
-        return None
-    known = [
-        (str(each.get("name")), _seconds(each.get("wall_s")), _seconds(each.get("cpu_s")))
-        for each in stages
-        if isinstance(each, dict)
-    ]
-    most = max((wall for _, wall, _ in known), default=0.0) or 1.0
-    rows = [(name, number(round(wall, 1)), number(round(cpu, 1)), bar(wall / most)) for name, wall, cpu in known]
-    columns = (Column("Stage"), Column("Seconds", numbers=True), Column("Of processors", numbers=True), Column(""))
-    memory, workers = _seconds(recorded.get("peak_memory_bytes")), recorded.get("workers")
-    note = [count(workers, "worker")] if isinstance(workers, int) else []
-    note += [f"at most {memory / 1e6:,.0f} MB of memory"] if memory else []
-    note += [f"begun {recorded['started']}"] if recorded.get("started") else []
-    return Section("time", "Time", join(tag("p", ", ".join(note), class_="faint"), table("", columns, rows)))
-
-
-def _seconds(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
