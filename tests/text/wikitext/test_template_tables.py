@@ -365,3 +365,17 @@ def test_other_wikis_know_what_has_no_words_in_english() -> None:
     dropped: Counter[str] = Counter()
     assert extract_paragraphs(text, language="sw", templates=load_templates("sw"), dropped=dropped) == ["Nyumba ni kubwa."]
     assert dropped == {"as of": 1}
+
+
+@pytest.mark.parametrize(
+    ("language", "call", "text"),
+    [
+        ("ja", "c{{Sup|2}} = a{{Sup|2}}", "c² = a²"),
+        ("en", "H{{sub|2}}O, {{val|5|u=m/s2}}, {{val|9|u=km2}}", "H₂O, 5 m/s², 9 km²"),
+        ("de", "10{{hochgestellt|7}}", "10⁷"),
+        ("it", "10{{apice|7}}", "10⁷"),
+        ("es", "10{{superíndice|7}}", "10⁷"),
+    ],
+)
+def test_templates_raise_and_lower_numbers(language: str, call: str, text: str) -> None:
+    assert extract_paragraphs(call, language=language, templates=load_templates(language), math="text") == [text]
