@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Build
+from tiny import write_pairs
 
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.dataset.shards import Shards
 from bertdata.errors import ResumeError, UsageError
 from bertdata.labels import IGNORED
 from bertdata.training.masks import MaskConfig, Rows, Schedule, is_causal
+from bertdata.training.recipe import prepare
 from bertdata.training.token_weights import token_weights
 
 torch = pytest.importorskip("torch")
@@ -233,6 +235,18 @@ def test_options_without_effect_are_refused(rows: dict[bool, Shards], tmp_path: 
     step = next(step for step in range(9) if is_causal(HALF, 12345, step))
     with pytest.raises(UsageError, match=f"`step` {step} is causal"):
         of_batches(rows[True].paths[0], step, 8, masks=HALF)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("labels", "next"), ("masked_lm_prob_by_row", "0.1-0.4"), ("token_weights", "frequency"), ("mask", "a:b"), ("unit", "span")],
+)
+def test_options_for_rows_with_static_masks_are_refused_by_name(tmp_path: Path, name: str, value: str) -> None:
+    static = write_pairs(tmp_path / "static", {"train": [[32] * 8]}, masking="static")
+    config = TrainConfig(phases=(Phase(shards=(str(static),), steps=2),), batch_size=4, **{name: value})  # type: ignore[arg-type]
+    for refused in (lambda: prepare(config), lambda: loader.batches(Shards(static), 4, masks=MaskConfig(**{name: value}))):
+        with pytest.raises(UsageError, match=f"is masked already, so `{name}` {value} has no effect"):
+            refused()
 
 
 def test_a_hybrid_run_learns_and_resumes_to_the_bit(rows: dict[bool, Shards], tmp_path: Path) -> None:
