@@ -27,8 +27,9 @@ from ..labels import IGNORED
 from ..storage.files import replacing
 from .ahead import masked_arrays
 from .masks import MaskConfig, Masker
+from .permutation import Ints
 from .recipe import PhaseRows, prepare
-from .row_plan import Batch, BatchPlan
+from .row_plan import BatchPlan
 
 __all__ = ["Served", "steps_of", "trace_steps"]
 
@@ -80,9 +81,8 @@ def steps_of(run: TrainConfig | str | Path, document: str, *, world_size: int = 
         # run.
         entries = plan.entries(rows)
         for epoch in range(-(-part.phase.steps // plan.batches)) if len(entries) else ():
-            for step, place, row, copy in zip(*(each.tolist() for each in plan.find(entries, epoch)), strict=True):
-                if step < part.phase.steps:
-                    found.append(_served(part, number, Batch(step, epoch, 0, rows, rows), place, row, copy, world_size))
+            served = np.stack(plan.find(entries, epoch))
+            found += _served(part, number, epoch, *served[:, served[0] < part.phase.steps], world_size)
     return found
 
 
@@ -112,13 +112,19 @@ def _parts(run: TrainConfig | str | Path, world_size: int) -> list[PhaseRows]:
     return prepare(run if isinstance(run, TrainConfig) else read_training(run), world_size).parts
 
 
-def _served(part: PhaseRows, phase: int, batch: Batch, place: int, row: int, copy: int, world_size: int) -> Served:
-    ends = np.cumsum(part.shards.rows)
-    directory = int(np.searchsorted(ends, row, "right"))
+def _served(
+    part: PhaseRows, phase: int, epoch: int, steps: Ints, places: Ints, rows: Ints, copies: Ints, world_size: int
+) -> list[Served]:
+    """Return the records of rows [K] at steps of a phase [K], in an epoch."""
     # Rows are numbered through all directories. Convert to a number within one directory.
-    inside = row - int(ends[directory]) + part.shards.rows[directory]
-    rank, path = place * world_size // part.batch_size, str(part.shards.paths[directory])
-    return Served(part.first + batch.step, phase, batch.epoch, rank, place, path, inside, copy)
+    ends, paths = np.cumsum(part.shards.rows), list(map(str, part.shards.paths))
+    directories = np.searchsorted(ends, rows, "right")
+    inside = rows - ends[directories] + np.array(part.shards.rows)[directories]
+    columns = (part.first + steps, places * world_size // part.batch_size, places, directories, inside, copies)
+    return [
+        Served(step, phase, epoch, rank, place, paths[directory], row, copy)
+        for step, rank, place, directory, row, copy in zip(*(each.tolist() for each in columns), strict=True)
+    ]
 
 
 def _rows_of(shards: Shards, document: str) -> npt.NDArray[np.int64]:
@@ -148,12 +154,14 @@ def _records(part: PhaseRows, phase: int, steps: range, world_size: int) -> Iter
         continues = arrays.pop("continues_word", None)
         if OBJECTIVES[part.shards.objective].masks and part.shards.masking == "none":
             arrays |= masked_arrays(masker, arrays, batch.rows + batch.copies * len(part.shards), continues, batch)
-        for place, (row, copy) in enumerate(zip(batch.rows.tolist(), batch.copies.tolist(), strict=True)):
+        places, steps_of_rows = np.arange(len(batch.rows)), np.full(len(batch.rows), batch.step)
+        for served in _served(part, phase, batch.epoch, steps_of_rows, places, batch.rows, batch.copies, world_size):
+            place = served.place
             used = arrays["masked_lm_labels"][place] != IGNORED
-            stored = part.shards[row]
+            stored = part.shards[int(batch.rows[place])]
             names = [stored[name] for name in _DOCUMENTS if name in stored]
             yield {
-                **_served(part, phase, batch, place, row, copy, world_size)._asdict(),
+                **served._asdict(),
                 "documents": list(dict.fromkeys(id for each in names for id in ([each] if isinstance(each, str) else each))),
                 "input_ids": arrays["input_ids"][place][arrays["attention_mask"][place]].tolist(),
                 "positions": arrays["masked_lm_positions"][place][used].tolist(),
