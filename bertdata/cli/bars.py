@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..reports.summary import count, size
 from ..storage.signals import Answer, stopped
-from ..storage.terminal import unguarded
+from ..storage.terminal import clean, unguarded
 from . import output
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..commands.progress import Progress, Reporter, Step
 
-__all__ = ["answer", "begin", "drawn", "is_watched", "of_bytes", "reporting"]
+__all__ = ["answer", "begin", "bytes_bar", "drawn", "is_watched", "reporting"]
 
 _LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 _LABEL_COLUMNS = 12  # width of the step name
@@ -65,16 +65,17 @@ def is_watched() -> bool:
 
 
 @contextlib.contextmanager
-def of_bytes() -> Iterator[Bars | None]:
-    """Yield progress bars that count bytes, or None without a terminal. Clean the descriptions before you add them."""
+def bytes_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows the done and all bytes of `name`, with rate and time left. Show nothing without a terminal."""
     if not is_watched():
-        yield None
+        yield lambda done, of: None
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     words = TextColumn("{task.description}", markup=False)
     with drawn(words, BarColumn(bar_width=16), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bars:
-        yield bars
+        bar = bars.add_task(clean(name if len(name) <= 25 else f"…{name[-24:]}"), total=None)
+        yield lambda done, of: bars.update(bar, completed=done, total=of)
 
 
 @contextlib.contextmanager

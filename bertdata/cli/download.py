@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +12,12 @@ from ..commands.download import WIKIMEDIA
 from ..errors import UsageError
 from ..reports.summary import count, size
 from ..storage.files import is_local
-from ..storage.terminal import clean
-from .bars import of_bytes
+from .bars import bytes_bar
 from .build_commands import echo
 from .options import Command
 from .suggest import Suggesting
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from ..sources.download.client import Client
     from ..sources.download.transfer import RemoteFile
 
@@ -132,35 +127,13 @@ def _fetch(
     from ..commands.download import fetch
     from ..sources.download.transfer import missing_bytes
 
-    to_come = missing_bytes(files, output)
-    with _progress(files) as progress:
+    to_come, total, done_bytes = missing_bytes(files, output), sum(file.size for file in files), dict[str, int]()
+    with bytes_bar(f"{len(files)} files") as show:
+
+        def progress(name: str, at: int) -> None:
+            done_bytes[name] = at
+            show(sum(done_bytes.copy().values()), total)
+
         fetch(files, output, client, connections, sums, progress)
-    total = sum(file.size for file in files)
     done = "" if to_come else ": nothing to do"
     echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right{done}")
-
-
-@contextlib.contextmanager
-def _progress(files: Sequence[RemoteFile]) -> Iterator[Callable[[str, int], None]]:
-    """Show a bar for all bytes and one per active file, with rate and time left. Show nothing without a terminal."""
-    with of_bytes() as bars:
-        if bars is None:
-            yield lambda name, at: None
-            return
-        sizes = {file.name: file.size for file in files}
-        everything = bars.add_task(f"{len(files)} files", total=sum(sizes.values()))
-        here: dict[str, int] = {}
-        drawn: dict[str, TaskID] = {}
-        mutex = threading.Lock()
-
-        def show(name: str, at: int) -> None:
-            with mutex:
-                here[name] = at
-                bars.update(everything, completed=sum(here.values()))
-                if name not in drawn:
-                    drawn[name] = bars.add_task(clean(f"…{name[-24:]}"), total=sizes[name])
-                bars.update(drawn[name], completed=at)
-                if at == sizes[name]:
-                    bars.remove_task(drawn.pop(name))
-
-        yield show

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,7 @@ import click
 
 from ..config import PushConfig
 from ..reports.summary import count
-from ..storage.terminal import clean
-from .bars import of_bytes
+from .bars import bytes_bar
 from .build_commands import echo
 from .options import Command, config_options, take
 from .paths import to_path
@@ -37,19 +34,8 @@ def command(directory: Path, name: str, overwrite: bool, verbose: bool, **values
     """
     from ..commands.push import push
 
-    with _progress(name) as progress:
+    with bytes_bar(name) as progress:
         done = push(directory, name, config=take(PushConfig, values), overwrite=overwrite, progress=progress)
     at = f" at {done.commit[:12]}" if done.commit else ""
     sent = count(done.sent, "file") + " sent" if done.commit else "nothing to do"
     echo(f"{done.address}{at}: {sent}, {done.kept} there already; digests are right")
-
-
-@contextlib.contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar of the uploaded bytes, or nothing without a terminal."""
-    with of_bytes() as bars:
-        if bars is None:
-            yield None
-            return
-        bar = bars.add_task(clean(f"…{name[-24:]}"), total=None)
-        yield lambda done, of: bars.update(bar, completed=done, total=of)

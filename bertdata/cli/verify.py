@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
 from ..errors import NoInputError, VerificationError
 from ..reports.summary import count, size
-from ..storage.terminal import clean
-from .bars import of_bytes
+from .bars import bytes_bar
 from .build_commands import echo
 from .config_file import config_option
 from .options import Command, in_options
@@ -50,7 +48,7 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
     damaged = []
     for directory in directories:
         start = time.monotonic()
-        with _progress(directory) as progress:
+        with bytes_bar(directory.name) as progress:
             result = verify(directory, workers=workers, progress=progress)
         for problem in result.problems[:_MAX_PROBLEM_LINES]:
             echo(f"{directory / problem.name}: {in_options(problem.what)}", err=True)
@@ -77,14 +75,3 @@ def _refuse_run(directory: Path) -> None:
             f"{directory} is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded; pass "
             "the output of build-corpus, train-vocab or make-pairs"
         )
-
-
-@contextlib.contextmanager
-def _progress(directory: Path) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar of the bytes read, with rate and time left, or nothing without a terminal."""
-    with of_bytes() as bars:
-        if bars is None:
-            yield lambda done, of: None
-            return
-        bar = bars.add_task(clean(f"…{directory.name[-24:]}"), total=None)
-        yield lambda done, of: bars.update(bar, completed=done, total=of)
