@@ -22,13 +22,13 @@ from ..records import Report, Task
 from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
 from ..storage.fence import SEEN_S, admit, fenced, token
 from ..storage.files import is_local, to_path
-from ..storage.progress import NO_CONTEXT, InContext, TaskContext
+from ..storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ..storage.storage import storage_errors
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
 __all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regroup", "Tasks", "Writing", "shuffle_of"]
 
-Work = Callable[[Task], Any]  # returns a report
+TaskFunction = Callable[[Task, Work], Any]  # returns a report
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
 Emit = Callable[[int, Any], Iterable[Any]]
 REPORTS_PER_SUM = 1000  # reports that one worker adds up; each has 1 kB, or 25 kB if tasks name many templates
@@ -162,7 +162,7 @@ class Perform(InContext):
     reference to the report."""
 
     def __init__(
-        self, root: Path, step: str, work: Work, kind: type[Any], packages: Sequence[str] = (), emit: Emit | None = None
+        self, root: Path, step: str, work: TaskFunction, kind: type[Any], packages: Sequence[str] = (), emit: Emit | None = None
     ) -> None:
         self._root, self._step, self._work, self._kind, self._emit = str(root), step, work, kind, emit
         self.function = emit or _references
@@ -174,7 +174,9 @@ class Perform(InContext):
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             root, paths = to_path(self._root), task.paths()
-            report = perform(root, self._step, task.number, identity, lambda: self._work(task), self._kind, paths, context)
+            report = perform(
+                root, self._step, task.number, identity, lambda work: self._work(task, work), self._kind, paths, context
+            )
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 

@@ -21,7 +21,7 @@ from ..sources import dumps
 from ..sources.archives import zip_files
 from ..sources.compressed import next_block_start
 from ..storage.files import size
-from ..storage.progress import current, working
+from ..storage.progress import NO_CONTEXT, Work
 
 if TYPE_CHECKING:
     from ..config import CorpusConfig
@@ -181,10 +181,10 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
     next(source_records.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)
     stratum.warm_up, begin = clock() - start, clock()
     for number, part in enumerate(_spread(stratum.parts, most)):
-        read, start = _Read(stratum.kind, part, config, seconds / _MIN_SAMPLES, clock), clock()
+        start = clock()
         gathered = facts.Facts(rules.needs(config.choice))
-        with working("sample", 0) as work:
-            work.reads([part])
+        with NO_CONTEXT.working("sample", 0) as work:
+            read = _Read(stratum.kind, work.counted([part]), config, seconds / _MIN_SAMPLES, clock, work)
             entry, counts = write_shard(root, stratum.kind, number, most, config.format, read, facts=gathered)
             gathered.write(root, number)
         stratum.seconds += clock() - start
@@ -198,20 +198,20 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
 class _Read:
     """Read a sample until its time is over and the reader asks for more input: then all that it had read is finished."""
 
-    def __init__(self, kind: str, part: FileRange, config: CorpusConfig, seconds: float, clock: Clock) -> None:
-        self.finished, self._kind, self._part, self._config = part.end - part.start, kind, part, config
-        self._seconds, self._clock = math.inf if _is_piece(part) else seconds, clock
+    def __init__(self, kind: str, parts: list[FileRange], config: CorpusConfig, seconds: float, clock: Clock, work: Work) -> None:
+        self.finished, self._kind, self._parts, self._config = _size(parts), kind, parts, config
+        self._seconds, self._clock, self._work = math.inf if any(map(_is_piece, parts)) else seconds, clock, work
 
     def __call__(self, counts: Counts) -> Iterator[Document | Drop | Reject]:
         from ..stages.corpus import source_records
 
         # Readers read ahead in blocks. When a reader asks for the next block, all documents of the
         # blocks before it are finished: only there the bytes and the documents fit together.
-        work, before, deadline = current(), 0, self._clock() + self._seconds
-        for record in source_records.read(self._kind, [self._part], self._config, counts):
-            if work.bytes > before:
+        before, deadline = 0, self._clock() + self._seconds
+        for record in source_records.read(self._kind, self._parts, self._config, counts):
+            if self._work.bytes > before:
                 if before and self._clock() >= deadline:
                     self.finished = before
                     return
-                before = work.bytes
+                before = self._work.bytes
             yield record

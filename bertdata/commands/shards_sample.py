@@ -11,7 +11,7 @@ from ..dataset.plan_files import StoredValue
 from ..dataset.run import STATE, building
 from ..errors import BertDataError, EmptyResultError
 from ..records import Task
-from ..storage.progress import working
+from ..storage.progress import NO_CONTEXT, Work
 from ..tokens import vocab
 from .estimate import REPORT, SECONDS, Measured, Sample, clock_of
 
@@ -44,15 +44,15 @@ class _Done(NamedTuple):
         return sum(file.bytes for report in self.reports for file in report.files)
 
 
-def _run(work: Callable[[Task], Any], tasks: Sequence[Task], clock: Clock) -> _Done:
+def _run(work: Callable[[Task, Work], Any], tasks: Sequence[Task], clock: Clock) -> _Done:
     """Run a task's function on some record batches of all that the tasks read, evenly spaced, until the time is over."""
     places = [(task, part, batch) for task in tasks for part in task.parts for batch in range(part.start, part.end)]
     count, reports, read, start = min(_SAMPLE_BATCHES, len(places)), list[Any](), 0, clock()
     for number in range(count):
         if clock() - start < SECONDS:
             task, part, batch = places[len(places) * (2 * number + 1) // (2 * count)]
-            with working("sample", 0) as at_work:
-                reports.append(work(task._replace(number=number, parts=(part._replace(start=batch, end=batch + 1),))))
+            with NO_CONTEXT.working("sample", 0) as at_work:
+                reports.append(work(task._replace(number=number, parts=(part._replace(start=batch, end=batch + 1),)), at_work))
             read += at_work.bytes
     seconds = clock() - start
     batches = [sum(part.end - part.start for part in task.parts) for task in tasks]

@@ -27,7 +27,7 @@ from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local, re
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
 from ..storage.process import release_memory
-from ..storage.progress import NO_CONTEXT, TaskContext
+from ..storage.progress import NO_CONTEXT, TaskContext, Work
 from ..storage.storage import storage_errors
 from .differences import NO_BYTES, differences, first_few, in_terms_of
 from .manifest_records import File
@@ -257,7 +257,7 @@ def perform(
     step: str,
     index: int,
     task: Any,
-    work: Callable[[], R],
+    work: Callable[[Work], R],
     kind: type[R],
     paths: Mapping[str, str] | None = None,
     context: TaskContext = NO_CONTEXT,
@@ -286,10 +286,10 @@ def perform(
                 raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
     if not is_fenced(root):  # whose token was read
         check_begun(root)
-    with context.working(step, index):
+    with context.working(step, index) as progress:
         # Write the record only after `work` has returned, when all its files are complete and
         # flushed.
-        report = work()
+        report = work(progress)
         release_memory()
         write_json(path, {"task": task, "report": encode(report)}, PRIVATE_MODE)
     return report

@@ -20,7 +20,7 @@ from ..errors import UsageError, VerificationError
 from ..pieces import Special
 from ..records import FileRange, Task
 from ..storage.files import digest, file_entry, replacing, size, to_path
-from ..storage.progress import current
+from ..storage.progress import Work
 from ..tally import StageCounts, Tally
 from ..tokens.vocab import AnyVocabulary
 
@@ -50,8 +50,8 @@ class ExportSource(NamedTuple):
         """Read the manifest; raise VerificationError if it has changed."""
         return _manifest(self)
 
-    def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Yield a shard's record batches; raise VerificationError if the shard does not match the manifest."""
+    def batches(self, task: Task, work: Work) -> Iterator[pa.RecordBatch]:
+        """Yield and count a shard's record batches; raise VerificationError if the shard does not match the manifest."""
         # An export may run hours after the dataset was checked. Compare the digest of every shard
         # while reading, so that an export is never a mixture of two versions.
         contents = self.manifest()
@@ -63,7 +63,7 @@ class ExportSource(NamedTuple):
             each = size(path) // max(1, part.end - part.start)  # approximate bytes per batch
             for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
                 yield batch
-                current().add(bytes=each, documents=batch.num_rows)
+                work.add(bytes=each, documents=batch.num_rows)
 
 
 @functools.lru_cache(maxsize=2)

@@ -15,6 +15,7 @@ from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..records import Task
 from ..storage.files import to_path
+from ..storage.progress import Work
 from ..tally import StageCounts, Tally
 from ..tokens import vocab
 from .base import ExportReport, ExportSource, Shard
@@ -41,11 +42,11 @@ class ExportShard:
         """The packages whose versions affect the output's bytes."""
         return FORMATS[self.config.to].packages
 
-    def __call__(self, task: Task) -> ExportReport:
+    def __call__(self, task: Task, work: Work) -> ExportReport:
         format, contents = FORMATS[self.config.to], self.source.manifest()
         tally = Tally("documents" if format.of == "documents" else "rows")
         stem = task.parts[0].name.rpartition(".")[0]
-        batches = self.source.batches(task)
+        batches = self.source.batches(task, work)
         files = format.write(Shard(to_path(self.root), task.number, stem, contents, _given(self.vocabulary), batches, tally))
         return ExportReport(files=files, tally=tally.counts())
 

@@ -30,6 +30,7 @@ from ..records import Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
 from ..storage.files import to_path
+from ..storage.progress import Work
 from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
@@ -73,11 +74,11 @@ class CountWords:
     whole: bool
     reader: DocumentReader
 
-    def __call__(self, task: Task) -> WordsReport:
+    def __call__(self, task: Task, work: Work) -> WordsReport:
         parts: dict[str, Counter[str]] = defaultdict(Counter)
         tally = Tally("documents")
         sampled = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
+        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole, work=work):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 if vocab.is_sampled(self.config.seed, doc_id, self.share):

@@ -112,20 +112,20 @@ def is_private(path: str | Path) -> bool:
     return not is_local(path) and to_path(path).protocol == "memory"  # type: ignore[attr-defined]
 
 
-def open_file(path: str | Path, ahead: int = _REQUEST_BYTES) -> IO[bytes]:
+def open_file(name: str | Path, ahead: int = _REQUEST_BYTES) -> IO[bytes]:
     """Open a file for reading. A request to a store fetches at least `ahead` bytes and buffers them.
 
     Raise StorageError if a disk or a store fails, now or during a read, so that readers do not mistake that for a malformed file.
     """
-    path = to_path(path)
+    path = to_path(name)
     with storage_errors(f"cannot read {path}"):
         if isinstance(path, Path):
-            return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path))
+            return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path, name))
         if is_private(path):
             return io.BytesIO(path.read_bytes())  # memory:// files share one position between readers
         is_object = path.protocol in OBJECT_STORES
         file = FirstBlock(path, ahead) if is_object else path.open("rb", cache_type="none")
-        return io.BufferedReader(Watched(file, path), ahead)
+        return io.BufferedReader(Watched(file, path, name), ahead)
 
 
 def _regular(path: str, flags: int) -> int:

@@ -8,19 +8,16 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..records import FileRange
 
-__all__ = ["NO_CONTEXT", "InContext", "TaskContext", "TaskProgress", "Work", "current", "peak_memory", "working"]
+__all__ = ["NO_CONTEXT", "NO_WORK", "CountedPath", "InContext", "TaskContext", "TaskProgress", "Work", "peak_memory"]
 
 _REPORT_INTERVAL_S = 0.5  # seconds between two reports of a task
-_here = threading.local()
 
 
 class TaskProgress(NamedTuple):
@@ -59,23 +56,14 @@ class Work:
         self.bytes = self.documents = self.rejects = 0
         self.reasons: Counter[str] = Counter()
         self._report, self._due = report, 0.0
-        self._unread: dict[str, tuple[int, int, int]] = {}  # by path: start and end of the range to read, and bytes not read yet
+        self._paths: list[CountedPath] = []
         self.tell()
 
-    def reads(self, parts: Iterable[FileRange]) -> None:
-        """Count the bytes of these file ranges that any reader reads from now on, each byte once."""
-        for part in parts:
-            path = part.path if "://" in part.path else str(Path(part.path))
-            start, end, left = self._unread.get(path, (part.start, part.start, 0))
-            self._unread[path] = (min(start, part.start), max(end, part.end), left + part.end - part.start)
-
-    def read(self, path: str, start: int, count: int) -> None:
-        """Count this many bytes of a file as read."""
-        if (known := self._unread.get(path)) is not None:
-            first, end, left = known
-            fresh = min(left, max(0, min(end, start + count) - max(first, start)))
-            self._unread[path] = (first, end, left - fresh)
-            self.add(bytes=fresh)
+    def counted(self, parts: Sequence[FileRange]) -> list[FileRange]:
+        """Return these file ranges with paths that count the bytes that readers read of each range, each byte once."""
+        paths = [CountedPath(part, self) for part in parts]
+        self._paths += paths
+        return [part._replace(path=path) for part, path in zip(parts, paths, strict=True)]
 
     def add(self, bytes: int = 0, documents: int = 0, rejects: int = 0) -> None:
         """Add to the counts, and report them if the last report is half a second old."""
@@ -85,7 +73,7 @@ class Work:
 
     def finish(self) -> None:
         """Report that the task is done. All of its input counts as read, even if it needed less."""
-        self.bytes += sum(left for _, _, left in self._unread.values())
+        self.bytes += sum(path.left for path in self._paths)
         self.tell(done=True)
 
     def tell(self, *, done: bool = False) -> None:
@@ -97,26 +85,23 @@ class Work:
         self._report(TaskProgress(self.step, self.task, done, *counts, os.getpid(), reasons))
 
 
-_NO_WORK = Work("", -1)
+NO_WORK = Work("", -1)  # of a call outside a task: it reports nothing
 
 
-def current() -> Work:
-    """Return the task at work in this thread; outside a task, one that reports nothing."""
-    work: Work = getattr(_here, "work", _NO_WORK)
-    return work
+class CountedPath(str):
+    """The path of a task's input. A file that is opened by this path adds the bytes that are read to the task's progress."""
 
+    def __new__(cls, part: FileRange, work: Work) -> CountedPath:
+        return super().__new__(cls, part.path)
 
-@contextlib.contextmanager
-def working(step: str, task: int, report: Report | None = None) -> Iterator[Work]:
-    """Count what this thread does in the block as this task. A block that fails never reports that it is done."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a task takes one core; its threads would fight for it
-    outer = getattr(_here, "work", None)
-    _here.work = Work(step, task, report)
-    try:
-        yield _here.work
-        _here.work.finish()
-    finally:
-        _here.work = outer or _NO_WORK
+    def __init__(self, part: FileRange, work: Work) -> None:
+        self._part, self._work, self.left = part, work, part.end - part.start  # bytes to read
+
+    def read(self, start: int, count: int) -> None:
+        """Count this many bytes from an offset on as read."""
+        fresh = min(self.left, max(0, min(self._part.end, start + count) - max(self._part.start, start)))
+        self.left -= fresh
+        self._work.add(bytes=fresh)
 
 
 class InContext:
@@ -137,9 +122,13 @@ class TaskContext:
     def __init__(self, report: Report | None = None) -> None:
         self._report = report
 
-    def working(self, step: str, task: int) -> contextlib.AbstractContextManager[Work]:
-        """Do a task in the block and report its progress."""
-        return working(step, task, self._report)
+    @contextlib.contextmanager
+    def working(self, step: str, task: int) -> Iterator[Work]:
+        """Do a task in the block and report its progress. A block that fails never reports that it is done."""
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a task takes one core; its threads would fight for it
+        work = Work(step, task, self._report)
+        yield work
+        work.finish()
 
     def call(self, function: Callable[..., Any], element: Any, *more: Any) -> Any:
         """Call a function of an element, with this context if it takes one."""

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .progress import current
+from .progress import CountedPath
 from .storage import storage_errors
 
 __all__ = ["FirstBlock", "Watched", "read_whole"]
@@ -20,12 +20,12 @@ def read_whole(path: Any) -> bytes:
 
 
 class Watched(io.RawIOBase):
-    """A file that raises StorageError if a disk or a store fails, and reports reads to the running task."""
+    """A file that raises StorageError if a disk or a store fails, and counts the bytes that are read from a `CountedPath`."""
 
-    def __init__(self, file: Any, path: Path) -> None:
+    def __init__(self, file: Any, path: Path, name: str | Path) -> None:
         super().__init__()
-        self._file, self._path = file, path
-        self._work, self._name, self._at = current(), str(path), 0  # reads may come from another thread
+        self._file, self._path, self._at = file, path, 0
+        self._counted = name if isinstance(name, CountedPath) else None
 
     def readable(self) -> bool:
         return True
@@ -36,7 +36,8 @@ class Watched(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         with storage_errors(f"cannot read {self._path}"):
             count = int(self._file.readinto(buffer))
-        self._work.read(self._name, self._at, count)
+        if self._counted is not None:
+            self._counted.read(self._at, count)
         self._at += count
         return count
 

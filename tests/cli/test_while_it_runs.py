@@ -314,11 +314,11 @@ def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path,
     output_of, done = tmp_path / "corpus", []
     whole = extract.Extract.__call__
 
-    def fail(self: Any, task: Any) -> Any:
+    def fail(self: Any, task: Any, work: Any) -> Any:
         done.append(task.number)
         if len(done) > 2:
             raise StorageError("no space")
-        return whole(self, task)
+        return whole(self, task, work)
 
     monkeypatch.setattr(extract.Extract, "__call__", fail)
     config = bertdata.CorpusConfig(task_bytes=1 << 16)

@@ -337,7 +337,7 @@ class Work:
         if not self.input.exists():
             self.input.write_text("the input")
 
-    def __call__(self) -> Done:
+    def __call__(self, _progress: object) -> Done:
         self.done += 1
         write_text(self.root / "data" / "a", self.text)
         source = InputRange(name="", path=str(self.input), start=4, end=9, sha256=digest(self.input, 4, 9))
@@ -400,7 +400,7 @@ def test_a_removed_input_is_an_error_of_ours(directory: Path) -> None:
 
 
 def test_a_failed_task_leaves_no_record(directory: Path) -> None:
-    def fail() -> Done:
+    def fail(_progress: object) -> Done:
         raise RuntimeError("broken")
 
     work = Work(directory)

@@ -33,6 +33,7 @@ from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, 
 from bertdata.records import Task
 from bertdata.storage.files import read_json, write_json, write_text
 from bertdata.storage.lock import Job, lock, reserve
+from bertdata.storage.progress import Work
 
 TASK = Task(0, "text", ())
 NOBODY = 65534
@@ -141,7 +142,7 @@ def test_a_command_that_reads_finishes_a_commit(run: Run, build: Build, tmp_path
 def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None:
     """An engine may work on at tasks of a command that was killed, when the next one has begun with other settings."""
 
-    def work(_task: Task) -> TaskReport:
+    def work(_task: Task, _work: Work) -> TaskReport:
         with building(directory, OTHER, overwrite=True) as later:
             write_text(later / "data" / "a", "later")
             write_text(root / "data" / "a", "late")
@@ -357,7 +358,7 @@ def test_a_data_directory_that_is_a_link_is_refused_and_not_followed(directory: 
 
 def test_a_build_that_is_swapped_while_its_run_goes_is_neither_written_nor_put_in_place(directory: Path, tmp_path: Path) -> None:
     root = _begin(directory)
-    perform, late = Perform(root, "extract", lambda _task: TaskReport(), TaskReport), Late(root)
+    perform, late = Perform(root, "extract", lambda *_: TaskReport(), TaskReport), Late(root)
     os.rename(root, tmp_path / "stolen")
     root.symlink_to(tmp_path / "stolen")
     for call in (lambda: list(perform(TASK)), lambda: _commit(late)):

@@ -19,6 +19,7 @@ from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.errors import NoInputError, OutputExistsError, ResumeError, StorageError, UsageError
 from bertdata.sources.inputs import find
 from bertdata.storage import files, moves
+from bertdata.storage.progress import Work
 
 pytest.importorskip("upath")
 IDENTITY: dict[str, Any] = {"command": "build-corpus", "config": {"seed": 1}}
@@ -200,7 +201,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
 def test_tasks_are_done_once_in_a_store(store: Any) -> None:
     directory, done = files.to_path("memory://bucket/corpus"), list[int]()
 
-    def work() -> FilesReport:
+    def work(_work: Work) -> FilesReport:
         done.append(1)
         files.write_text(directory / "data" / "a", "text")
         return FilesReport(files=[manifest.entry(directory, "data/a")])

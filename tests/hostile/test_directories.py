@@ -108,7 +108,7 @@ def test_a_file_that_changes_after_the_plan(change: str, tmp_path: Path, build: 
 
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": f"{n} {TEXT}"}) + "\n" for n in range(2000)))
-    old = extract.Extract._extract
+    old = extract.Extract._read
     once = threading.Lock()
 
     def late(self: Any, *arguments: Any) -> Any:
@@ -120,7 +120,7 @@ def test_a_file_that_changes_after_the_plan(change: str, tmp_path: Path, build: 
                 path.write_bytes(new[change])
         return old(self, *arguments)
 
-    monkeypatch.setattr(extract.Extract, "_extract", late)
+    monkeypatch.setattr(extract.Extract, "_read", late)
     arguments = ("--text", path, "--max-rejects", 1, "--dedup", "none", "--task-bytes", 1 << 16)
     if change in ("vanish", "replace"):
         with pytest.raises(BertDataError) as caught:

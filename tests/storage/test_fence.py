@@ -18,6 +18,7 @@ from bertdata.errors import OutputLockedError
 from bertdata.records import Task
 from bertdata.storage import files, moves
 from bertdata.storage.fence import TOKEN_FILE, admit, fenced, token
+from bertdata.storage.progress import Work
 
 pytest.importorskip("upath")
 TASK = Task(0, "text", ())
@@ -37,7 +38,7 @@ def begin(directory: Path, seed: int, **how: bool) -> Path:
 def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
     begun: list[int] = []
 
-    def work(_task: Task) -> TaskReport:
+    def work(_task: Task, _work: Work) -> TaskReport:
         begun.append(1)
         files.write_text(root / "data" / "a", "of the earlier run")
         assert Context().run(begin, directory, 2, overwrite=True) == root  # as another process would
@@ -86,11 +87,11 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
 def test_a_command_that_continues_a_run_stops_the_earlier_command(directory: Path) -> None:
     """An engine that was lost may still work on the earlier command, which has the same settings."""
     root = begin(directory, 1)
-    earlier = Perform(root, "extract", lambda _: TaskReport(), TaskReport)
+    earlier = Perform(root, "extract", lambda *_: TaskReport(), TaskReport)
     assert begin(directory, 1) == root
     with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
         list(earlier(TASK))
-    later = Perform(root, "extract", lambda _: TaskReport(), TaskReport)
+    later = Perform(root, "extract", lambda *_: TaskReport(), TaskReport)
     assert [report.number for report in later(TASK)] == [0]
 
 

@@ -25,13 +25,13 @@ def test_bytes_of_a_part_count_once_whoever_reads_them(tmp_path: Path) -> None:
         with open_file(str(path)) as file:
             file.read(1000)  # before the part
         assert work.bytes == 0
-        work.reads([FileRange("input", str(path), 100_000, 250_000)])
-        with open_file(str(path)) as file:
+        (part,) = work.counted([FileRange("input", str(path), 100_000, 250_000)])
+        with open_file(part.path) as file:
             file.seek(100_000)
             file.read(60_000)
         assert 60_000 <= work.bytes <= 150_000
-        digest(path)
-        digest(path)
+        digest(part.path)
+        digest(part.path)
         assert work.bytes == 150_000
     assert (told[0].step, told[0].task, told[0].done, told[0].bytes) == ("extract", 3, False, 0)
     assert (told[-1].done, told[-1].bytes) == (True, 150_000)
@@ -42,8 +42,8 @@ def test_what_is_unpacked_in_another_thread_counts(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(os.urandom(100_000)))
     size = path.stat().st_size
     with TaskContext().working("extract", 0) as work:
-        work.reads([FileRange("input.gz", str(path), 0, size)])
-        with open_file(str(path)) as file:
+        (part,) = work.counted([FileRange("input.gz", str(path), 0, size)])
+        with open_file(part.path) as file:
             reader = threading.Thread(target=file.read)
             reader.start()
             reader.join()

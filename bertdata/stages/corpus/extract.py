@@ -16,7 +16,7 @@ from ...dataset.reports import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
 from ...sources.dumps import LOSSES, checksums, multistream
 from ...storage.files import digest, to_path
-from ...storage.progress import current
+from ...storage.progress import NO_WORK, Work
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
 from ...tally import Tally
@@ -44,7 +44,7 @@ class Extract:
     count: int
     choosing: bool = False
 
-    def __call__(self, task: Task) -> CorpusReport:
+    def __call__(self, task: Task, work: Work = NO_WORK) -> CorpusReport:
         parts = list(task.parts)
         kind, _, checksum = task.kind.partition(" ")
         check_dependencies(self.config.depends_on)
@@ -52,22 +52,18 @@ class Extract:
             if kind == CHECKSUM:
                 digests = checksums.check(parts, checksum)
                 return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=checksum))
-            return read_unchanged((part.path for part in parts), lambda: self._read(task, kind, parts))
+            return read_unchanged((part.path for part in parts), lambda: self._read(task, kind, parts, work))
 
-    def _read(self, task: Task, kind: str, parts: list[FileRange]) -> CorpusReport:
+    def _read(self, task: Task, kind: str, parts: list[FileRange], work: Work) -> CorpusReport:
         if kind == INDEX:
             index = multistream.read_index(parts[0].path, parts[1].path)
             return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts[:1]), index=index, dump=parts[1].name))
-        return self._extract(task, parts)
-
-    def _extract(self, task: Task, parts: list[FileRange]) -> CorpusReport:
         # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
         # the documents are in memory, so that no rule has to read them again.
-        current().reads(parts)
         most = trial.quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        root, read = to_path(self.root), partial(source_records.read, task.kind, parts, self.config)
-        entry, counts = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts)
+        root, read = to_path(self.root), partial(source_records.read, task.kind, work.counted(parts), self.config)
+        entry, counts = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts, work)
         written = None if facts is None else facts.write(root, task.number)
         inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
         return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)
@@ -82,6 +78,7 @@ def write_shard(
     read: Callable[[Counts], Iterator[Document | Drop | Reject]],
     most: int = 0,
     facts: Facts | None = None,
+    work: Work = NO_WORK,
 ) -> tuple[TaskEntry, SourceCounts]:
     """Write the records of one kind into a shard and lists of rejects and drops. Return the files and the counts of the records.
 
@@ -94,10 +91,11 @@ def write_shard(
         read: Function that returns the records and counts the text it leaves out.
         most: Maximum number of documents, or 0 for all.
         facts: Collector of document facts for the selection rules.
+        work: The progress of the task.
     """
     name = f"{number:05d}-of-{count:05d}"
     with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
-        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
+        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts, work=work)
         batches = ledger.batches(read(ledger.counts))
         shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
     tally, counts = ledger.tally, ledger.counts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dataset.shards.schema import DocumentBatch
 from ...records import Document, Drop, Reject
-from ...storage.progress import current
+from ...storage.progress import NO_WORK, Work
 from ...tally import Tally
 from ..listing import Listing
 from ..text_counts import Amounts
@@ -29,6 +29,7 @@ class Ledger:
     drops: Listing
     most: int = 0
     facts: Facts | None = None
+    work: Work = NO_WORK
     text_bytes: int = 0
     lost: int = 0
     amounts: Amounts = field(default_factory=Amounts)
@@ -36,7 +37,7 @@ class Ledger:
 
     def batches(self, records: Iterable[Document | Drop | Reject]) -> Iterator[Any]:
         """Yield record batches of documents. There is at least one, which may be empty."""
-        batch, work = DocumentBatch(), current()
+        batch, work = DocumentBatch(), self.work
         for record in records:
             self.tally.entered += 1
             work.add(documents=isinstance(record, Document), rejects=isinstance(record, Reject))

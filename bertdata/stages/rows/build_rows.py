@@ -24,7 +24,7 @@ from ...errors import EmptyResultError
 from ...pieces import bare
 from ...records import Report
 from ...storage.files import to_path
-from ...storage.progress import NO_CONTEXT, TaskContext, current
+from ...storage.progress import NO_CONTEXT, TaskContext, Work
 from ...tally import StageCounts
 from ...text.language import writing
 from ...tokens import vocab
@@ -157,7 +157,7 @@ class _Build:
     number: int
     count: int
 
-    def __call__(self) -> PartitionReport:
+    def __call__(self, work: Work) -> PartitionReport:
         config = self.output.config
         built = self._pairs()
         columns, counts = self._columns(built), self._counts(built)
@@ -167,7 +167,7 @@ class _Build:
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
-        current().add(documents=len(self.partition.ids))
+        work.add(documents=len(self.partition.ids))
         tallies, groups = [tally.counts() for tally in built.tallies], {**self.tokens, **self._partners(built)}
         return PartitionReport(
             shard=file, counts=SplitCounts(split=self.split, tallies=tallies, statistics=counts, groups=groups)

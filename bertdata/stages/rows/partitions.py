@@ -27,6 +27,7 @@ from ...dataset.reports import FilesReport
 from ...dataset.run import STATE
 from ...records import Task
 from ...storage.files import read_json, to_path, write_json
+from ...storage.progress import NO_WORK, Work
 from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
 from ..shuffle import FileShuffle, Moved, Shuffle
@@ -155,33 +156,33 @@ class Tokenize:
     layout: Layout
     chinese_words: str = "none"
 
-    def __call__(self, task: Task) -> list[tuple[int, bytes | bytearray]]:
+    def __call__(self, task: Task, work: Work = NO_WORK) -> list[tuple[int, bytes | bytearray]]:
         """Return the serialized documents of each non-empty partition, in order of partitions.
 
         `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
         task, and a file records the text.
         """
         try:
-            return self._by_partition(task, exact=False)
+            return self._by_partition(task, work, exact=False)
         except DifferentIdsError as error:
             write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
-            return self._by_partition(task, exact=True)
+            return self._by_partition(task, work, exact=True)
 
-    def _by_partition(self, task: Task, exact: bool) -> list[tuple[int, bytes | bytearray]]:
+    def _by_partition(self, task: Task, work: Work, exact: bool) -> list[tuple[int, bytes | bytearray]]:
         by_partition = defaultdict[int, bytearray](bytearray)
-        documents = self.documents(task, exact)
+        documents = self.documents(task, work, exact)
         while some := [*islice(documents, _AT_ONCE)]:
             partitions = self.layout.of_documents([d.id for d in some], [d.origin for d in some])
             for document, partition in zip(some, partitions, strict=True):
                 by_partition[partition] += to_bytes(document)
         return sorted(by_partition.items())
 
-    def documents(self, task: Task, exact: bool = False) -> Iterator[Tokens]:
+    def documents(self, task: Task, work: Work = NO_WORK, exact: bool = False) -> Iterator[Tokens]:
         """Yield the documents of a task."""
         row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
-        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
+        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most, work=work):
             tokens, ends, continues = encode(languages, documents, paragraphs, exact)
             found = origins(sources, languages, documents, self.layout.partners.scripts)
             # Where each document begins in `ends` and in `tokens`. Slices of bytes take less time than those of arrays.
@@ -203,9 +204,9 @@ class WriteTokens:
     tokenize: Tokenize
     shuffle: FileShuffle
 
-    def __call__(self, task: Task) -> FilesReport:
+    def __call__(self, task: Task, work: Work) -> FilesReport:
         root, names = self.shuffle.root, [self.shuffle.file(task.number)]
-        self.shuffle.write(task.number, self.tokenize(task))
+        self.shuffle.write(task.number, self.tokenize(task, work))
         if (root / (different := different_ids_name(task.number))).exists():
             names.append(different)
         return FilesReport(files=[manifest.entry(root, name) for name in names])

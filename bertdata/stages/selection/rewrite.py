@@ -25,7 +25,7 @@ from ...errors import VerificationError
 from ...records import Document, Report
 from ...storage.files import digest, is_local, to_path
 from ...storage.moves import move
-from ...storage.progress import NO_CONTEXT, InContext, TaskContext, current
+from ...storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ...tally import Tally
 from ..corpus_reader import text_bytes
 from ..corpus_report import CorpusReport, SourceCounts
@@ -84,13 +84,13 @@ class Rewrite(InContext):
         return reports.reference(task, step, [report])
 
     def _rewrite(
-        self, root: Path, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses
+        self, root: Path, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses, work: Work
     ) -> CorpusReport:
         if digest(root / shard.name) != shard.sha256:
             raise VerificationError(f"{root / shard.name} is not what its task has written: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
         with Listing(root, _CHOSEN_PREFIX + name) as listed:
-            removal = _Removal(losses, Tally.of(counts.tally), listed)
+            removal = _Removal(losses, Tally.of(counts.tally), listed, work)
             for drops in report.entry.drops:  # the new list starts with the drops of the first step
                 listed.copy(root / drops.name)
             batches = removal.batches(shards.read_batches(root / shard.name, self.format))
@@ -121,6 +121,7 @@ class _Removal:
     losses: Losses
     tally: Tally
     listed: Listing
+    work: Work
     text_bytes: int = 0
     amounts: Amounts = field(default_factory=Amounts)
     documents: int = 0  # documents that lose some of their paragraphs
@@ -199,7 +200,7 @@ class _Removal:
         kept[row] = False
         self.tally.left -= 1
         self.tally.dropped[reason] += 1
-        current().reasons[f"drops: {reason}"] += 1
+        self.work.reasons[f"drops: {reason}"] += 1
         if reason in LISTED:
             first = payload[at].as_py().decode() if payload is not None else ""
             self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})

@@ -36,7 +36,7 @@ def reader(name: str) -> Source:
     def read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
         function = load(name, "read", dict(config.functions).get(name, ""))
         for part in parts:
-            yield from _read(function(part.path), name, part, config, counts)
+            yield from _read(function(str(part.path)), name, part, config, counts)
 
     return Source(
         name=name,
