@@ -81,8 +81,9 @@ def steps_of(run: TrainConfig | str | Path, document: str, *, world_size: int = 
         # run.
         entries = plan.entries(rows)
         for epoch in range(-(-part.phase.steps // plan.batches)) if len(entries) else ():
-            served = np.stack(plan.find(entries, epoch))
-            found += _served(part, number, epoch, *served[:, served[0] < part.phase.steps], world_size)
+            steps, *others = plan.find(entries, epoch)
+            steps, places, rows, copies = (each[steps < part.phase.steps] for each in (steps, *others))
+            found += _served(part, number, epoch, steps, places, rows, copies, world_size)
     return found
 
 

@@ -16,12 +16,6 @@ RECIPES = sorted((REPOSITORY / "examples" / "recipes").glob("*.toml"))
 
 
 SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 64,
-}
 
 
 def modernbert(rows: Path, directory: Path) -> str:
