@@ -3,8 +3,8 @@
     bertdata build-corpus --text letters --map contacts:redact --output corpus
 
 Run this in the directory of this file, or copy the file to yours. The counts are printed, and are in manifest.json and on the
-data card. The patterns are examples: they miss unusual forms, and some other numbers look like phone numbers. Check what they
-find in your text.
+data card. The patterns are examples: they miss unusual forms, and some other numbers look like phone numbers. Check their
+matches in your text.
 """
 
 import re

@@ -66,9 +66,9 @@ def _command(name: str, command: click.Command) -> str:
 
 def _row(option: click.Option, context: click.Context) -> str:
     """Write an option as a row of a table: names, value, help, default."""
-    names, told = option.get_help_record(context) or ("", "")
-    assert told, f"{option.name} has no help"
-    return f"| `{_cell(names)}` | {_cell(_text(told))} |"
+    names, description = option.get_help_record(context) or ("", "")
+    assert description, f"{option.name} has no help"
+    return f"| `{_cell(names)}` | {_cell(_text(description))} |"
 
 
 def _prose(help: str) -> str:
@@ -84,11 +84,11 @@ def _prose(help: str) -> str:
     return "\n\n".join(blocks)
 
 
-def _text(told: str) -> str:
+def _text(description: str) -> str:
     """Escape characters that are not meant as Markdown: tags, brackets, stars."""
-    parts = re.split(r"(`[^`]*`)", told)
+    parts = re.split(r"(`[^`]*`)", description)
     plain = (re.sub(r"([\[\]*_|])", r"\\\1", part).replace("<", "&lt;") for part in parts)
-    return "".join(part if part.startswith("`") else told for part, told in zip(parts, plain, strict=True))
+    return "".join(part if part.startswith("`") else description for part, description in zip(parts, plain, strict=True))
 
 
 def _cell(text: str) -> str:
@@ -107,23 +107,23 @@ def _configuration(kind: type[Config]) -> str:
     lines = [f"### {kind.__name__}", "", _text(" ".join((kind.__doc__ or "").split("\n\n")[0].split())), ""]
     lines += ["| field | type | default | description |", "|---|---|---|---|"]
     for field in dataclasses.fields(kind):
-        if said := field.metadata.get("option"):
-            told = " ".join(filter(None, [f"{said.help.rstrip('.')}.", _bounds(said)]))
-            default = f"`{field.default!r}`" + (f": {said.unset}" if said.unset else "")
+        if entry := field.metadata.get("option"):
+            what = " ".join(filter(None, [f"{entry.help.rstrip('.')}.", _bounds(entry)]))
+            default = f"`{field.default!r}`" + (f": {entry.unset}" if entry.unset else "")
             lines.append(
-                f"| `{field.name}` | `{_cell(_type(hints[field.name]))}` | {_cell(_text(default))} | {_cell(_text(told))} |"
+                f"| `{field.name}` | `{_cell(_type(hints[field.name]))}` | {_cell(_text(default))} | {_cell(_text(what))} |"
             )
     return "\n".join([*lines, ""])
 
 
-def _bounds(said: Any) -> str:
-    if said.choices:
-        return f"One of {', '.join(said.choices)}."
-    if said.least is said.most is None:
+def _bounds(entry: Any) -> str:
+    if entry.choices:
+        return f"One of {', '.join(entry.choices)}."
+    if entry.least is entry.most is None:
         return ""
-    if said.most is None:
-        return f"At least {said.least:,}."
-    return f"From {said.least or 0:,} to {said.most:,}."
+    if entry.most is None:
+        return f"At least {entry.least:,}."
+    return f"From {entry.least or 0:,} to {entry.most:,}."
 
 
 def _type(hint: Any) -> str:
@@ -148,8 +148,8 @@ def exit_codes() -> str:
 
 
 def _first(kind: type) -> str:
-    told = (kind.__doc__ or "").split("\n")[0].rstrip(".")
-    return told[0].lower() + told[1:]
+    description = (kind.__doc__ or "").split("\n")[0].rstrip(".")
+    return description[0].lower() + description[1:]
 
 
 def tables() -> str:
