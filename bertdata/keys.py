@@ -54,7 +54,7 @@ def many(seed: int, *names: str | int, last: Iterable[tuple[str | int, ...]]) ->
 
 
 def _tagged(name: str | int) -> str:
-    """Write a name after its kind; a NUL in it is doubled, so that it is no border between names."""
+    """Write a name after its kind. Double each NUL in it, because a single NUL separates names."""
     return f"s{name}".replace("\x00", "\x00\x00") if isinstance(name, str) else f"i{name}"
 
 

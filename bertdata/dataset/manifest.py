@@ -129,7 +129,7 @@ def store(directory: Path, contents: dict[str, Any], card: str = "", croissant: 
     for key, (name, text) in {"card": (CARD, card), "croissant": (CROISSANT, croissant)}.items():
         if text:
             write_text(directory / name, text)
-            data = text.encode("utf-8")  # not read again from the file: reading takes a buffer of 512 kB beside the manifest
+            data = text.encode("utf-8")  # hash the text in memory: reading the file again would take a buffer of 512 kB
             contents = {**contents, key: {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
     write_json(directory / NAME, {**contents, _OWN_DIGEST: _own_digest(contents)})
 

@@ -30,9 +30,9 @@ class MaskVocabulary(NamedTuple):
 
 
 def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> MaskVocabulary:
-    """Read a vocabulary's pieces: no special token is masked, and none, nor an unknown word, replaces a piece.
+    """Return which tokens of a vocabulary can be masked, and which can replace a masked token.
 
-    `special` are those of a vocabulary that is not BERT's.
+    Special tokens are never masked, and neither they nor [UNK] replace a token. `special` is for vocabularies other than BERT's.
     """
     special = special or of_bert(pieces)
     maskable = np.ones(len(pieces), bool)

@@ -71,7 +71,7 @@ class FirstBlock(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         if self._file is None:
             block = b""
-            with contextlib.suppress(OSError):  # such as an empty file, of which there are no ranges
+            with contextlib.suppress(OSError):  # an empty file has no ranges, for example
                 block = self._path.fs.cat_file(self._path.path, start=0, end=self._size)
             self._file = io.BytesIO(block) if 0 < len(block) < self._size else self._opened()
         return int(self._file.readinto(buffer))

@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 def stopped(kept: str = "") -> Answer:
     """Return the message for a stopped command, with the finished work and how to continue."""
     kept = f"{kept}: " if kept else ""
-    return Answer(f"stopped, and what is finished is kept: {kept}continue with the same command")
+    return Answer(f"stopped, and finished work is kept: {kept}continue with the same command")
 
 
 @contextlib.contextmanager

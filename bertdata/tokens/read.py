@@ -34,14 +34,14 @@ def read_any(
     if other_kind is None:
         if special_tokens:
             raise UsageError(
-                f"`special_tokens` does nothing: {path} is of BERT's kind, with {', '.join(vocab.SPECIAL)}: omit it",
+                f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(vocab.SPECIAL)}. Omit the option",
                 field="special_tokens",
             )
         return vocab.read(path, lowercase, strip_accents)
     for name, value in (("lowercase", lowercase), ("strip_accents", strip_accents)):
         if value is not None:
             raise UsageError(
-                f"`{name}={value}` is for a bare vocab.txt: the tokenizer in {path} says itself what it does: omit it"
+                f"`{name}={value}` only applies to a bare vocab.txt, but the tokenizer in {path} sets it itself. Omit it"
             )
     return vocabulary_of(*other_kind, special_tokens)
 

@@ -113,13 +113,13 @@ def roles_of(option: str) -> dict[str, str]:
     return roles
 
 
-def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str) -> TokenizerVocabulary:
+def vocabulary_of(where: str, text: str, named_tokens: Mapping[str, str], option: str) -> TokenizerVocabulary:
     """Return the vocabulary of a tokenizer.json. Raise UsageError if it cannot be used.
 
     Args:
         where: Name for messages.
         text: Contents of the tokenizer.json.
-        beside: Result of `read_named`.
+        named_tokens: Result of `read_named`.
         option: `special_tokens`. Tokens that the tokenizer lacks are added.
     """
     parsed = _parsed(where, text)
@@ -134,7 +134,7 @@ def vocabulary_of(where: str, text: str, beside: Mapping[str, str], option: str)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     roles = roles_of(option)
-    named = {**_of_model(parsed), **_around(parsed), **beside}
+    named = {**_of_model(parsed), **_around(parsed), **named_tokens}
     named |= {f"{role}_token": named[key] for role, key in _INSTEAD.items() if f"{role}_token" not in named and key in named}
     named = {key: token for key, token in {**named, **roles}.items() if key in roles or tokenizer.token_to_id(token) is not None}
     tokens = {named[key] for key in (f"{role}_token" for role in ROLES) if key in named and key != "unk_token"}

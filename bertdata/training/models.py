@@ -3,8 +3,8 @@
     target = target_of(transformers.GPT2LMHeadModel(config))
     target.check(shards)  # raises UsageError: masked rows would teach a causal model nothing useful
 
-A model of `transformers` ignores most arguments that it does not know, so a batch for another class often gives a loss that means
-nothing.  `MODELS` lists the classes for which a test shows that each document of a packed row gets the logits that it gets alone.
+A model of `transformers` ignores most arguments that it does not know, so a batch for another class often produces a meaningless
+loss.  `MODELS` lists the classes for which a test shows that each document of a packed row gets the logits that it gets alone.
 """
 
 from __future__ import annotations

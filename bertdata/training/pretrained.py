@@ -90,7 +90,7 @@ def read(path: str, shards: Shards, *, weights: bool, new_vocabulary: bool = Fal
         path: The directory of a model of `transformers`, with its tokenizer if `weights`. Without weights, a
             config.json is enough. Or the name of a model of the Hugging Face Hub, which is downloaded.
         shards: The rows.
-        weights: Continue from the weights; else the model gets new ones, for the vocabulary of the rows.
+        weights: Continue from the weights. Otherwise, start from random weights, with the vocabulary of the rows.
         new_vocabulary: Move the embeddings to the vocabulary of the rows.
         flash: Use flash attention if this machine has it, for batches without padding.
     """

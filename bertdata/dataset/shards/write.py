@@ -107,7 +107,7 @@ def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoReturn:
     """Raise VerificationError for a missing or damaged file, or StorageError if the disk or the store failed."""
-    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.EINVAL):  # a truncated file gives these
+    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.EINVAL):  # errors of a truncated file
         with storage_errors(f"cannot read {path}"):
             raise error
     raise VerificationError(f"{path} is {problem} ({error}): {advice}") from error

@@ -92,7 +92,7 @@ def own_splitters(config: CorpusConfig) -> tuple[str, ...]:
 
 
 def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
-    """Make the dumps of each project a kind of their own."""
+    """Split the dumps into one kind of input per project."""
     found = {kind: files for kind, files in sources.items() if kind != "wikipedia"}
     for name, path in sources.get("wikipedia", ()):
         with storage_errors(f"cannot read {path}"):

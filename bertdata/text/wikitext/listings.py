@@ -24,5 +24,5 @@ LISTINGS = (  # a template table: its name and its text
 
 
 def separate(text: str) -> str:
-    """Return wikitext in which listings are no list items, so that each is a paragraph."""
+    """Remove the list markers before listings, so that each becomes a paragraph."""
     return _ITEM.sub("", text)
