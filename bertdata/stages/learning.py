@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -68,8 +69,8 @@ class Learned(NamedTuple):
         """Describe the result in a line."""
         if self.skipped:
             return f"{self.wiki}: no templates learned: {self.skipped}"
-        reasons = sorted(set(self.unknown.values()), key=lambda reason: (-list(self.unknown.values()).count(reason), reason))
-        rest = ", ".join(f"{list(self.unknown.values()).count(reason)} {reason}" for reason in reasons[:4])
+        reasons = sorted(Counter(self.unknown.values()).items(), key=lambda item: (-item[1], item[0]))
+        rest = ", ".join(f"{count} {reason}" for reason, count in reasons[:4])
         return f"{self.wiki}: {len(self.bodies)} templates learned from the dump" + (f"; not learned: {rest}" if rest else "")
 
 
@@ -88,7 +89,8 @@ def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConf
 
     `digests` maps names to the SHA-256 of the template pages. Templates whose page differs or is missing are left out.
     """
-    find = _finder(paths, dumps.read_site(paths[0]), config) if paths and _can_search(paths) else None
+    places = _places(paths) if paths else None
+    find = _finder(places, dumps.read_site(paths[0]), config) if places else None
     pages = find(sorted(digests)) if find else {}
     return {
         name: compile_definition(page.text).body
@@ -97,18 +99,27 @@ def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConf
     }
 
 
-def _can_search(paths: Sequence[str]) -> bool:
-    """Return True if template pages can be found at little cost."""
-    return sum(map(files.size, paths)) <= _MAX_UNINDEXED or all(map(multistream.find_index, paths))
+class _Places(NamedTuple):
+    """Dumps in which template pages can be found at little cost, their indexes, and their size in bytes."""
+
+    paths: Sequence[str]
+    indexes: list[str]
+    size: int
+
+
+def _places(paths: Sequence[str]) -> _Places | None:
+    """Return where to look for template pages, or None for large dumps without an index."""
+    found = _Places(paths, [multistream.find_index(path) for path in paths], sum(map(files.size, paths)))
+    return found if found.size <= _MAX_UNINDEXED or all(found.indexes) else None
 
 
 def _learn(wiki: str, ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) -> Learned | None:
     site = ranges[0][1]
-    paths = sorted({part.path for part, _ in ranges})
-    if not _can_search(paths):
+    places = _places(sorted({part.path for part, _ in ranges}))
+    if places is None:
         needs = "a dump of more than 16 MB needs its multistream index in the same directory"
         return Learned(wiki, {}, {}, {}, skipped=needs)
-    find = _finder(paths, site, config)
+    find = _finder(places, site, config)
     if find is None:
         return None
     table = load_templates(site.language, dict(config.templates))
@@ -169,11 +180,10 @@ def is_article(page: Page, language: str) -> bool:
 Find = Callable[[Sequence[str]], Mapping[str, Page]]
 
 
-def _finder(paths: Sequence[str], site: dumps.Site, config: CorpusConfig) -> Find | None:
+def _finder(places: _Places, site: dumps.Site, config: CorpusConfig) -> Find | None:
     """Return a function that finds template pages by name, or None if the dump has none."""
     prefixes = frozenset(name for name, number in site.namespaces.items() if number == _TEMPLATE_NAMESPACE) | {"template"}
-    indexes = [multistream.find_index(path) for path in paths]
-    size = sum(map(files.size, paths))
+    paths, indexes, size = places
     if all(indexes):
         offsets = multistream.template_offsets(indexes, prefixes)
         most = max(_MIN_STREAMS, int(_STREAMS_SHARE * size))
