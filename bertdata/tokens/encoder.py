@@ -10,16 +10,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from tokenizers import Tokenizer
 
 from ..pieces import bare
-from .engines import Encoded, Engine, exact_engine, same_engines
+from .engines import Encoded, Exact, Ints, Memo, Nanotoken, failures_as_exceptions, same_engines
 
-__all__ = ["DifferentIdsError", "Encoder", "sampled"]
+__all__ = ["DifferentIdsError", "Encoder", "Ids", "sampled"]
 
+Ids = tuple[npt.NDArray[Any], Ints]
 SAMPLE_STRIDE = 100  # every 100th sentence is encoded by `tokenizers` too: 1 % of all
 
 
@@ -40,14 +43,16 @@ class Encoder:
         mark: The mark of its words.
     """
 
+    kinds: ClassVar[tuple[type[Any], ...]] = (Nanotoken, Memo)
+
     def __init__(self, tokenizer: Tokenizer, pieces: Sequence[str], mark: str = "##") -> None:
         self.dtype = np.dtype(np.uint16 if len(pieces) <= 1 << 16 else np.uint32)
-        self.exact = exact_engine(tokenizer)
-        found = same_engines(tokenizer, [bare(piece, mark) for piece in pieces])
+        self.exact = Exact(tokenizer)
+        found = same_engines(tokenizer, [bare(piece, mark) for piece in pieces], *self.kinds)
         self.fast = found[0] if found else None
-        self._check = found[1] if len(found) > 1 else self.exact  # a memo of `tokenizers`, which knows the vocabulary's words
+        self._check = found[1] if len(found) > 1 else self.exact  # a memo of `tokenizers`, which encodes fewer words again
 
-    def encode(self, sentences: Sequence[str] | pa.Array, exact: bool = False) -> Encoded:
+    def encode(self, sentences: Sequence[str] | pa.Array, exact: bool = False) -> Ids:
         """Return the ids of all sentences end to end [T], and the end of each sentence in them [S].
 
         Raises:
@@ -56,25 +61,26 @@ class Encoder:
         texts = sentences if isinstance(sentences, pa.Array) else pa.array(sentences, pa.large_string())
         data: list[bytes] = texts.cast(pa.large_binary()).to_pylist()
         sample = [data[number] for number in sampled(sum(map(len, data[:SAMPLE_STRIDE])), len(data))]
-        ids, ends = self.engine(sample, exact)(data)
-        return ids.astype(self.dtype), ends
+        encoded = self.checked(data, sample, exact)
+        return encoded.ids.astype(self.dtype), encoded.ends
 
-    def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False) -> Encoded:
+    def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False) -> Ids:
         """Return the ids of all sentences of documents, and their ends; no id depends on the text around a sentence."""
         return self.encode(sentences.flatten(), exact)
 
-    def engine(self, sample: list[bytes], exact: bool) -> Engine:
-        """Return the engine for a text; raise DifferentIdsError if the fast one differs in this sample of its sentences."""
+    def checked(self, texts: Sequence[bytes], sample: Sequence[bytes], exact: bool) -> Encoded:
+        """Encode texts; raise DifferentIdsError if the fast library fails, or differs in a sample of their sentences."""
         if exact or self.fast is None:
-            return self.exact
+            return self.exact(texts)
         try:
-            found = self.fast(sample)
-        except Exception as error:  # treat a failure of the library like different ids
+            with failures_as_exceptions():
+                found, encoded = self.fast(sample), self.fast(texts)
+        except Exception as error:
             raise DifferentIdsError(sample[0].decode() if sample else "") from error
-        if not all(map(np.array_equal, found, self._check(sample))):
+        if not all(map(np.array_equal, found[:2], self._check(sample)[:2])):
             different = (text for text in sample if not np.array_equal(self.fast([text])[0], self.exact([text])[0]))
             raise DifferentIdsError(next(different, sample[0]).decode())
-        return self.fast
+        return encoded
 
 
 def sampled(start: int, sentences: int) -> range:

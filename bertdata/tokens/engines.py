@@ -2,14 +2,12 @@
 
     WordPiece            nanotoken
     byte-level BPE       gigatoken, if it is installed
-    Unigram, other BPE   `tokenizers`, one word at a time, with a memo of words; the others too, if the library is missing
+    Unigram, other BPE   `tokenizers` with a memo of words; the others too, if the library is missing
     anything else        `tokenizers`
 
 Ids never depend on the library. `same_engines` compares a library with `tokenizers` before it is used, on every token of the
-vocabulary and on `HARD_STRINGS`, and encoders compare a sample of the text that they encode.
-
-An engine maps texts, in UTF-8, to ids: ``engine(texts) -> (ids [T], ends [N])``, the ids of all texts end to end and the end of
-each text in them. Special tokens that occur in a text, such as "[SEP]", are encoded as ordinary text.
+vocabulary and on `HARD_STRINGS`, and encoders compare a sample of the text that they encode. Special tokens that occur in a text,
+such as "[SEP]", are encoded as ordinary text.
 """
 
 from __future__ import annotations
@@ -21,64 +19,81 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from unicodedata import is_normalized
 
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from ..pieces import piece_bytes
 from .hard_strings import HARD_STRINGS, has_unassigned, rare_characters
 
-__all__ = ["Encoded", "Engine", "Gigatoken", "Ints", "Memo", "Nanotoken", "exact_engine", "joined", "same_engines"]
+__all__ = ["Encoded", "Engine", "Exact", "Gigatoken", "Ints", "Memo", "Nanotoken", "failures_as_exceptions", "same_engines"]
 
 Ints = npt.NDArray[np.int64]
-Encoded = tuple[npt.NDArray[Any], Ints]
-Engine = Callable[[Sequence[bytes]], Encoded]
 
 CALL_BYTES = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a token until the call ends
 NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
 WORDS_OF_TEXT = 50  # words that are encoded in one text
-MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 50 MB
+WORD_BYTES = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
+MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 60 MB
 MEMO_WORD_BYTES = 32  # longer words are rarely seen twice
 CHARACTER_NORMALIZERS = ["NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled", "BertNormalizer"]
 SPACE_RUNS = (" {2,}", r"\s+")
+WORDS = re.compile(rb"[^ ]+| [^ ]*")
 PLAIN = re.compile(rb" ?[!-~]+")  # a word of ASCII
-WHOLE = re.compile(rb".+")
-BERT_PARTS = re.compile(rb"[A-Za-z0-9]+|[!-~]")
-GPT2_PARTS = re.compile(rb"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+")
-LINES = re.compile(rb" ?[!-~\n]+")
 
 
-def _end_to_end(parts: Sequence[npt.NDArray[Any]]) -> Encoded:
-    """Put the ids of texts end to end; return them and the end of each text."""
-    ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
-    return np.concatenate([np.zeros(0, np.uint32), *parts]), ends
+class Encoded(NamedTuple):
+    """Texts as ids.
+
+    Attributes:
+        ids: The ids of all texts, end to end [T].
+        ends: The end of each text in `ids` [N].
+        stops: Where each token ends in the texts, end to end, in bytes [T]; [0] from nanotoken.
+    """
+
+    ids: npt.NDArray[Any]
+    ends: Ints
+    stops: npt.NDArray[Any]
 
 
-def joined(encoded: Sequence[Encoded]) -> Encoded:
-    """Put what an engine has made of several lists of texts end to end."""
-    ids, before = _end_to_end([ids for ids, _ in encoded])
-    moved = [ends + start for (_, ends), start in zip(encoded, [0, *before.tolist()], strict=False)]
-    return ids, np.concatenate([before[:0], *moved])
+Engine = Callable[[Sequence[bytes]], Encoded]  # texts are UTF-8
 
 
-def exact_engine(tokenizer: Tokenizer) -> Engine:
-    """Return an engine that is `tokenizers` itself."""
-    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+def _sizes(parts: Sequence[Any]) -> Ints:
+    return np.fromiter(map(len, parts), np.int64, len(parts))
 
-    def call(texts: Sequence[bytes]) -> Encoded:
-        answers = tokenizer.encode_batch_fast([text.decode() for text in texts], add_special_tokens=False)
-        return _end_to_end([np.array(answer.ids, np.uint32) for answer in answers])
 
-    def encode(texts: Sequence[bytes]) -> Encoded:
-        sizes = np.cumsum([0, *map(len, texts)])
-        cuts = np.flatnonzero(np.diff(sizes[:-1] // CALL_BYTES)) + 1
-        return joined([call(texts[start:end]) for start, end in pairwise([0, *cuts.tolist(), len(texts)])])
+class Exact:
+    """`tokenizers` itself."""
 
-    return encode
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+
+    def __call__(self, texts: Sequence[bytes]) -> Encoded:
+        ids, stops, start = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)], 0
+        cuts = np.flatnonzero(np.diff(np.cumsum(_sizes(texts)) // CALL_BYTES)) + 1
+        for first, after in pairwise([0, *cuts.tolist(), len(texts)]):
+            group = texts[first:after]
+            answers = self._tokenizer.encode_batch([text.decode() for text in group], add_special_tokens=False)
+            for text, answer in zip(group, answers, strict=True):
+                ids.append(np.array(answer.ids, np.uint32))
+                stops.append(start + _stops(answer.offsets, text))
+                start += len(text)
+        return Encoded(np.concatenate(ids), np.cumsum(_sizes(ids[1:])), np.concatenate(stops))
+
+
+def _stops(offsets: list[tuple[int, int]], text: bytes) -> Ints:
+    """Return where tokens end in a text, in bytes, by the offsets of their characters. No token ends before its first byte."""
+    ends = np.fromiter((end for _, end in offsets), np.int64, len(offsets))
+    if not text.isascii():
+        ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) & 0xC0 != 0x80), len(text))[ends]
+    return np.maximum.accumulate(np.maximum(ends, 1)) if len(ends) else ends
 
 
 def same_engines(
@@ -89,17 +104,17 @@ def same_engines(
     Args:
         tokenizer: Reference for the ids.
         words: The text of its tokens, which an engine must encode like `tokenizers`.
-        kinds: Classes of engines to try. All by default.
+        kinds: Classes of engines to try.
     """
     plain = {**json.loads(tokenizer.to_str()), "post_processor": None, "truncation": None, "padding": None}
     plain["added_tokens"] = [token for token in plain.get("added_tokens") or [] if not token["special"]]  # "[SEP]" is text
     texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
     data = [text.encode("utf-8", "replace") for text in texts]
-    expected, found = exact_engine(tokenizer)(data), []
-    for kind in kinds or (Nanotoken, Gigatoken, Memo):
-        with _failures_as_exceptions(), contextlib.suppress(Exception):  # not installed, not supported, or a failure
+    expected, found = Exact(tokenizer)(data), []
+    for kind in kinds:
+        with contextlib.suppress(Exception), failures_as_exceptions():  # not installed, not supported, or a failure
             engine = kind(plain, tokenizer)
-            if all(map(np.array_equal, engine(data), expected)):
+            if all(map(np.array_equal, engine(data)[:2], expected[:2])):
                 found.append(engine)
     return found
 
@@ -120,32 +135,30 @@ class Nanotoken:
         self._tokenizer = WordPieceTokenizer.from_json(json.dumps(plain))
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
-        with _failures_as_exceptions():
-            ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
-        return ids, edges[1:]
+        ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
+        return Encoded(ids, edges[1:], edges[:0])
 
 
 class Gigatoken:
     """Byte-level BPE by gigatoken, on the calling thread, with a cache of bounded size.
 
-    The two libraries use different versions of Unicode. `tokenizers` therefore normalizes text that is not in form C, and encodes
-    text with characters that Python's version of Unicode does not define: U+0CDC is a letter for gigatoken (Unicode 17) only.
-
-    Attributes:
-        changed: Numbers of the texts of the last call that are not encoded as they are.
+    Tokens stand for the bytes of the text, so their sizes show where they end. `tokenizers` encodes the other texts: those it
+    normalizes, and those with characters that Python's version of Unicode does not define, because the libraries use different
+    versions. U+0CDC is a letter for gigatoken (Unicode 17) only.
     """
 
     def __init__(self, plain: dict[str, Any], tokenizer: Tokenizer) -> None:
-        # An added token must not be one that normalization could change.
-        kept = all(token["content"].endswith((" ", "\n", "\t", "|")) for token in plain["added_tokens"])
-        is_bytes = plain["model"]["type"] == "BPE" and "ByteLevel" in json.dumps(plain.get("pre_tokenizer"))
-        if not is_bytes or not (kept or not plain.get("normalizer")):
+        normalizers = [step["type"] for step in _steps(plain.get("normalizer"), "normalizers")]
+        first = _steps(plain.get("pre_tokenizer"), "pretokenizers")
+        is_bytes = plain["model"]["type"] == "BPE" and any(step["type"] == "ByteLevel" for step in first)
+        if not is_bytes or {*normalizers} - {"NFC"} or any(step.get("add_prefix_space") for step in first):
             raise UnsupportedError
         from gigatoken.gigatoken_rs import load_hf_json
 
-        steps = _steps(plain.get("normalizer"), "normalizers")
-        self._normalizer, self._exact = tokenizer.normalizer if steps else None, exact_engine(tokenizer)
-        self._only_nfc = all(step["type"] == "NFC" for step in steps)
+        self._normalizes, self._exact = bool(normalizers), Exact(tokenizer)
+        ids = {**plain["model"]["vocab"], **{token["content"]: token["id"] for token in plain["added_tokens"]}}
+        self._bytes = np.zeros(max(ids.values()) + 1, np.uint16)  # of each token
+        self._bytes[[*ids.values()]] = [len(piece_bytes(piece, "Ġ")) for piece in ids]
         form = json.dumps({**plain, "normalizer": None})
         self._load: Callable[[], Any] = lambda: load_hf_json(form)
         self._restart()
@@ -156,118 +169,104 @@ class Gigatoken:
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         data = b"".join(texts)
-        self.changed = [number for number, text in enumerate(texts) if self._changes(text)] if self._changes(data) else []
+        changed = {number for number, text in enumerate(texts) if self._changes(text)} if self._changes(data) else set()
+        parts = [self._tokenizer.encode(b"" if number in changed else text) for number, text in enumerate(texts)]
         self._encoded += len(data)
-        with _failures_as_exceptions():
-            encoded = [
-                self._encode(text) if number in self.changed else self._tokenizer.encode(text)
-                for number, text in enumerate(texts)
-            ]
         grown = _process_bytes() - self._start_bytes
         if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
             self._restart()
-        return _end_to_end(encoded)
+        ids, ends, edges = np.concatenate([np.zeros(0, np.uint32), *parts]), np.cumsum(_sizes(parts)), np.cumsum(_sizes(texts))
+        # 32 bits are twice as fast, and enough: a token stands for few bytes.
+        stops = np.cumsum(self._bytes.take(ids, mode="clip"), dtype=np.int32 if len(data) < 1 << 27 else np.int64)
+        if np.array_equal(np.append(0, stops[ends[ends > 0] - 1]), np.append(0, edges[ends > 0])):
+            return Encoded(ids, ends, stops)
+        found = list[Encoded]()
+        for text, part in zip(texts, parts, strict=True):
+            own = np.cumsum(self._bytes[part], dtype=np.int64)
+            found.append(Encoded(part, ends, own) if own[-1:].sum() == len(text) else self._exact([text]))
+        ends = np.cumsum(_sizes([each.ids for each in found]))
+        starts = np.repeat(edges - _sizes(texts), np.diff(ends, prepend=0))
+        return Encoded(
+            np.concatenate([each.ids for each in found]), ends, np.concatenate([each.stops for each in found]) + starts
+        )
 
     def _changes(self, text: bytes) -> bool:
         """Return True if normalization may change a text, or if it has unassigned characters."""
-        rare = rare_characters(text)
-        return has_unassigned(rare) or not (self._normalizer is None or (self._only_nfc and is_normalized("NFC", rare)))
-
-    def _encode(self, text: bytes) -> npt.NDArray[Any]:
-        if self._normalizer is None or has_unassigned(rare_characters(text)):
-            return self._exact([text])[0]
-        return np.asarray(self._tokenizer.encode(str(self._normalizer.normalize_str(text.decode()))))
+        rare = "" if text.isascii() else rare_characters(text)
+        return has_unassigned(rare) or (self._normalizes and not is_normalized("NFC", rare))
 
 
 class Memo:
     """`tokenizers`, which encodes each distinct word once, for tokenizers that split text at spaces.
 
-    The ids of a text are those of its words, because after the split no rule looks beyond the word. Words of ASCII are cut once
-    more, where BERT's or GPT-2's rules cut them, so that punctuation makes no new words:
+    The ids of a text are those of its words, because after the split no rule looks beyond the word. A word has the space before
+    it. New words are encoded 50 in a text, and the offsets of the tokens show which word they belong to:
 
-        "Tea, tea"   ->   "Tea," "tea"   ->   "Tea" "," "tea"   ->   ids("Tea") + ids(",") + ids("tea")
+        "Tea is hot"   ->   "Tea" " is" " hot"   ->   ids("Tea") + ids(" is") + ids(" hot")
 
-    WordPiece and SentencePiece's kinds of BPE and Unigram encode a word alone as in a text, byte-level BPE with the space before
-    it. A text with two spaces in a row, or a word that normalization could join with an adjacent space, is encoded as a unit.
+    A text with two spaces in a row, or with a word that could be joined with an adjacent space, is encoded as a unit.
     """
 
     def __init__(self, plain: dict[str, Any], tokenizer: Tokenizer) -> None:
         first, *others = _steps(plain.get("pre_tokenizer"), "pretokenizers") or [{"type": ""}]
+        is_split = (
+            first["type"] == "BertPreTokenizer"
+            or (first["type"] == "ByteLevel" and first.get("use_regex", True))
+            or (first["type"] == "Metaspace" and first.get("split", True) and first.get("prepend_scheme") == "always")
+        )
         inside = {"Punctuation", "Digits"}.issuperset(each["type"] for each in others)
-        sentence_piece = first["type"] == "Metaspace" and first.get("split", True) and first.get("prepend_scheme") == "always"
-        self._space = b" " if first["type"] == "ByteLevel" else b""
-        self._is_bert = first["type"] == "BertPreTokenizer"
         normalizers = all(
             step["type"] in CHARACTER_NORMALIZERS or (step["type"] == "Replace" and step["pattern"].get("Regex") in SPACE_RUNS)
             for step in _steps(plain.get("normalizer"), "normalizers")
         )
-        is_split = sentence_piece or self._is_bert or (self._space and first.get("use_regex", True))
         is_known = plain["model"]["type"] in ("BPE", "Unigram", "WordPiece")
         if not (is_split and inside and normalizers and is_known) or plain["added_tokens"]:
             raise UnsupportedError
-        # Alone, a part of a word gets the prefix that SentencePiece and `add_prefix_space` put before a text, so it stays whole.
-        self._cut = BERT_PARTS if self._is_bert else GPT2_PARTS if first.get("add_prefix_space") is False else WHOLE
-        self._normalizer, self._encode = tokenizer.normalizer, exact_engine(tokenizer)
-        self._plain = LINES if self._cut is GPT2_PARTS and self._normal("a\n\na") == "a\n\na" else PLAIN
-        # None: not a word that can be encoded independently. Behind a text's first space, byte-level BPE has a word.
-        self._start: dict[bytes, bytes | None] = {b"": b"" if self._space else None, b" ": None}
-        self._ids = self._start.copy()
-        mark = "##" if self._is_bert else "Ġ" if self._space else "▁"
-        pieces = (tokenizer.id_to_token(i) or "" for i in range(max(tokenizer.get_vocab().values()) + 1))
-        self._begins = np.array([piece.startswith(mark) for piece in pieces]) ^ self._is_bert
+        self._normalizer, self._exact = tokenizer.normalizer, Exact(tokenizer)
+        # Word -> 8 bytes for each token: its id, and where it ends in the word. None: encode the text of this word as a unit.
+        self._known: dict[bytes, bytes | None] = {b" ": None}
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
-        words_of_texts = [text.split(b" ") for text in texts]
-        if self._space:
-            words_of_texts = [[first, *[b" " + word for word in words]] for first, *words in words_of_texts]
-        known = self._ids
-        cut = {word: self._parts(word) for words in words_of_texts for word in words if word not in known}
-        new = {part for parts in cut.values() for part in parts if part not in known}
-        together = {part for part in new if part.startswith(self._space) and self._is_one_word(part)}
-        known.update(zip(together, self._words([*together], together=True), strict=True))
-        known.update(zip(new - together, self._words([*(new - together)], together=False), strict=True))
-        known.update((word, self._join(parts) if parts else None) for word, parts in cut.items())
-        packed = [self._join(words) for words in words_of_texts]
-        units = self._words([text for text, ids in zip(texts, packed, strict=True) if ids is None], together=False)
-        complete = [next(units) if ids is None else ids for ids in packed]
-        for word in {*cut, *new}:
+        known = self._known
+        rows = [WORDS.findall(text) if text.count(b" ") * WORD_BYTES > len(text) else [] for text in texts]
+        new: dict[bytes, bytes | None] = dict.fromkeys(word for row in rows for word in row if word not in known)
+        local = [word for word in new if PLAIN.fullmatch(word) or self._is_local(word)]
+        behind = [word for word in local if word.startswith(b" ")]
+        groups = [behind[start : start + WORDS_OF_TEXT] for start in range(0, len(behind), WORDS_OF_TEXT)]
+        new.update(self._encode([*groups, *([word] for word in local if not word.startswith(b" "))]))
+        known.update(new)
+        found = [[*map(known.__getitem__, row)] if row else [None] for row in rows]
+        units = dict(self._encode([[text] for text, tokens in zip(texts, found, strict=True) if None in tokens]))
+        parts, words = list[bytes](), list[bytes]()
+        for text, row, tokens in zip(texts, rows, found, strict=True):
+            parts += [units[text]] if None in tokens else cast("list[bytes]", tokens)
+            words += [text] if None in tokens else row
+        for word in new:
             if len(word) > MEMO_WORD_BYTES:
                 del known[word]
         if len(known) > MEMO_WORDS:
-            self._ids = self._start.copy()
-        ends = np.cumsum(np.fromiter(map(len, complete), np.int64, len(complete))) // 4
-        return np.frombuffer(b"".join(complete), np.uint32), ends
+            self._known = {b" ": None}
+        packed, edges = np.frombuffer(b"".join(parts), np.uint64), np.append(0, np.cumsum(_sizes(words)))
+        counts = _sizes(parts) // 8
+        stops = (packed >> np.uint64(32)).astype(np.int64) + np.repeat(edges[:-1], counts)
+        ends = np.searchsorted(edges, np.cumsum(_sizes(texts)))
+        return Encoded(packed.astype(np.uint32), np.append(0, np.cumsum(counts))[ends], stops)
 
-    def _join(self, words: list[bytes]) -> bytes | None:
-        """Return the ids of words, as bytes, or None if one of them cannot be encoded independently."""
-        found = [*map(self._ids.__getitem__, words)]
-        return None if None in found else b"".join(cast("list[bytes]", found))
+    def _encode(self, groups: Sequence[list[bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield each word with its tokens. The words of a group are one text."""
+        words = [word for group in groups for word in group]
+        ids, _, stops = self._exact([b"".join(group) for group in groups])
+        edges = np.append(0, np.cumsum(_sizes(words)))
+        cuts = np.searchsorted(stops, edges, "right")
+        places = stops - np.repeat(edges[:-1], np.diff(cuts))
+        data = (ids | (places.astype(np.uint64) << np.uint64(32))).tobytes()
+        yield from zip(words, (data[start * 8 : end * 8] for start, end in pairwise(cuts.tolist())), strict=True)
 
-    def _is_one_word(self, part: bytes) -> bool:
-        return bool(PLAIN.fullmatch(part)) or (not self._is_bert and part.decode().isprintable())
-
-    def _words(self, words: list[bytes], together: bool) -> Iterator[bytes]:
-        """Yield the ids of words, as bytes. With `together`, a text has many words if only their first tokens mark a space."""
-        size = WORDS_OF_TEXT if together and self._begins.any() else len(words) or 1
-        for start in range(0, len(words), size):
-            group, starts = words[start : start + size], np.zeros(0, np.int64)
-            if size == WORDS_OF_TEXT:
-                ids, _ = self._encode([(b"" if self._space else b" ").join(group)])
-                starts = np.flatnonzero(self._begins[ids])
-            if len(starts) != len(group):
-                ids, ends = self._encode(group)
-                starts = np.append(0, ends)[:-1]
-            data, edges = ids.tobytes(), [*(starts * 4).tolist(), len(ids) * 4]
-            yield from (data[start:end] for start, end in pairwise(edges))
-
-    def _parts(self, word: bytes) -> list[bytes]:
-        """Return the parts of a word that are encoded independently; none if normalization may join it with adjacent spaces."""
-        if self._plain.fullmatch(word):
-            return self._cut.findall(word)
-        text = word.removeprefix(self._space).decode()
+    def _is_local(self, word: bytes) -> bool:
+        """Return False if a word may be joined with an adjacent space."""
+        text = word.removeprefix(b" ").decode()
         normal = self._normal(text)
-        is_alone = normal and self._normal(f"a {text} a") == f"a {normal} a" and normal == normal.strip() and "▁" not in normal
-        return [word] if is_alone else []
+        return self._normal(f"a {text} a") == f"a {normal} a" and normal == normal.lstrip() != "" and "▁" not in normal
 
     def _normal(self, text: str) -> str:
         return str(self._normalizer.normalize_str(text)) if self._normalizer else text
@@ -281,7 +280,7 @@ def _steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def _failures_as_exceptions() -> Iterator[None]:
+def failures_as_exceptions() -> Iterator[None]:
     """Turn a panic in a library written in Rust, which is a BaseException, into a RuntimeError."""
     try:
         yield

@@ -48,7 +48,7 @@ class TokenizerVocabulary(NamedTuple):
 
     def document_encoder(self) -> DocumentEncoder:
         """Return what turns documents into ids."""
-        return DocumentEncoder(self.tokenizer(), self.pieces, self.special)
+        return DocumentEncoder(self.tokenizer(), self.pieces, self.special.mark)
 
     def about(self) -> dict[str, Any]:
         """Return what rows depend on of it."""

@@ -13,7 +13,7 @@ import pytest
 from bertdata.config import VocabConfig
 from bertdata.pieces import bare
 from bertdata.tokens import train, vocab
-from bertdata.tokens.engines import Engine, Memo, exact_engine, same_engines
+from bertdata.tokens.engines import Engine, Exact, Memo, same_engines
 from bertdata.tokens.words import count_words
 
 pytestmark = pytest.mark.long
@@ -62,13 +62,14 @@ def engines(request: pytest.FixtureRequest, real: list[str]) -> tuple[Engine, En
     else:
         made = train.train(train.count_words(real[::10], train.blank(config)), config)
     words = [bare(piece, made.special.mark) for piece in made.pieces]
-    fast = same_engines(made.tokenizer(), words, *([Memo] if "memo" in request.param else []))
-    return fast[0], exact_engine(made.tokenizer())
+    fast = same_engines(made.tokenizer(), words, *([Memo] if "memo" in request.param else made.document_encoder().kinds))
+    return fast[0], Exact(made.tokenizer())
 
 
 def compare(engines: tuple[Engine, Engine], texts: list[str]) -> None:
-    (ids, ends), (expected, expected_ends) = (engine([text.encode() for text in texts]) for engine in engines)
-    if not (np.array_equal(ids, expected) and np.array_equal(ends, expected_ends)):
+    found, expected = (engine([text.encode() for text in texts]) for engine in engines)
+    parts = 3 if len(found.stops) else 2  # nanotoken does not locate tokens
+    if not all(map(np.array_equal, found[:parts], expected[:parts])):
         fast, exact = engines
         raise AssertionError(
             ascii(next(text for text in texts if not np.array_equal(fast([text.encode()])[0], exact([text.encode()])[0])))
