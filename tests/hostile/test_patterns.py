@@ -87,7 +87,6 @@ BUILT = {  # patterns made when the program runs: the source of the call, and an
         r"(?:(?<!\w)(?:etc|т\. ?д|т\. ?п|и др|m\.? ?m|κ\.?λπ|di|la|laser)|\d ?(?:[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|°[CF]|кг|χλμ))\s?$"
     ),
     ("bertdata.cli.inspect", r"'\\s*'.join(map(re.escape, search.split()))"): r"the\s*ferry\s*crossed",
-    ("bertdata.tokens.documents", "f'[^ {characters}]+'"): r"[^ ab\-\]]+",
     ("bertdata.sources.dumps.header", "f'<{name}>([^<]*)</{name}>'"): "<base>([^<]*)</base>",
 }
 

@@ -68,7 +68,7 @@ def engines(request: pytest.FixtureRequest, real: list[str]) -> tuple[Engine, En
 
 def compare(engines: tuple[Engine, Engine], texts: list[str]) -> None:
     found, expected = (engine([text.encode() for text in texts]) for engine in engines)
-    parts = 3 if len(found.stops) else 2  # nanotoken does not locate tokens
+    parts = 3 if isinstance(engines[0], Memo) else 2  # tokens of gigatoken may end inside a character
     if not all(map(np.array_equal, found[:parts], expected[:parts])):
         fast, exact = engines
         raise AssertionError(
