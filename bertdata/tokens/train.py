@@ -27,6 +27,7 @@ from ..pieces import of_tokenizer
 from . import unigram
 from .tokenizer import TokenizerVocabulary
 from .vocab import SPECIAL, alphabet_of, filled, merged
+from .words import parts_to_words
 
 __all__ = ["blank", "count_words", "train"]
 
@@ -55,12 +56,7 @@ def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
     >>> sorted(count_words(["Tea, tea"], blank(VocabConfig(model="bpe"))).items())
     [(',', 1), ('ĠTea', 1), ('Ġtea', 1)]
     """
-    counts: Counter[str] = Counter()
-    for word, count in Counter(word for sentence in sentences for word in sentence.split()).items():
-        normal = tokenizer.normalizer.normalize_str(f" {word}")
-        for part, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
-            counts[part] += count
-    return counts
+    return parts_to_words(Counter(f" {word}" for sentence in sentences for word in sentence.split()), tokenizer)
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:

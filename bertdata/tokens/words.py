@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tokenizers import Tokenizer
 
 __all__ = ["count_parts", "count_words", "parts_to_words"]
 
-PARTS_AT_A_TIME = 1000  # per call of the normalizer, which takes about 60 bytes a character until it is done
-BETWEEN = "."  # separator between parts: a separate word that the normalizer produces from no other character
 _ALONE = r"!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # punctuation of ASCII, and Chinese characters
 _PART = re.compile(rf"[^ \t\n\r{_ALONE}]+|[{_ALONE}]")
 
@@ -41,28 +39,8 @@ def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
 def parts_to_words(parts: Counter[str], tokenizer: Tokenizer) -> Counter[str]:
     """Turn counted parts into counted words, as the tokenizer's normalizer and pre-tokenizer make them."""
     words: Counter[str] = Counter()
-    for part, words_of_part in _words(parts, tokenizer):
-        for word in words_of_part:
-            words[word] += parts[part]
+    normalize, cut = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
+    for part, count in parts.items():
+        for word, _ in cut(normalize(part)):
+            words[word] += count
     return words
-
-
-def _words(parts: Iterable[str], tokenizer: Tokenizer) -> Iterator[tuple[str, list[str]]]:
-    """Yield each part with its words. Parts of ASCII letters only change their case; the library is asked about the others."""
-    lowercase = tokenizer.normalizer.lowercase
-    others = []
-    for part in parts:
-        if part.isascii() and part.isprintable():
-            yield part, [part.lower() if lowercase else part]
-        else:
-            others.append(part)
-    for start in range(0, len(others), PARTS_AT_A_TIME):
-        group = others[start : start + PARTS_AT_A_TIME]
-        normal = tokenizer.normalizer.normalize_str(BETWEEN.join(group))
-        words_of_parts: list[list[str]] = [[]]
-        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal):
-            if word == BETWEEN:
-                words_of_parts.append([])
-            else:
-                words_of_parts[-1].append(word)
-        yield from zip(group, words_of_parts, strict=True)
