@@ -233,7 +233,7 @@ def _data(root: Path, length: int, packed: bool) -> Path:
         statistics=describe(counts, config),
         splits={"train": describe(counts, config, shards=1)},
     )
-    manifest.write(root, made, card.write(made))
+    manifest.store(root, made, card.write(made))
     return root
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import chain as chained
 from typing import Any
@@ -43,12 +44,12 @@ def run(
         if workers == 1:
             elements = chain.here((), TaskContext(report))
             del chain  # frees the values that it has written for its steps
-            _exhaust(elements)
+            deque(elements, maxlen=0)
         else:
             with Pool(workers, verbose, warn, report) as pool:
                 elements = chain.expand(_Stage(pool)).results()
                 del chain
-                _exhaust(elements)
+                deque(elements, maxlen=0)
     except BertDataError:
         raise
     except Exception as error:
@@ -57,11 +58,6 @@ def run(
         logging.getLogger(__name__).exception("a step failed")
         problem = f"{type(error).__name__}: {error}".splitlines()[-1]
         raise BertDataError(f"the run failed: {problem}: run the same command again, with --verbose for more") from error
-
-
-def _exhaust(elements: Iterable[Any]) -> None:
-    for _ in elements:
-        pass
 
 
 class _Stage:

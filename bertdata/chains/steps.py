@@ -95,7 +95,8 @@ class Map(Step):
             return Any
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
-        return (context.call(self.function, element, *self.arguments) for element in elements)
+        function = context.bind(self.function)
+        return (function(element, *self.arguments) for element in elements)
 
 
 class FlatMap(Map):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -153,7 +153,7 @@ class Writing(InContext):
 
     def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> Any:
         with self._runs.entered():
-            result = context.call(self._function, element)
+            result = context.bind(self._function)(element)
             return list(result) if isinstance(result, Iterator) else result
 
 
@@ -174,9 +174,7 @@ class Perform(InContext):
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             root, paths = to_path(self._root), task.paths()
-            report = perform(
-                root, self._step, task.number, identity, lambda work: self._work(task, work), self._kind, paths, context
-            )
+            report = perform(root, self._step, task.number, identity, partial(self._work, task), self._kind, paths, context)
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 

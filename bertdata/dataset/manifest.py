@@ -47,7 +47,6 @@ __all__ = [
     "read_json",
     "store",
     "to_json",
-    "write",
     "write_list",
 ]
 
@@ -119,13 +118,9 @@ def check_rows(manifest: Manifest, counted: int) -> None:
         raise VerificationError(f"the shards hold {manifest.rows} rows, but {counted} were counted: please report this")
 
 
-def write(directory: Path, manifest: Manifest, card: str = "", croissant: str = "") -> None:
+def store(directory: Path, manifest: Manifest | dict[str, Any], card: str = "", croissant: str = "") -> None:
     """Commit a dataset: write its data card and croissant.json, if any, and last its manifest, with the digests of all."""
-    store(directory, to_json(manifest), card, croissant)
-
-
-def store(directory: Path, contents: dict[str, Any], card: str = "", croissant: str = "") -> None:
-    """Write a data card, croissant.json, and a manifest that is already JSON."""
+    contents = manifest if isinstance(manifest, dict) else to_json(manifest)
     for key, (name, text) in {"card": (CARD, card), "croissant": (CROISSANT, croissant)}.items():
         if text:
             write_text(directory / name, text)

@@ -102,4 +102,4 @@ class ExportCommit:
             files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
-        manifest.write(root, contents, croissant=croissant.text(contents, croissant.columns(root, contents)))
+        manifest.store(root, contents, croissant=croissant.text(contents, croissant.columns(root, contents)))

@@ -159,7 +159,7 @@ class Train:
             coverage=_coverage(files, config, vocabulary),
         )
         write_beside(root, contents)
-        manifest.write(root, contents)
+        manifest.store(root, contents)
 
 
 def _characters(corpus: CorpusManifest) -> Counter[str]:

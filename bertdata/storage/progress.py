@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..records import FileRange
@@ -130,9 +131,9 @@ class TaskContext:
         yield work
         work.finish()
 
-    def call(self, function: Callable[..., Any], element: Any, *more: Any) -> Any:
-        """Call a function of an element, with this context if it takes one."""
-        return function(element, self) if isinstance(function, InContext) else function(element, *more)
+    def bind(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of an element, with this context bound if it takes one."""
+        return partial(function, context=self) if isinstance(function, InContext) else function
 
 
 NO_CONTEXT = TaskContext()  # of a call outside a run: it reports nothing

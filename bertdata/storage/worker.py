@@ -65,7 +65,7 @@ def _serve(pipe: Connection) -> None:
             new, element = ForkingPickler.loads(request)
             work = work if new is None else new
             assert work is not None
-            answer = ForkingPickler.dumps((context.call(work, element), None, ""))
+            answer = ForkingPickler.dumps((context.bind(work)(element), None, ""))
         except BaseException as error:
             answer = ForkingPickler.dumps((None, _portable(error), traceback.format_exc()))
         with sending:

@@ -51,7 +51,7 @@ class _OnWorker:
 
     def __call__(self, element: Any) -> Any:
         with _naming_the_host():
-            return _CONTEXT.call(self._function, element, *self._arguments)
+            return _CONTEXT.bind(self._function)(element, *self._arguments)
 
 
 class _OnWorkerEach(_OnWorker):
@@ -59,7 +59,7 @@ class _OnWorkerEach(_OnWorker):
 
     def __call__(self, element: Any) -> Iterable[Any]:
         with _naming_the_host():
-            yield from _CONTEXT.call(self._function, element, *self._arguments)
+            yield from _CONTEXT.bind(self._function)(element, *self._arguments)
 
 
 _PRIMITIVES: dict[type[Step], Callable[[Any], beam.PTransform]] = {

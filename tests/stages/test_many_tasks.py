@@ -80,7 +80,7 @@ def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.Mon
     for number in range(7):
         (tmp_path / f"data/{number}.arrow").write_bytes(bytes(5000))
         shards.append({"name": f"data/{number}.arrow", "rows": 1, "batches": 9, "bytes": 5000, "sha256": "", "text_bytes": 1})
-    manifest.write(tmp_path, corpus_manifest(shards), "# Corpus\n")
+    manifest.store(tmp_path, corpus_manifest(shards), "# Corpus\n")
     parts = [part for task in corpus.read(tmp_path).tasks for part in task.parts]
     assert len(corpus.read(tmp_path).tasks) == len(parts) == 14
     monkeypatch.setattr(corpus, "_USUAL_TASKS", 5)

@@ -109,7 +109,7 @@ class CorpusCommit:
         )
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)
-        manifest.write(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
+        manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
 
     def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[TaskEntry]) -> list[ListEntry]:
         """Count the pages that a dump's index lists but the dump lacks. Return the file that lists them."""

@@ -24,9 +24,10 @@ from ..corpus_report import CorpusReport, SourceCounts, TaskEntry, Templates
 from ..listing import Listing
 from ..selection import rules
 from ..selection.facts import Facts
-from . import source_records, trial
+from . import source_records
 from .filtering import check_dependencies
 from .ledger import Ledger
+from .plan_tasks import quota
 from .sources import CHECKSUM, INDEX, Counts, source
 
 __all__ = ["EXAMPLES", "Extract", "most_frequent", "write_shard"]
@@ -60,7 +61,7 @@ class Extract:
             return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts[:1]), index=index, dump=parts[1].name))
         # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
         # the documents are in memory, so that no rule has to read them again.
-        most = trial.quota(task.number, self.count, self.config.max_documents)
+        most = quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
         root, read = to_path(self.root), partial(source_records.read, task.kind, work.counted(parts), self.config)
         entry, counts = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts, work)

@@ -89,7 +89,7 @@ class PairsCommit:
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
         write_beside(root, contents)
-        manifest.write(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
+        manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
 
 
 def _sorted(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
