@@ -1,7 +1,7 @@
-"""Mask token ids for the masked language model: 15 % of every row, 80 % [MASK], 10 % random, 10 % kept.
+"""Mask token ids for masked language modeling: select 15 % of the tokens of each row, and replace 80 % of these by [MASK].
 
-Everything is a function of (seed, epoch, row): a row's mask is the same in any batch, on any rank and worker, and another one
-each epoch (BERT's paper, section 3.1 task 1; RoBERTa's paper, section 4.1, for masks that change).
+Another 10 % become random tokens, and 10 % stay unchanged (BERT's paper, section 3.1, task 1).  The mask of a row is a function
+of (seed, epoch, row).  So it is the same in any batch, rank and worker, and changes with the epoch (RoBERTa's paper, 4.1).
 
     >>> vocabulary = mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##s", "cup", "of"])
     >>> ids = np.array([[2, 7, 8, 5, 6, 3, 5, 6, 3, 0, 0]])
@@ -31,19 +31,23 @@ __all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_prediction
 UNITS = ("piece", "word", "span")
 _SPAN_P, _SPAN_WORDS = 0.2, 10  # SpanBERT (Joshi et al. 2020), section 3.1: lengths in words, Geo(0.2) up to 10, mean 3.8
 _RANDOM_STREAMS = 5
-_ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_RANDOM_STREAMS)  # the streams of random numbers of a row, one for each use
+_ORDER, _KINDS, _WORDS, _LENGTHS, _LAST = range(_RANDOM_STREAMS)  # the streams of random numbers of a row, one per use
 _STREAM_NUMBERS = keys.child(np.arange(_RANDOM_STREAMS, dtype=np.uint64))[:, None]
-_MIN_WEIGHT = 1e-300  # stands for a weight of 0, by which nothing can be divided
-_OFFSET_COUNTER = 1 << 16  # of the stream of kinds, the number that is drawn once for a row: no position is so far
+_MIN_WEIGHT = 1e-300  # replaces a weight of 0, because weights are divisors
+_OFFSET_COUNTER = 1 << 16  # counter in the stream of kinds for the number drawn once per row; larger than any position
 Ids = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
 
 
 class _Rows(NamedTuple):
-    """The arguments of the selectors.
+    """The arguments of `_words` and `_spans`.
 
-    maskable: positions that may be masked [B, L].  wanted: number of pieces to select [B].  keys: [5, B].  begins: where words
-    begin [B, L].  weights: the weight of each word, where it begins [B, L], or None for equal weights.
+    Attributes:
+        maskable: Positions that may be masked [B, L].
+        wanted: Number of tokens to select in each row [B].
+        keys: Random keys of each stream and row [5, B].
+        begins: Positions where words begin [B, L].
+        weights: Weight of each word, at its first position [B, L], or None for equal weights.
     """
 
     maskable: Flags
@@ -68,18 +72,29 @@ def mask(
     shares: str = "80/10/10",
     weights: Ids | None = None,
 ) -> tuple[Ids, Ids, Ids]:
-    """Mask ``ids`` [B, L], padded with a special id; ``rows`` [B] are the rows' numbers in the dataset.
+    """Mask rows of ids.
 
-    Return masked ids [B, L], positions [B, P] and labels [B, P] with P = `max_predictions`; unused entries have position 0 and
-    label `IGNORED`.  Of the n maskable tokens of a row exactly round(0.15 n) are selected, at least 1 and at most P; with
-    ``unit="word"`` whole words, as many tokens on average, and with ``"span"`` runs of words.  All pieces of a word or span are
-    treated alike, replaced by [MASK] or by random pieces or kept, unless `per_piece`.  ``continues`` [B, L] marks the tokens that
-    continue the word before them; without it ``##`` does.  No word and no span reaches over a special token, so none over two
-    parts of a packed row.  `shares` are those of [MASK], random and kept pieces.
+    Of the n maskable tokens of a row, exactly round(0.15 n) are selected, at least 1 and at most P = `max_predictions`. Whole
+    words and spans select the same number on average. A word or span never crosses a special token, so it never crosses two
+    segments of a packed row.
 
-    `masked_lm_prob` may have a share for each row [B].  With `weights` [V], pieces are selected without replacement, with
-    probabilities proportional to their weights (for words and spans, to the mean weight of a word), and the number of selected
-    pieces stays the same.  A piece of weight 0 is selected only if a row has too few others.
+    Args:
+        ids: Token ids [B, L], padded with a special id.
+        vocabulary: The tokens that can be masked, and that can replace others.
+        seed: Random seed.
+        epoch: Number of the epoch.
+        rows: Numbers of the rows in the dataset [B].
+        max_predictions: Maximum number of selected tokens per row.
+        masked_lm_prob: Share of tokens to select, for all rows or per row [B].
+        unit: ``piece`` (single tokens), ``word`` (whole words) or ``span`` (runs of words).
+        per_piece: Choose [MASK], random or unchanged per token, instead of once per word or span.
+        continues: Whether a token continues the word before it [B, L]. By default, tokens that begin with ``##`` do.
+        shares: Percentages of [MASK], random and unchanged tokens.
+        weights: Weight of each token [V]. Tokens are selected without replacement, with probabilities in proportion to their
+            weights, or to the mean weight of a word. Tokens of weight 0 are selected only if a row has too few others.
+
+    Returns:
+        Masked ids [B, L], positions [B, P] and labels [B, P]. Unused entries have position 0 and label `IGNORED`.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
@@ -95,7 +110,7 @@ def mask(
     # order, on any worker, in any batch, with the same result. This is what makes a resumed run
     # identical.
     row_keys = keys.substream(_epoch_key(seed, epoch), rows.astype(np.uint64))
-    streams = keys.derive(row_keys, _STREAM_NUMBERS)  # [5, B] at once: for a small batch the calls take most of the time
+    streams = keys.derive(row_keys, _STREAM_NUMBERS)  # [5, B] in one call: for a small batch, calls take most of the time
     # Step 3: which tokens. `selected` [B, L] marks them. For words and spans, `first` [B, L] is the
     # column of the first token of each token's word or span.
     if unit == "piece":
@@ -131,9 +146,9 @@ def _epoch_key(seed: int, epoch: int) -> int:
 def _replace(
     ids: Ids, vocabulary: MaskVocabulary, streams: keys.Bits, at: Ids, words: Ids | None, width: int, shares: tuple[float, float]
 ) -> tuple[Ids, Ids, Ids]:
-    """Replace the tokens at `at`, indices of all tokens end to end, by [MASK] or a random word, or keep them.
+    """Replace the tokens at the flat indices `at` by [MASK] or a random token, or keep them.
 
-    The tokens of a row with equal `words` are treated alike, or where it is None, each by its own number.
+    Tokens of a row with equal `words` get the same kind of replacement. If `words` is None, each token is independent.
     """
     # Selected tokens of all rows are handled in one flat array, because rows have different numbers
     # of them. For B = 2, L = 5 and at = [1, 3, 6], row 0 has two and row 1 has one:
@@ -176,12 +191,12 @@ def _replace(
 
 
 def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeated: bool) -> tuple[npt.NDArray[np.float64], Ids]:
-    """Return numbers in ``[0, 1)`` for the selected tokens, by systematic sampling, and which token of its row gets each.
+    """Return numbers in ``[0, 1)`` for the selected tokens, by systematic sampling, and the token of the row for each number.
 
-    A row's n tokens, in random order, get (k + u) / n modulo 1 for k = 0 to n - 1, with one uniform offset u.  So each row is as
-    close to 80/10/10 as n allows, where independent draws would vary: of 20 tokens exactly 16 are below 0.8.  If `drawn` [B, P]
-    is `repeated`, all pieces of a word get the number of its first piece, as they have equal `drawn`.  `places` are the indices
-    of the selected tokens in `drawn`, end to end.
+    The n tokens of a row, in random order, get (k + u) / n modulo 1 for k = 0 to n - 1, with one uniform offset u.  So each row
+    is as close to 80/10/10 as n allows: of 20 tokens, exactly 16 are below 0.8.  Independent draws would vary.  If `repeated`,
+    all tokens of a word have equal `drawn` [B, P] and get the number of its first token.  `places` are the flat indices of the
+    selected tokens in `drawn`.
     """
     # Systematic sampling: for n = 5 and u = 0.13, the numbers are 0.13 0.33 0.53 0.73 0.93 in
     # random order. Four of them are below 0.8 in this row, whatever u is, while five independent
@@ -218,7 +233,7 @@ def _kinds(row_keys: keys.Bits, drawn: Ids, counts: Ids, places: Ids, *, repeate
 
 
 def _ranks(order_keys: keys.Bits, allowed: Flags, weights: Ids | None = None) -> keys.Bits:
-    """Return a different random number for each position [B, L], its column in the last 16 bits; the largest if not allowed.
+    """Return a distinct random number for each allowed position [B, L], with its column in the last 16 bits, else the maximum.
 
     With `weights` [B, L], these are exponential variables divided by the weights, of which the k smallest are a sample without
     replacement (Efraimidis and Spirakis 2006).  Positive floats and their bits have the same order.
@@ -246,9 +261,9 @@ def _means(weights: Ids, maskable: Flags, begins: Flags) -> Ids:
 
 
 def _pieces(maskable: Flags, barred: Ids, wanted: Ids, order_keys: keys.Bits, weights: Ids | None) -> Flags:
-    """Select the pieces with the smallest random numbers; `barred` are the indices of those that are not maskable.
+    """Select the tokens with the smallest random numbers. `barred` are the flat indices of tokens that are not maskable.
 
-    The upper 31 bits decide, in half of the time, unless a piece that is not wanted has the same as the last that is.
+    Comparing only the upper 31 bits takes half the time. If they tie at the limit, all bits are compared.
     """
     # The wanted number of smallest random numbers is a uniform sample without replacement. Two
     # random numbers of 31 bits are seldom equal. Only if they are, and at the limit, more tokens
@@ -264,17 +279,17 @@ def _pieces(maskable: Flags, barred: Ids, wanted: Ids, order_keys: keys.Bits, we
 
 
 def _last(numbers: Ids, wanted: Ids) -> Ids:
-    """Return the largest [B, 1] of the smallest numbers of each row, of which there are as many as wanted, and at least one."""
+    """Return the largest [B, 1] of the `wanted` smallest numbers of each row, or the smallest one if `wanted` is 0."""
     at = np.maximum(wanted - 1, 0)
     return np.asarray(_smallest(numbers, int(at.max(initial=0)) + 1)[np.arange(len(at)), at][:, None])
 
 
 def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
-    """Select words in random order until the wanted number of pieces is reached.
+    """Select words in random order until the wanted number of tokens is reached.
 
-    The word that reaches over it is selected by chance: of 19 wanted pieces 17 are selected, and a word of 4 comes next, which is
-    selected with probability 2/4.  So 19 are selected on average, and long words are as likely as short ones.  Return which
-    positions are selected [B, L], and for each position the column where its word begins.
+    The word that exceeds this number is selected by chance. If 19 tokens are wanted, 17 are selected and the next word has 4, it
+    is selected with probability 2/4.  So 19 tokens are selected on average, and long words are as likely as short ones.  Return a
+    mask of the selected positions [B, L], and for each position the column where its word begins.
     """
     # All rows at once, without a Python loop over words:
     #
@@ -283,7 +298,7 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     # 3. `ranks`: a random number for each word; `order` has the smallest of each row, sorted.
     # 4. `reach`: the running sum of sizes in this order. Words 0 to k have `reach[k]` pieces.
     #
-    # The first word with reach > wanted is the one that reaches over; it is taken by chance.
+    # The first word with reach > wanted is the one that exceeds the number. It is taken by chance.
     maskable, wanted, streams, begins, weights = batch
     width = maskable.shape[1]
     first = np.maximum.accumulate(np.where(begins, np.arange(width), 0), axis=1)
@@ -299,9 +314,9 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
     over = reach > wanted[:, None]
     last = np.argmax(over, axis=1)[:, None]
     after, size = np.take_along_axis(reach, last, 1)[:, 0], np.take_along_axis(taken, last, 1)[:, 0]
-    # Take the word that reaches over if it fits in P columns, and if it is the first one (a row
-    # must have a prediction) or the chance allows it: with k pieces missing and a word of n, k/n.
-    # So the expected number of selected pieces is exactly the wanted one.
+    # Take this word if it fits in P columns, and if it is the first one (a row must have a
+    # prediction) or by chance: with probability k/n if k tokens are missing and the word has n.
+    # So the expected number of selected tokens is exactly the wanted one.
     also = over.any(1) & (after <= most) & ((last[:, 0] == 0) | (chance * size < wanted - (after - size)))
     number = np.where(over.any(1), last[:, 0] + also, order.shape[1])  # of words that are selected
     # Select all words up to the rank of the last one taken, then extend the choice from the first
@@ -312,11 +327,11 @@ def _words(batch: _Rows, most: int) -> tuple[Flags, Ids]:
 
 
 def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
-    """Select spans of words that begin at random words, until the wanted number of pieces is reached.
+    """Select spans of words that begin at random words, until the wanted number of tokens is reached.
 
-    A span ends at the next special token, and the last span where enough is selected.  No word is cut: the word that reaches over
-    the wanted number is selected by chance, as in `_words`, if no more than `most` pieces are selected then.  Return which
-    positions are selected [B, L], and for each of them the column where its span begins.
+    A span ends before the next special token, and the last span ends when enough tokens are selected.  No word is cut: the word
+    that exceeds the wanted number is selected by chance, as in `_words`, if at most `most` tokens are selected then.  Return a
+    mask of the selected positions [B, L], and for each of them the column where its span begins.
     """
     maskable, wanted, streams, begins, weights = batch
     width = maskable.shape[1]
@@ -354,12 +369,12 @@ def _spans(batch: _Rows, most: int) -> tuple[Flags, Ids]:
         new = (span < end[:, None]) & ~selected[rows[:, None], within]
         reach = np.cumsum(new, axis=1)
         over = new & (reach > left[rows][:, None])
-        # In the example of `_words` the word that reaches over has 4 pieces, and 2 are wanted: it is selected in 2 of 4 rows.
+        # In the example of `_words`, this word has 4 tokens and 2 are missing: it is selected with probability 2/4.
         word = np.where(new, number[rows[:, None], within], -1)
-        last = word[np.arange(len(rows)), np.argmax(over, axis=1)]  # the word that reaches over, if one does
+        last = word[np.arange(len(rows)), np.argmax(over, axis=1)]  # the word that exceeds the number, if any
         of_last = over.any(1)[:, None] & (word == last[:, None])
         size, before = of_last.sum(1), (new & (word < last[:, None])).sum(1)
-        none = before + wanted[rows] - left[rows] == 0  # nothing is selected yet: this word is, as far as it may be
+        none = before + wanted[rows] - left[rows] == 0  # nothing is selected yet, so this word is if it fits
         fits = wanted[rows] - left[rows] + before + size <= most
         also = fits & (none | (chance[rows] * size < left[rows] - before))
         new &= ~over.any(1)[:, None] | (word < last[:, None]) | (of_last & also[:, None])
