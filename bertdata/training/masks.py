@@ -55,19 +55,19 @@ class Schedule(NamedTuple):
 
 @dataclass(frozen=True)
 class MaskConfig(Config):
-    """Masking options at load time. The defaults are BERT's.
+    """Masking options at load time. The defaults are BERT's, and `bertdata.rows.masking.mask` describes the algorithm.
 
-    masked_lm_prob: share of a row's tokens to predict, or a `Schedule` over steps. With 0, nothing is masked or predicted.
-    masked_lm_prob_by_row: two bounds, such as ``"0.1-0.9"``; each row draws its share uniformly between them.
-    max_predictions: maximum number of predicted tokens per row, or 0 for no limit other than the share.
-    unit: ``piece``, ``word`` (whole words) or ``span`` (runs of words).
-    per_piece: choose [MASK], random or kept for each token, instead of once per word or span.
-    mask_shares: shares of [MASK], random and kept tokens.
-    labels: ``same``, or ``next``: token i is predicted at position i - 1, as in a causal model (GPT-BERT).
-    causal_share: share of causal batches, or a `Schedule` over steps. They predict each next token, with nothing masked.
-    token_weights: a JSON file of ``{token: weight}`` (default 1), or ``frequency``. Tokens are masked in proportion to weights.
-    mask: ``module:function``, a function that masks rows instead (see `bertdata.training.masks.Rows`).
-    `bertdata.rows.masking.mask` has the details.
+    Attributes:
+        masked_lm_prob: Share of a row's tokens to predict, or a `Schedule` over steps. With 0, nothing is masked or predicted.
+        masked_lm_prob_by_row: Range such as ``"0.1-0.9"``, from which each row draws its share uniformly.
+        max_predictions: Maximum number of predicted tokens per row, or 0 for no limit other than the share.
+        unit: ``piece`` (single tokens), ``word`` (whole words) or ``span`` (runs of words).
+        per_piece: Choose [MASK], random or unchanged for each token, instead of once per word or span.
+        mask_shares: Percentages of [MASK], random and unchanged tokens.
+        labels: ``same``, or ``next`` to predict token i at position i - 1, as in a causal model (GPT-BERT).
+        causal_share: Share of causal batches, or a `Schedule` over steps. They predict each next token and mask nothing.
+        token_weights: JSON file of ``{token: weight}`` (default 1), or ``frequency``. Tokens are masked in proportion to weights.
+        mask: ``module:function``, your own function that masks rows (see `bertdata.training.masks.Rows`).
     """
 
     masked_lm_prob: float | Schedule = option(0.15, "Share of tokens to mask in each row.")
@@ -217,7 +217,7 @@ class Masker:
         masks, most = self.masks, self.predictions(ids.shape[1])
         if not most:
             return ids, np.zeros((len(ids), 0), np.int64), np.zeros((len(ids), 0), np.int64)
-        # The user's function, if there is one, decides the masks; else BERT's rule.
+        # The user's function decides the masks if it is set, otherwise BERT's rule.
         if masks.mask:
             masked, positions, labels = self._custom(ids, rows, continues, step, epoch, most)
         else:

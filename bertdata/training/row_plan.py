@@ -1,4 +1,4 @@
-"""Plan which rows a step serves: pure arithmetic, so a step number is the whole state of the data.
+"""Compute which rows a step serves, as a pure function of the step number. So the step number is the complete state of the data.
 
 Rows are divided into length buckets, and each global batch comes from one bucket, padded to its width.  The remaining rows of a
 bucket move to the next wider one, so an epoch leaves less than one batch of rows unused.
@@ -299,7 +299,9 @@ def _buckets(
 
 
 def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) -> list[_Part]:
-    """Return which rows of a bucket an epoch serves, and how often: for weight 2.5, all rows twice and half of them once more.
+    """Return which rows of a bucket an epoch serves, and how often.
+
+    With weight 2.5, an epoch serves all rows twice, and half of them a third time.
 
     Shares are rounded over all buckets together, so that the total of a directory or group is right.
     """
