@@ -1,7 +1,7 @@
-"""Upload a dataset to the Hugging Face Hub: skip the files that it has, send the others, compare all digests.
+"""Upload a dataset to the Hugging Face Hub: skip files that the Hub already has, send the others, then compare all digests.
 
-`huggingface_hub.upload_folder` uploads a folder of about a gigabyte at a time. The manifest is in the last one, so a dataset
-without a manifest is incomplete.
+`huggingface_hub.upload_folder` uploads folders of about a gigabyte. The manifest is in the last folder, so a dataset without a
+manifest is incomplete.
 """
 
 from __future__ import annotations
@@ -86,15 +86,15 @@ def push(
     Examples:
         >>> push("pairs-128", "pairs-128")
         Traceback (most recent call last):
-        bertdata.errors.UsageError: pairs-128 is not a name on the Hub. Write OWNER/NAME
+        bertdata.errors.UsageError: pairs-128 is not a name on the Hub. Use the form OWNER/NAME
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name} is not a name on the Hub. Write OWNER/NAME")
+        raise UsageError(f"{name} is not a name on the Hub. Use the form OWNER/NAME")
     source, settings = to_path(str(directory)), PushConfig.with_options(config, options)
     contents = manifest.read(source)
     manifest.check_files(source, manifest.listed(contents))
     if settings.format == "parquet" and not isinstance(contents, RowManifest):
-        raise UsageError(f"{source} holds {contents.kind}, which has no shards to make Parquet of: leave out `format` parquet")
+        raise UsageError(f"{source} is a dataset of kind {contents.kind}, which cannot be converted to Parquet. Omit `format`")
     api = _api()
     with storage_errors(f"cannot push to {name}"), _silent():
         api.create_repo(name, repo_type="dataset", private=settings.private or None, exist_ok=True)
@@ -145,7 +145,7 @@ class _Sent(NamedTuple):
 
 @dataclass
 class _Push:
-    """One push: `there` are the Hub's files before it, `expected` the files that the Hub must have after it."""
+    """An upload. `there` are the files on the Hub before it, and `expected` the files that the Hub must have after it."""
 
     api: HfApi
     name: str
@@ -203,7 +203,7 @@ class _Push:
         return f"{name.removesuffix('.arrow')}.parquet" if self.convert and name.startswith("data/") else name
 
     def _add(self, entry: File, stage: Path) -> ShardEntry | None:
-        """Check a file and put it into `stage` unless the Hub has it; return the entry of a converted shard, otherwise None."""
+        """Check a file and put it into `stage` unless the Hub has it. Return the entry of a shard if it was converted."""
         source, path = self.source / entry.name, stage / entry.name
         path.parent.mkdir(exist_ok=True)
         if is_local(source):
@@ -211,7 +211,9 @@ class _Push:
         else:
             _copy(source, path)
         if digest(path) != entry.sha256:
-            raise VerificationError(f"{source} is not what its manifest says: build it again with `overwrite`")
+            raise VerificationError(
+                f"{source} does not match the digest in its manifest. Build the dataset again with `overwrite`"
+            )
         if not self.convert or entry not in self.contents.shards:
             self._expect(entry, stage)
             return None
@@ -223,7 +225,7 @@ class _Push:
         return converted
 
     def _expect(self, entry: File, stage: Path) -> None:
-        """Note what the Hub must have in the end; remove a file from `stage` that it has already."""
+        """Record that the Hub must have this file in the end. Remove it from `stage` if the Hub already has it."""
         path = stage / entry.name
         self.expected[entry.name] = sent = _Sent(entry.bytes, entry.sha256, digest(path, algorithm="git"))
         if sent.matches(self.there.get(entry.name)):
@@ -273,7 +275,9 @@ class _Push:
         listed = self._list()
         for name, sent in self.expected.items():
             if not sent.matches(listed.get(name)):
-                raise TransferError(f"{self.name} has not {name} as it was sent: {_RETRY_ADVICE}")
+                raise TransferError(
+                    f"the Hub's copy of {name} in {self.name} differs from the file that was sent: {_RETRY_ADVICE}"
+                )
 
 
 def _groups(entries: list[File]) -> Iterator[list[File]]:
@@ -294,7 +298,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _content(parsed: Any) -> dict[str, Any]:
-    """Return what a manifest says apart from the format of the shards."""
+    """Return the entries of a manifest that do not depend on the format of the shards."""
     contents = parsed if isinstance(parsed, dict) and isinstance(parsed.get("config"), dict) else {"config": {}}
     rest = {key: value for key, value in contents.items() if key not in (*_FORMAT_DIGESTS, "shards")}
     return {**rest, "config": {**rest["config"], "format": ""}}

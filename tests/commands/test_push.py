@@ -159,13 +159,13 @@ def test_damage_here_and_there_is_named(hub: hub_server.Hub, pairs: Path, monkey
         return told
 
     monkeypatch.setattr(hub, "_commit", spoil)
-    with pytest.raises(TransferError, match=r"ada/rows has not data/train-00001-of-00003.arrow as it was sent"):
+    with pytest.raises(TransferError, match=r"copy of data/train-00001-of-00003.arrow in ada/rows differs"):
         bertdata.push(pairs, "ada/rows")
     path = pairs / "data/train-00002-of-00003.arrow"
     data = np.frombuffer(path.read_bytes(), np.uint8).copy()
     data[len(data) // 2] ^= 1
     path.write_bytes(data.tobytes())
-    with pytest.raises(VerificationError, match=r"train-00002-of-00003.arrow is not what its manifest says"):
+    with pytest.raises(VerificationError, match=r"train-00002-of-00003.arrow does not match the digest"):
         bertdata.push(pairs, "ada/rows")
 
 
@@ -180,7 +180,7 @@ def test_an_upload_that_fails_says_why(hub: hub_server.Hub, pairs: Path) -> None
 
 
 def test_refusals(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="rows is not a name on the Hub. Write OWNER/NAME"):
+    with pytest.raises(UsageError, match="rows is not a name on the Hub. Use the form OWNER/NAME"):
         bertdata.push(pairs, "rows")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(UsageError, match="no token for the Hub found. Set HF_TOKEN"):
