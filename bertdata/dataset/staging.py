@@ -71,7 +71,7 @@ def is_begun(root: Path) -> bool:
 
 
 def begin(directory: Path, identity: dict[str, Any]) -> Path:
-    """Return the build directory of a run of this identity, which continues with its contents."""
+    """Return the build directory of this identity, created if missing. The run continues with its contents."""
     # The name of a build is a digest of everything its bytes depend on. So the same command finds
     # its unfinished build again, another command gets another directory, and there is no file that
     # says which build is current and could be wrong after a crash.
@@ -129,7 +129,7 @@ def check_own(path: Path, *owners: int) -> None:
 
     A new directory is created next to it for comparison, because a file server may choose the owner and mode of new directories.
     """
-    # Why so careful: on a shared disk, another user could create corpus/.bertdata beforehand, and
+    # On a shared disk, another user could create corpus/.bertdata before the run, and
     # put files there that look like finished tasks. The run would take them as its own results.
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):
@@ -167,7 +167,7 @@ def _strange(directory: Path) -> Iterator[Path]:
 
 
 def discard(path: Path, *owners: int) -> None:
-    """Remove a directory of the state: first rename it, then delete it."""
+    """Remove a directory of the state. Rename it first, so that a killed removal leaves no incomplete build."""
     if os.path.lexists(path):
         check_own(path, *owners)
         gone = _temporary(path.parent)
