@@ -124,7 +124,7 @@ class _Stage:
         return self.last.done == self.step.total and not self.last.workers
 
     def receive(self, line: TaskProgress) -> None:
-        """Take note of a task's progress."""
+        """Record the progress of a task."""
         self.began = self.began or time.monotonic()
         self.running[line.task] = line
         if line.done:
@@ -159,32 +159,32 @@ class _Stage:
 
 
 class Monitor:
-    """Add up what the tasks of a run report.
+    """Add up the progress of the tasks of a run.
 
     Args:
-        roots: where the steps keep the records of finished tasks.
-        steps: the steps to report.
-        counts: count these records at each look, as on an engine, whose workers report to it alone.
+        roots: Directories in which the steps record finished tasks.
+        steps: The steps to report.
+        counts: Count these records at each check. Set this on an engine, because its workers cannot report to this process.
     """
 
     def __init__(self, roots: Sequence[Path], steps: Sequence[Step], counts: bool = False) -> None:
         self._roots, self._counts, self._lock = roots, counts, threading.Lock()
         self._planned = [_Stage(step, self._count(step)) for step in steps]
         self._stages = {stage.step.name: stage for stage in self._planned}
-        self.is_fast = not counts or all(map(is_local, roots))  # whether a look takes no requests to a store
+        self.is_fast = not counts or all(map(is_local, roots))  # whether a check needs no requests to a store
 
     def _count(self, step: Step) -> int:
         return sum(count_done(root, step.name) for root in self._roots)
 
     def receive(self, line: TaskProgress) -> None:
-        """Take note of a task's progress."""
+        """Record the progress of a task."""
         with self._lock:
             if line.step not in self._stages:
                 self._stages[line.step] = _Stage(Step(line.step.capitalize(), line.step, 0))
             self._stages[line.step].receive(line)
 
     def look(self) -> list[tuple[Step, Progress]]:
-        """Return each step at work and its progress; nothing where a store fails, as the next look tries again."""
+        """Return each running step and its progress, or an empty list if a store fails. The next check tries again."""
         if self._counts:
             with contextlib.suppress(BertDataError), storage_errors():
                 for stage in self._planned:
@@ -197,12 +197,13 @@ class Monitor:
     def _at_work(self) -> list[tuple[Step, Progress]]:
         with self._lock:
             stages = [stage for stage in self._planned if (stage.done or stage.running) and not stage.is_reported]
-            if all(stage.is_over for stage in self._planned):  # the tasks of other steps are not known before
+            # Steps that were not planned come after the planned ones, and their number of tasks is unknown.
+            if all(stage.is_over for stage in self._planned):
                 stages += [stage for stage in self._stages.values() if stage.running and not stage.step.total]
             return [(stage.step, stage.look()) for stage in stages]
 
     def ended(self) -> Iterator[Progress]:
-        """Yield the progress of each step when all is done."""
+        """Yield the final progress of each planned step."""
         self.look()
         for stage in self._planned:
             step, last = stage.step, stage.look()
