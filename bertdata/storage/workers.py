@@ -1,7 +1,7 @@
 """Run work in local worker processes, each connected by a private pipe.
 
 If the system kills a worker, for example because memory ran out, the pool replaces it once and retries its element. The second
-killed worker ends the run, because further retries would probably be killed, too.
+killed worker ends the run, because further workers would probably be killed, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Pool", "start"]
 
 Element = TypeVar("Element")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 _KILLED = "worker process was killed, perhaps because memory ran out"
 _REPLACED = f"a {_KILLED}. It is replaced, and its task starts again"
 _RETRY_ADVICE = "Finished tasks are kept: run the same command again with fewer `workers`"
@@ -88,7 +88,7 @@ class Pool:
         for worker in self._workers:
             worker.end()
 
-    def each(self, work: Callable[[Element], Made], elements: Iterable[Element]) -> Iterator[Made]:
+    def each(self, work: Callable[[Element], Result], elements: Iterable[Element]) -> Iterator[Result]:
         """Yield the result of `work` for each element, in any order. Take the next element when a worker is idle.
 
         Raises:
@@ -98,19 +98,19 @@ class Pool:
         # Results are yielded as they come, in any order: tasks are independent.
         left = iter(elements)
         busy: dict[Any, tuple[_Worker, Element]] = {}  # by pipe
-        made: list[Made] = []
+        results: list[Result] = []
         while True:
             # Producing an element may also use, or replace, workers, so look up an idle one only afterwards.
             while len(busy) < self._count and (element := next(left, self)) is not self:
                 idle = next(worker for worker in self._workers if worker.pipe not in busy)
-                worker = self._give(idle, work, element)  # type: ignore[arg-type]
+                worker = self._send(idle, work, element)  # type: ignore[arg-type]
                 busy[worker.pipe] = worker, element  # type: ignore[assignment]
             # The consumer of a result may take long. Yield only after all idle workers have new
             # work.
-            yield from made  # the workers are at work again
+            yield from results  # the workers are at work again
             if not busy:
                 return
-            made = []
+            results = []
             for pipe in wait([*busy]):
                 worker, element = busy[pipe]
                 try:
@@ -119,20 +119,20 @@ class Pool:
                         self._report(answer)
                         continue
                     del busy[pipe]
-                    made.append(_made(answer))
+                    results.append(_result_of(answer))
                 # The worker disappeared in the middle of a task, often because the system ran out
                 # of memory. Start another one with the same element. Tasks write atomically,
                 # so it starts cleanly.
                 except _KilledError as killed:
                     del busy[pipe]
-                    worker = self._give(self._replace(worker, killed), work, element)
+                    worker = self._send(self._replace(worker, killed), work, element)
                     busy[worker.pipe] = worker, element
 
-    def _give(self, worker: _Worker, work: Callable[[Element], Any], element: Element) -> _Worker:
-        """Send an element to a worker. Return the worker, or its replacement if it was killed."""
+    def _send(self, worker: _Worker, work: Callable[[Element], Any], element: Element) -> _Worker:
+        """Send an element to a worker. Return the worker, or its replacement if the worker was killed."""
         while True:
             try:
-                worker.give(work, element)
+                worker.send(work, element)
                 return worker
             except _KilledError as killed:
                 worker = self._replace(worker, killed)
@@ -149,12 +149,12 @@ class Pool:
         return new
 
 
-def _made(answer: tuple[Any, BaseException | None, str]) -> Any:
+def _result_of(answer: tuple[Any, BaseException | None, str]) -> Any:
     """Return a worker's result, or raise its exception."""
-    made, error, traceback = answer
+    result, error, traceback = answer
     if error is not None:
         raise error from RuntimeError(f"in a worker process:\n{traceback}")
-    return made
+    return result
 
 
 class _KilledError(BertDataError):
@@ -168,7 +168,7 @@ class _Worker:
         self._process, self.pipe = start(verbose)
         self._work: Callable[[Any], Any] | None = None  # the work that was sent last
 
-    def give(self, work: Callable[[Any], Any], element: Any) -> None:
+    def send(self, work: Callable[[Any], Any], element: Any) -> None:
         """Send work and an element. Raise BertDataError if the worker is dead."""
         try:
             self.pipe.send((None if work is self._work else work, element))
