@@ -23,7 +23,7 @@ from .section import Section, Subject, figures
 
 __all__ = ["key_figures", "length_charts", "sections", "sources_and_languages"]
 
-_SHOWN, _SENTENCES, _NAMES, _LANGUAGES = 6, 7, 25, 30
+_MAX_DOCUMENTS, _MAX_SENTENCES, _MAX_TEMPLATES, _MAX_LANGUAGES = 6, 7, 25, 30  # shown at most
 
 
 def key_figures(subject: Subject[CorpusManifest]) -> Html:
@@ -80,18 +80,18 @@ def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dic
     by_language = [
         (code or "unknown", *("–" if key == "words" and not has_spaces(code) else f"{spoken[code][key]:,}" for key in keys))
         + (bar(spoken[code]["characters"] / total),)
-        for code in order[:_LANGUAGES]
+        for code in order[:_MAX_LANGUAGES]
     ]
     heads = (Column("Language"), *(Column(key.capitalize(), numbers=True) for key in keys), Column(""))
-    more = f" {len(order) - _LANGUAGES} more languages are in manifest.json." if len(order) > _LANGUAGES else ""
+    more = f" {len(order) - _MAX_LANGUAGES} more languages are in manifest.json." if len(order) > _MAX_LANGUAGES else ""
     note = "Words are separated by whitespace, which some languages do not use. Bars are shares of characters."
-    note += " Tokens are those of the documents before rows are made: of all copies, and without special ones." if tokens else ""
+    note += " Tokens are counted before rows are made, over all copies and without special tokens." if tokens else ""
     note += more
     return join(table("By source", columns, rows), table("By language", heads, by_language), tag("p", note, class_="faint"))
 
 
 def _read(sample: DocumentSample, manifest: CorpusManifest) -> str:
-    """Say how many documents were read."""
+    """Describe the number of documents in the sample."""
     read = len(sample.per_document)
     return "all documents" if read == manifest.rows else f"{read:,} of {manifest.rows:,} documents, spread over the shards"
 
@@ -107,9 +107,11 @@ def _scripts(sample: DocumentSample, manifest: CorpusManifest) -> Html:
         (name, f"{number:,}", percent(number / total), bar(number / total)) for name, number in zip(names, found, strict=True)
     ]
     columns = (Column("Sentences in"), Column("Characters", numbers=True), Column("Share", numbers=True), Column(""))
-    note = "A sentence is of the script of which it has more characters that the other has not: GB 2312 has the simplified ones, "
-    note += "Big5 the traditional ones. Marks, digits and other letters are not counted. bertdata does not convert characters:"
-    note += " see docs/tutorials/chinese-wikipedia.md."
+    note = (
+        "Characters that only GB 2312 has are simplified, and those that only Big5 has are traditional. A sentence counts as the "
+    )
+    note += "script of which it has more. Punctuation, digits and other letters are not counted. bertdata does not convert "
+    note += "characters: see docs/tutorials/chinese-wikipedia.md."
     return join(
         tag("p", f"Measured on {_read(sample, manifest)}.", class_="faint"),
         table("", columns, rows),
@@ -139,21 +141,21 @@ def _lost(subject: Subject[CorpusManifest]) -> Html:
     templates = manifest.dropped_templates
     if templates.calls:
         sentence = f"{templates.calls:,} calls of unknown templates, whose text is missing. "
-        sentence += "Many are boxes and navigation, which hold no sentences. "
-        sentence += "The most frequent are below, each with the first line that contains it."
+        sentence += "Many are boxes and navigation without sentences. "
+        sentence += "The table lists the most frequent ones, each with the first line that contains it."
         lines = templates.examples or {}
         columns = (Column("Template"), Column("Calls", numbers=True), Column("Line"))
-        names = templates.most_frequent[:_NAMES]
+        names = templates.most_frequent[:_MAX_TEMPLATES]
         calls = [(foreign(name, most=60), number(count), foreign(lines.get(name, "–"))) for name, count in names]
         parts += [tag("h3", "Templates"), tag("p", sentence), table("", columns, calls)]
     formulas = manifest.formulas
     if total_formulas := sum(formulas.found.values()):
         written, left_out = sum(formulas.written.values()), sum(formulas.left_out.values())
         sentence = f"{total_formulas:,} formulas were found, {written:,} written, "
-        sentence += f"{left_out:,} left out with tables and other parts that are not prose; "
-        sentence += f"{formulas.dropped_sentences:,} sentences went with the others."
+        sentence += f"{left_out:,} dropped with tables and other parts that are not prose. "
+        sentence += f"{formulas.dropped_sentences:,} sentences were dropped because of the other formulas."
         parts += [tag("h3", "Formulas"), tag("p", sentence)]
-    lists = (("rejects", "Broken records", manifest.rejects), ("drops", "Records left out, by name", manifest.drops))
+    lists = (("rejects", "Malformed records", manifest.rejects), ("drops", "Dropped records", manifest.drops))
     for kind, title, files in lists:
         rows = [
             (
@@ -172,21 +174,21 @@ def _lost(subject: Subject[CorpusManifest]) -> Html:
 
 
 def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
-    """Choose documents to show: of each source and language one, and others spread evenly."""
+    """Choose documents to show: one of each source and language, and others spread evenly."""
     table = sample.table
     first: dict[tuple[str, str], int] = {}
     kinds = zip(table.column("source").to_pylist(), table.column("language").to_pylist(), strict=True)
     for index, kind in enumerate(kinds):
         first.setdefault(kind, index)
-    chosen = list(dict.fromkeys([*first.values()][:_SHOWN] + pick(table.num_rows, _SHOWN)))[:_SHOWN]
+    chosen = list(dict.fromkeys([*first.values()][:_MAX_DOCUMENTS] + pick(table.num_rows, _MAX_DOCUMENTS)))[:_MAX_DOCUMENTS]
     return [_head(table.slice(index, 1)) for index in sorted(chosen)]
 
 
 def _head(row: Any) -> dict[str, Any]:
-    """Read a document with its first sentences only: a book has a million."""
+    """Read a document with only its first sentences, because a book can have a million."""
     fields = {name: row.column(name)[0].as_py() for name in ("id", "source", "language", "title", "url", "paragraph_starts")}
     sentences = row.column("sentences")[0].values
-    return fields | {"sentences": sentences[:_SENTENCES].to_pylist(), "of": len(sentences)}
+    return fields | {"sentences": sentences[:_MAX_SENTENCES].to_pylist(), "of": len(sentences)}
 
 
 def _document(document: dict[str, Any]) -> Html:

@@ -14,8 +14,8 @@ _START = re.compile(  # a line whose first item ends at a separator; starts with
     r"(?:(?:[ \u00a0]|&nbsp;)?[|·•]|[ \u00a0][–—][ \u00a0])"
 )
 _ITEM = re.compile(r"\[\[[^\[\]\n]*\]\]|'''[^'\n]{1,100}'''")
-_UNSEEN = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
-_BETWEEN = frozenset(" \t\u00a0|·•–—←→◄►«»<>'.\x1f\x1e")
+_TAGS_AND_SPACES = re.compile(r"</?[a-z][^<>]*>|&nbsp;", re.IGNORECASE)
+_SEPARATORS = frozenset(" \t\u00a0|·•–—←→◄►«»<>'.\x1f\x1e")
 _MIN_ITEMS = 3  # minimum items of a row
 
 
@@ -41,6 +41,6 @@ def _starts(text: str) -> Iterator[int]:
 
 
 def _is_row(line: str) -> bool:
-    # Take out the links and the bold item (the page itself). If only separators are left, nobody wrote a sentence.
+    # Remove the links and the bold item (the page itself). If only separators are left, the line is not a sentence.
     rest, items = _ITEM.subn("", line)
-    return items >= _MIN_ITEMS and _BETWEEN.issuperset(_UNSEEN.sub("", rest))
+    return items >= _MIN_ITEMS and _SEPARATORS.issuperset(_TAGS_AND_SPACES.sub("", rest))
