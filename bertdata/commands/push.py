@@ -211,9 +211,7 @@ class _Push:
         else:
             _copy(source, path)
         if digest(path) != entry.sha256:
-            raise VerificationError(
-                f"{source} does not match the digest in its manifest. Build the dataset again with `overwrite`"
-            )
+            raise VerificationError(f"{source} does not match the digest in its manifest. Build it again with `overwrite`")
         if not self.convert or entry not in self.contents.shards:
             self._expect(entry, stage)
             return None
@@ -275,9 +273,7 @@ class _Push:
         listed = self._list()
         for name, sent in self.expected.items():
             if not sent.matches(listed.get(name)):
-                raise TransferError(
-                    f"the Hub's copy of {name} in {self.name} differs from the file that was sent: {_RETRY_ADVICE}"
-                )
+                raise TransferError(f"the Hub's copy of {name} in {self.name} differs from the local file: {_RETRY_ADVICE}")
 
 
 def _groups(entries: list[File]) -> Iterator[list[File]]:
