@@ -40,21 +40,13 @@ Flags = npt.NDArray[np.bool_]
 
 
 class _Rows(NamedTuple):
-    """The arguments of `_words` and `_spans`.
+    """The arguments of `_words` and `_spans`."""
 
-    Attributes:
-        maskable: Positions that may be masked [B, L].
-        wanted: Number of tokens to select in each row [B].
-        keys: Random keys of each stream and row [5, B].
-        begins: Positions where words begin [B, L].
-        weights: Weight of each word, at its first position [B, L], or None for equal weights.
-    """
-
-    maskable: Flags
-    wanted: Ids
-    keys: keys.Bits
-    begins: Flags
-    weights: Ids | None
+    maskable: Flags  # positions that may be masked [B, L]
+    wanted: Ids  # number of tokens to select in each row [B]
+    keys: keys.Bits  # random keys of each stream and row [5, B]
+    begins: Flags  # positions where words begin [B, L]
+    weights: Ids | None  # weight of each word, at its first position [B, L], or None for equal weights
 
 
 def mask(
@@ -72,7 +64,7 @@ def mask(
     shares: str = "80/10/10",
     weights: Ids | None = None,
 ) -> tuple[Ids, Ids, Ids]:
-    """Mask rows of ids.
+    """Return masked ids [B, L], positions [B, P] and labels [B, P]. Unused entries have position 0 and label `IGNORED`.
 
     Of the n maskable tokens of a row, exactly round(0.15 n) are selected, at least 1 and at most P = `max_predictions`. Whole
     words and spans select the same number on average. A word or span never crosses a special token, so it never crosses two
@@ -81,8 +73,6 @@ def mask(
     Args:
         ids: Token ids [B, L], padded with a special id.
         vocabulary: The tokens that can be masked, and that can replace others.
-        seed: Random seed.
-        epoch: Number of the epoch.
         rows: Numbers of the rows in the dataset [B].
         max_predictions: Maximum number of selected tokens per row.
         masked_lm_prob: Share of tokens to select, for all rows or per row [B].
@@ -92,9 +82,6 @@ def mask(
         shares: Percentages of [MASK], random and unchanged tokens.
         weights: Weight of each token [V]. Tokens are selected without replacement, with probabilities in proportion to their
             weights, or to the mean weight of a word. Tokens of weight 0 are selected only if a row has too few others.
-
-    Returns:
-        Masked ids [B, L], positions [B, P] and labels [B, P]. Unused entries have position 0 and label `IGNORED`.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; it must be one of {', '.join(UNITS)}")
