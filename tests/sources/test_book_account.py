@@ -87,6 +87,13 @@ def test_no_rule_drops_a_chapter(rule: str) -> None:
     assert counts.pop("characters") == counts.pop("kept") + sum(n for name, n in counts.items() if "put back" not in name)
 
 
+def test_couplets_before_the_first_heading_are_no_title_page() -> None:
+    couplets = "\n\n".join(["The ferry left the quay and sang,\nand nobody had come aboard,"] * 200)
+    lines = f"A FERRY SONG\n\nby A. Reader\n\n{couplets}\n\n\n\nCHAPTER I\n\n{PROSE}".split("\n")
+    kept = clean_parts(Parts(["Title: Tea"], lines), Reading(verse="keep"), 10_000)
+    assert sum("had come aboard" in paragraph for paragraph in kept) == 200
+
+
 def test_a_short_section_without_an_end_is_dropped() -> None:
     days = [PROSE.replace("six", f"{number}") for number in range(300)]
     counts = Counter[str]()

@@ -8,7 +8,15 @@ from ..lines import fold_case
 from .blocks import Block, is_prose
 from .headings import is_chapter
 
-__all__ = ["drop_about_author", "drop_advertisements", "drop_index", "is_about_author", "is_advertisement", "is_index"]
+__all__ = [
+    "drop_about_author",
+    "drop_advertisements",
+    "drop_index",
+    "is_about_author",
+    "is_advertisement",
+    "is_imprint",
+    "is_index",
+]
 
 _PAGES = r"_?[\[(]?_?(?:[ivxlc]{1,5}\.?\s?)?\d{1,4}_?(?:\s?(?:ff?|n|sqq?|note)\b\.?)?[\])]?_?"
 _BETWEEN_PAGES = r"(?:\s*[-–—,;&.]+\s*|\s+(?:and|to|et|und|en|y)\s+)"
@@ -51,6 +59,7 @@ _CATALOGUE_WORDS = re.compile(  # wording of publishers' catalogues
     r"|\bcirculat|\bbookseller|\bat all book",
     re.IGNORECASE,
 )
+_IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
 _BEHIND = re.compile(
     r"[\W_]{0,99}(?:appendix|notes?|afterword|epilogue|postscript|glossary|anhang|nachwort|anmerkungen|annexe|appendice|bijlage)\b",
     re.IGNORECASE,
@@ -112,6 +121,11 @@ def is_about_author(block: Block) -> bool:
 def is_advertisement(block: Block) -> bool:
     """Return True if a block has the words of a publisher's catalogue."""
     return any(map(_CATALOGUE_WORDS.search, block.lines))
+
+
+def is_imprint(line: str) -> bool:
+    """Return True if a line has the words of a copyright page."""
+    return _IMPRINT.search(line) is not None
 
 
 def drop_index(blocks: list[Block]) -> list[Block]:

@@ -36,7 +36,7 @@ _STEPS: dict[str, Callable[[list[Block]], Iterable[Block]]] = {  # by the kind o
     "contents": drop_contents,
 }
 _NEW_PAGE = 3  # blank lines
-_FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers
+_FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers, or be the title page
 
 
 class Reading(NamedTuple):
@@ -145,7 +145,7 @@ def _running_text(blocks: list[Block], names: set[str], account: Account, title_
             text = _Text(block, verse, section)
             # A title page: short lines, then a heading or a wide gap. Hold them until it is clear
             # which.
-            if front is not None and is_short(block):
+            if front is not None and is_short(block) and len(front) < _FRONT_BLOCKS:
                 front.append(text)
                 continue
             if front and max(front[-1].block.after, block.before) >= _NEW_PAGE:

@@ -15,7 +15,10 @@ from ..archives.zip_files import BROKEN as _BROKEN
 from ..archives.zip_files import BoundedList
 from ..encodings import decode
 from ..tables.limits import TooLarge
-from .account import size
+from .account import PUT_BACK, size
+from .back import is_imprint
+from .blocks import Block
+from .put_back import put_back
 from .xhtml import SKIPPED_PAGES, Passage, counted_as, passages, text_size
 from .xml_tags import Tag, attributes, tags_and_text
 
@@ -27,7 +30,6 @@ _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "applica
 _ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*(?:["']\s*)?([\w.-]+)""")
 _TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|big5)[\w-]*$", re.IGNORECASE)
 _HEAD_BYTES = 1024  # first bytes of a page, which declare its encoding
-_IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
 _MAX_IMPRINT_CHARACTERS = 6000  # characters of a copyright page
 _MAX_LIST_BYTES = 4 << 20  # bytes of the zip directory or the package; a book has a few hundred entries of about 100 bytes
 _MAX_TAGS = 500_000  # per book; a Bible with a tag for each verse and word has fewer
@@ -96,11 +98,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
         left, tags = left - len(data), tags - data.count(b"<")
         if tags < 0:
             raise Unreadable("too-large", f"its pages have more than {_MAX_TAGS} tags, up to {page}")
-        passed = passages(_decoded(data), left_out)
-        if _is_imprint(passed):
-            left_out["imprint"] += sum(size(line) for passage in passed for line in passage.lines)
-        else:
-            kept += passed
+        kept += _without_imprint(passages(_decoded(data), left_out), left_out)
     for page, kind in package.others.items():
         try:
             data = _member(archive, page, left)
@@ -212,7 +210,16 @@ def _decoded(data: bytes) -> str:
     return decode(data)
 
 
-def _is_imprint(passed: list[Passage]) -> bool:
-    """Return True if a page is a copyright notice: short, with words that only such a notice contains."""
+def _without_imprint(passed: list[Passage], left_out: Counter[str]) -> list[Passage]:
+    """Drop the passages of a copyright page: a short page with words that only such a notice contains.
+
+    Some short stories have one page, which also contains the notice. `put_back` returns the story.
+    """
     lines = [line for passage in passed for line in passage.lines]
-    return sum(map(len, lines)) <= _MAX_IMPRINT_CHARACTERS and any(map(_IMPRINT.search, lines))
+    if sum(map(len, lines)) > _MAX_IMPRINT_CHARACTERS or not any(map(is_imprint, lines)):
+        return passed
+    blocks = [Block(passage.lines, 1, 1, at) for at, passage in enumerate(passed)]
+    kept, characters = put_back("imprint", blocks, [], sum(map(size, lines)))
+    left_out["imprint"] += sum(map(size, lines)) - characters
+    left_out[PUT_BACK + "imprint"] += characters
+    return [passed[block.at] for block in kept]

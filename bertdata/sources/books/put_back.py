@@ -13,7 +13,7 @@ from itertools import groupby
 from ..lines import fold_case
 from .account import size
 from .apparatus import ends_with_number, opens_picture
-from .back import is_about_author, is_advertisement, is_index
+from .back import is_about_author, is_advertisement, is_imprint, is_index
 from .blocks import Block, has_items
 from .footnotes import is_note
 from .headings import begins_notes, is_chapter, is_contents, is_notes
@@ -34,6 +34,7 @@ _NAMES: dict[str, Callable[[Block], bool]] = {
     "about the author": is_about_author,
     "advertisements": is_advertisement,
     "index": is_index,
+    "imprint": lambda block: any(map(is_imprint, block.lines)),
     "contents": lambda block: is_contents(block.lines[0]) or is_chapter(block.lines[0]) or ends_with_number(block.lines[-1]),
 }
 
