@@ -53,7 +53,7 @@ class Extract:
             if kind == CHECKSUM:
                 digests = checksums.check(parts, checksum)
                 return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=checksum))
-            return read_unchanged((part.path for part in parts), lambda: self._read(task, kind, parts, work))
+            return read_unchanged((part.path for part in parts), partial(self._read, task, kind, parts, work))
 
     def _read(self, task: Task, kind: str, parts: list[FileRange], work: Work) -> CorpusReport:
         if kind == INDEX:
