@@ -16,13 +16,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 __all__ = [
     "BEGINS",
     "OF_BERT",
     "ROLES",
     "Special",
+    "VocabularyEntries",
     "bare",
     "is_close",
     "join",
@@ -46,6 +47,14 @@ _BETWEEN = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 _BEFORE, _BEHIND = re.compile(f"[{_CJK}]\\Z"), re.compile(f"[{_CJK}]")
 _VISIBLE_SPACES = {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")  # SentencePiece's token for one byte
+
+
+class VocabularyEntries(TypedDict, total=False):
+    """What a manifest of rows or ids states about the vocabulary. BERT's vocabulary needs only its size."""
+
+    vocab_size: int
+    special_tokens: dict[str, str]
+    word_mark: str
 
 
 class Special(NamedTuple):

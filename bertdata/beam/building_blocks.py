@@ -77,7 +77,7 @@ class _Block(beam.PTransform):
         super().__init__()
         self._options, self._config = options, CorpusConfig(**options)
 
-    def display_data(self) -> dict[str, Any]:
+    def display_data(self) -> dict[str, object]:
         """Return the options, which runners show in their UI."""
         return {name: value if isinstance(value, str | int | float) else str(value) for name, value in self._options.items()}
 
@@ -110,7 +110,7 @@ class _Read(_Block):
         super().__init__(**options)
         self._paths = [*map(str, [paths] if isinstance(paths, str | Path) else paths)]
 
-    def display_data(self) -> dict[str, Any]:
+    def display_data(self) -> dict[str, object]:
         """Return the paths and options, which runners show in their UI."""
         return {"paths": ", ".join(self._paths), **super().display_data()}
 

@@ -85,7 +85,7 @@ class WriteDocuments(beam.PTransform):
         self._path = os.path.realpath(directory) if is_local(directory) else str(directory)
         self._shards, self._overwrite, self._config = shards, overwrite, CorpusConfig(**options)
 
-    def display_data(self) -> dict[str, Any]:
+    def display_data(self) -> dict[str, object]:
         """Return the path and options, which runners show in their UI."""
         return {"path": self._path, "shards": self._shards, "format": self._config.format, "overwrite": self._overwrite}
 
@@ -131,7 +131,8 @@ class _Run:
 
     def __init__(self, path: str, shards: int, config: CorpusConfig, overwrite: bool) -> None:
         self._path, self._shards, self._config, self._overwrite = path, shards, config, overwrite
-        self._identity = {"command": _COMMAND, "config": config.identity(), "versions": versions(), "run": uuid.uuid4().hex}
+        self._identity: dict[str, object] = {"command": _COMMAND, "config": config.identity(), "versions": versions()}
+        self._identity["run"] = uuid.uuid4().hex
 
     @property
     def _root(self) -> Path:

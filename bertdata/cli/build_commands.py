@@ -201,7 +201,7 @@ def _describe_complete(contents: Manifest, directory: Path) -> str:
 
 def print_result(data_set: DataSet[Any], reading: str) -> None:
     """Print a summary of a dataset, or that it was already complete, and the line of Python that reads it."""
-    counts: dict[str, Any] = {"rows": data_set.rows}
+    counts: dict[str, object] = {"rows": data_set.rows}
     if isinstance(data_set.manifest, VocabManifest):
         counts["size"] = data_set.manifest.size
     for fate in ("dropped", "rejected"):

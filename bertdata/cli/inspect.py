@@ -17,6 +17,7 @@ from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, P
 from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
 from ..pieces import shown
+from ..records import Document
 from ..reports.summary import describe
 from ..storage.terminal import clean
 from .build_commands import echo
@@ -102,8 +103,8 @@ def _records(directory: Path, as_json: bool, *, wanted: dict[str, str], **option
     """Print examples as JSON, or dropped and rejected records with their reasons."""
     from ..commands.inspect import inspect
 
-    filters: dict[str, Any] = {"id" if name == "document" else name: text for name, text in wanted.items()}
-    for record in inspect(directory, **filters, **options):
+    id, language, title, search = (wanted[name] for name in ("document", "language", "title", "search"))
+    for record in inspect(directory, id=id, language=language, title=title, search=search, **options):
         if as_json:
             echo(json.dumps(record, ensure_ascii=False))
         else:
@@ -111,13 +112,13 @@ def _records(directory: Path, as_json: bool, *, wanted: dict[str, str], **option
             echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
 
 
-def _locate(directories: tuple[Path, ...], wanted: dict[str, Any]) -> None:
+def _locate(directories: tuple[Path, ...], wanted: dict[str, object]) -> None:
     """Print where datasets contain a document."""
     from ..commands.locate import locate
 
     if [name for name, value in wanted.items() if value not in ("", None, False)] != ["document"]:
         raise UsageError("several directories need --id and no other option. Inspect one directory at a time", field="id")
-    for line in locate(directories, wanted["document"]):
+    for line in locate(directories, str(wanted["document"])):
         echo(line)
 
 
@@ -173,7 +174,7 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
     assert isinstance(contents, RowManifest)  # callers reject other kinds
     row = examples.row(directory, contents, number)
     if isinstance(contents, CorpusManifest):
-        _print(examples.document_lines(row, search=search), search=search)
+        _print(examples.document_lines(Document(**row), search=search), search=search)
         return
     config, vocabulary = contents.settings, read_any(directory)
     rule = rule or mask_rules.of_epoch(vocabulary, config, epoch)
@@ -220,7 +221,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         show_row(directory, each, epoch)
 
 
-def _config(config: dict[str, Any]) -> str:
+def _config(config: dict[str, object]) -> str:
     groups = [value if isinstance(value, dict) else {name: value} for name, value in config.items()]
     return ", ".join(f"{name} {value}" for group in groups for name, value in group.items() if value not in ("", []))
 

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -75,7 +76,7 @@ def stop(text: str) -> None:
         print_stop(text)
 
 
-def event(name: str, step: str = "", counts: dict[str, Any] | None = None, *, level: str = "info", **more: Any) -> None:
+def event(name: str, step: str = "", counts: Mapping[str, object] | None = None, *, level: str = "info", **more: Any) -> None:
     """Print one line of JSON with ``--log-json``; otherwise do nothing.
 
     Args:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
 _FILES = ("exclude", "exclude_ids", "depends_on")
-Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, Any]]], Paths]]
+Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, object]]], Paths]]
 Maps = Sequence[str | Callable[[Document], Document | tuple[Document, dict[str, int]]]]
 
 
@@ -113,7 +113,7 @@ def build_corpus(
     return run(plan, how, PythonReporter(progress))[0]
 
 
-def with_files(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_files(options: Mapping[str, Any]) -> dict[str, object]:
     """Read the files that options name: your templates' text, and the digests of `exclude`, `exclude_ids` and `depends_on`."""
     values: dict[str, Any] = {name: named_files(options[name], name) for name in _FILES if name in options}
     if "templates" in options:

@@ -154,7 +154,7 @@ class _Push:
     convert: bool
     overwrite: bool
     progress: Callable[[int, int], None] | None
-    there: dict[str, Any] = field(default_factory=dict)
+    there: dict[str, object] = field(default_factory=dict)
     expected: dict[str, _Sent] = field(default_factory=dict)
     sent: int = 0
     commit: str = ""
@@ -179,7 +179,7 @@ class _Push:
         self._check()
         return Pushed(f"{self.api.endpoint}/datasets/{self.name}", self.commit, self.sent, len(self.expected) - self.sent)
 
-    def _list(self) -> dict[str, Any]:
+    def _list(self) -> dict[str, object]:
         """Return the files of the dataset on the Hub, by name."""
         entries = self.api.list_repo_tree(self.name, recursive=True, repo_type="dataset")
         return {entry.path: entry for entry in entries if hasattr(entry, "blob_id")}
@@ -262,7 +262,7 @@ class _Push:
             kept = {*self.expected, *_HUB_FILES, manifest.CARD}
             self._upload(stage, f"Complete {self.contents.kind} of bertdata", [n for n in self.there if n not in kept])
 
-    def _descriptions(self, contents: dict[str, Any]) -> tuple[str, str]:
+    def _descriptions(self, contents: dict[str, object]) -> tuple[str, str]:
         """Return the data card and croissant.json of the converted dataset."""
         converted = decode(contents, type(self.contents))
         assert isinstance(converted, RowManifest)  # `push` has refused any other kind
@@ -293,7 +293,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfileobj(reader, file, 1 << 20)
 
 
-def _content(parsed: Any) -> dict[str, Any]:
+def _content(parsed: Any) -> dict[str, object]:
     """Return the entries of a manifest that do not depend on the format of the shards."""
     contents = parsed if isinstance(parsed, dict) and isinstance(parsed.get("config"), dict) else {"config": {}}
     rest = {key: value for key, value in contents.items() if key not in (*_FORMAT_DIGESTS, "shards")}

@@ -141,7 +141,7 @@ class Config:
                 shown = f" {value}" if option.choices else ""
                 raise UsageError(f"`{name}`{shown}: {problem}", field=name, value=value)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes."""
         fields = dataclasses.fields(self)
         values = {f.name: getattr(self, f.name) for f in fields if f.metadata.get("identity", True)}
@@ -177,7 +177,7 @@ class Config:
         return cls(**values, **rest)
 
     @classmethod
-    def of(cls: type[C], identity: dict[str, Any]) -> C:
+    def of(cls: type[C], identity: dict[str, object]) -> C:
         """Build a configuration from an identity that has passed `type_problem`.
 
         Options that this version does not have are skipped. So are user files, because an identity has only their names and
@@ -203,7 +203,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
-def type_problem(kind: type[Config], identity: dict[str, Any]) -> str:
+def type_problem(kind: type[Config], identity: dict[str, object]) -> str:
     """Return which field of an identity has the wrong type, or an empty string. Unknown fields are ignored."""
     hints = _hints(kind)
     for field in dataclasses.fields(kind):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from .base import FILES, FREE, Config, ShardFormat, option
 from .choice import ChoiceConfig
@@ -172,7 +172,7 @@ class CorpusConfig(Config):
             self.inline_templates or not self.templates, "`templates` does nothing without `inline_templates`", field="templates"
         )
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes. User files are represented by their digests."""
         tables = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in self.templates]
         values = {**super().identity(), "templates": tables}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from ..errors import UsageError
 from ..extras import install
@@ -233,7 +233,7 @@ class PairsConfig(Config):
             field="max_predictions",
         )
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes. Fields that do not apply to the rows are omitted."""
         values = super().identity()
         left_out = {*(() if self.masking == "static" else _MASKS), *(() if self.special_tokens else ("special_tokens",))}

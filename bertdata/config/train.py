@@ -12,7 +12,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from ..errors import UsageError
 from .base import FREE, Config, option
@@ -145,7 +145,7 @@ class Phase(Config):
         self._require(not (self.weights and self.mixture), "phases.mixture: omit `weights`, which are shares of directories")
         self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the fields that affect the result. Without a mixture, they are those of earlier versions."""
         values = super().identity()
         return values if self.mixture else {name: value for name, value in values.items() if name != "mixture"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ..pieces import OF_BERT
 from .base import Config, option
@@ -119,7 +119,7 @@ class VocabConfig(Config):
         """The packages whose versions affect the output's bytes."""
         return ("tokenizers",)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes. Fields added for other models are omitted at their defaults."""
         values = super().identity()
         later = ("model", "byte_fallback", "pad_to_multiple_of", "extra_tokens")

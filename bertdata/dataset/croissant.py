@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..config.input_kinds import ONE_OF
 from ..storage.files import json_text, open_file
@@ -105,12 +104,12 @@ def text(manifest: Manifest, of_shards: Columns) -> str:
     return json_text({key: value for key, value in described.items() if value != []})
 
 
-def _media_type(name: str, config: dict[str, Any]) -> str:
+def _media_type(name: str, config: dict[str, object]) -> str:
     media = _MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")
     return media.replace("stream", "file") if config.get("format") == "arrow-file" else media
 
 
-def _file(file: File, media: str) -> dict[str, Any]:
+def _file(file: File, media: str) -> dict[str, object]:
     return {
         "@type": "cr:FileObject",
         "@id": file.name,
@@ -122,7 +121,7 @@ def _file(file: File, media: str) -> dict[str, Any]:
     }
 
 
-def _record_set(name: str, of_shards: Columns, manifest: Manifest) -> dict[str, Any]:
+def _record_set(name: str, of_shards: Columns, manifest: Manifest) -> dict[str, object]:
     """Describe the rows of a split."""
     rows = sum(shard.rows for shard in manifest.shards if shard.name.startswith(f"data/{name}-"))
     fields = [
@@ -160,7 +159,7 @@ def _languages(manifest: Manifest) -> list[str]:
     return sorted({language for source in sources.values() for language in source.languages or () if language != "und"})
 
 
-def _activity(manifest: Manifest) -> dict[str, Any]:
+def _activity(manifest: Manifest) -> dict[str, object]:
     """Describe the run: the command with its settings, the versions, and the inputs with their digests."""
     settings = json.dumps(manifest.config, ensure_ascii=False, separators=(",", ":"))
     return {

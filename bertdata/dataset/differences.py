@@ -34,7 +34,7 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     return [f"{path}: {known!r} then, {now!r} now"]
 
 
-def in_terms_of(finished: dict[str, Any], identity: dict[str, Any]) -> dict[str, Any]:
+def in_terms_of(finished: dict[str, object], identity: dict[str, object]) -> dict[str, object]:
     """Return an identity as the version that made a finished dataset would have recorded it.
 
     The result has the versions of the dataset.  An option unknown to its version is omitted if it has its default value, and
@@ -45,24 +45,26 @@ def in_terms_of(finished: dict[str, Any], identity: dict[str, Any]) -> dict[str,
     >>> in_terms_of(made, now) == made
     True
     """
-    config = _CONFIGS.get(finished.get("command", ""))
+    config = _CONFIGS.get(str(finished.get("command")))
     adapted = {**identity, **{key: finished[key] for key in ("versions",) if key in finished and key in identity}}
-    if config and isinstance(finished.get("config"), dict) and isinstance(identity.get("config"), dict):
-        adapted["config"] = _options_in_terms_of(finished["config"], identity["config"], config().identity())
+    then, now = finished.get("config"), identity.get("config")
+    if config and isinstance(then, dict) and isinstance(now, dict):
+        adapted["config"] = _options_in_terms_of(then, now, config().identity())
     return adapted
 
 
-def _options_in_terms_of(finished: dict[str, Any], now: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _options_in_terms_of(finished: dict[str, object], now: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:
     adapted = {name: value for name, value in finished.items() if name not in now and name not in defaults}
     for name, value in now.items():
-        if isinstance(value, dict) and isinstance(finished.get(name), dict):
-            adapted[name] = _options_in_terms_of(finished[name], value, defaults.get(name, {}))
-        elif name in finished or value != defaults.get(name):
+        then, default = finished.get(name), defaults.get(name)
+        if isinstance(value, dict) and isinstance(then, dict):
+            adapted[name] = _options_in_terms_of(then, value, default if isinstance(default, dict) else {})
+        elif name in finished or value != default:
             adapted[name] = value
     return adapted
 
 
-def _of_inputs(known: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def _of_inputs(known: dict[str, dict[str, object]], now: dict[str, dict[str, object]]) -> list[str]:
     """List inputs that are new, missing or changed, with the changed fields."""
     both = known.keys() & now.keys()
     changed = {
@@ -85,7 +87,7 @@ def _has_parts(value: Any) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value))
 
 
-def _parts(value: Any) -> dict[str, Any]:
+def _parts(value: Any) -> dict[str, object]:
     return value if isinstance(value, dict) else {str(index): entry for index, entry in enumerate(value)}
 
 

@@ -96,7 +96,7 @@ def head(kind: str, config: Config, shards: Sequence[RowFile], tallies: list[Tal
     }
 
 
-def to_json(manifest: Manifest) -> dict[str, Any]:
+def to_json(manifest: Manifest) -> dict[str, object]:
     """Return a manifest as JSON, with its keys in written order."""
     contents = encode(manifest)
     last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card", "croissant") if key in contents}
@@ -118,7 +118,7 @@ def check_rows(manifest: Manifest, counted: int) -> None:
         raise VerificationError(f"the shards hold {manifest.rows} rows, but {counted} were counted: please report this")
 
 
-def store(directory: Path, manifest: Manifest | dict[str, Any], card: str = "", croissant: str = "") -> None:
+def store(directory: Path, manifest: Manifest | dict[str, object], card: str = "", croissant: str = "") -> None:
     """Commit a dataset: write its data card and croissant.json, if any, and last its manifest, with the digests of all."""
     contents = manifest if isinstance(manifest, dict) else to_json(manifest)
     for key, (name, text) in {"card": (CARD, card), "croissant": (CROISSANT, croissant)}.items():
@@ -129,13 +129,13 @@ def store(directory: Path, manifest: Manifest | dict[str, Any], card: str = "", 
     write_json(directory / NAME, {**contents, _OWN_DIGEST: _own_digest(contents)})
 
 
-def _own_digest(manifest: dict[str, Any]) -> str:
+def _own_digest(manifest: dict[str, object]) -> str:
     """Hash a manifest without this digest. Key order and whitespace do not matter."""
     rest = {key: value for key, value in manifest.items() if key != _OWN_DIGEST}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _is_as_written(manifest: dict[str, Any]) -> bool:
+def _is_as_written(manifest: dict[str, object]) -> bool:
     try:
         return bool(manifest.get(_OWN_DIGEST) == _own_digest(manifest))
     except RecursionError:
@@ -155,7 +155,7 @@ def read(directory: Path, kind: type[Manifest] = Manifest) -> Manifest:
     return parse(directory, read_json(directory), kind)
 
 
-def parse(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
+def parse(directory: Path, contents: dict[str, object], kind: type[M]) -> M:
     """Convert the output of `read_json` to a manifest of a kind."""
     try:
         manifest = checked(contents)

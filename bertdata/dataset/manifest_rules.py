@@ -36,7 +36,7 @@ _FIRST_OPTIONS = {  # options of the first manifests; a later option may be miss
 }
 
 
-def checked(contents: dict[str, Any]) -> Manifest:
+def checked(contents: dict[str, object]) -> Manifest:
     """Convert a manifest's JSON to a record. Raise WrongValue for the first missing or invalid field."""
     if contents["bertdata"] != FORMAT or type(contents["bertdata"]) is not int:
         raise WrongValue("bertdata", f"is not {FORMAT}")
@@ -56,7 +56,7 @@ def _of_kind(manifest: Manifest) -> Iterator[str]:
         yield from _export(manifest)
 
 
-def _names(contents: dict[str, Any], manifest: Manifest) -> Iterator[str]:
+def _names(contents: dict[str, object], manifest: Manifest) -> Iterator[str]:
     """Check that each name is of a file in the directory, and occurs once."""
     seen: Counter[str] = Counter()
     for key in LISTS:
@@ -90,7 +90,7 @@ def _config(manifest: Manifest) -> Iterator[str]:
     yield from _options(manifest.kind, manifest.config)
 
 
-def _options(name: str, config: dict[str, Any]) -> Iterator[str]:
+def _options(name: str, config: dict[str, object]) -> Iterator[str]:
     kind = CONFIGS[name]
     if missing := next((option for option in _FIRST_OPTIONS[name] if option not in config), ""):
         yield f"config.{missing} is missing"

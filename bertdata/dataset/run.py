@@ -56,7 +56,7 @@ _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 
 @contextlib.contextmanager
-def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def building(directory: Path, identity: dict[str, object], *, overwrite: bool = False) -> Iterator[Path]:
     """Lock the directory and yield the build directory, with the finished tasks of an earlier run. Commit when the block
     succeeds. A store has no lock: there, this run replaces one that is still at work.
 
@@ -128,12 +128,12 @@ def _refuse_links(directory: Path) -> None:
             raise OutputExistsError(f"{path} is a link to another directory: remove it, or choose another `output`")
 
 
-def is_done(directory: Path, part: dict[str, Any]) -> bool:
+def is_done(directory: Path, part: dict[str, object]) -> bool:
     """Return True if the directory contains a finished dataset whose identity includes `part`."""
     return finished(directory, {name: value for name, value in part.items() if name not in NO_BYTES}) is not None
 
 
-def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
+def finished(directory: Path, part: dict[str, object]) -> dict[str, Any] | None:
     """Return the record of the finished dataset in a directory, or None if it does not include `part`.
 
     Versions are not compared: a dataset finished by another version is complete.
@@ -145,7 +145,7 @@ def finished(directory: Path, part: dict[str, Any]) -> dict[str, Any] | None:
     return known if is_complete(directory) else None
 
 
-def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _runs(directory: Path, identity: dict[str, object]) -> Iterator[tuple[Path, dict[str, object]]]:
     """Yield the build directory and record of each unfinished run of this identity. In a store, also a finished run.
 
     Fields missing from the identity are not compared. ``given``, which does not affect the dataset, is compared if the identity
@@ -160,7 +160,7 @@ def _runs(directory: Path, identity: dict[str, Any]) -> Iterator[tuple[Path, dic
             yield root, known
 
 
-def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
+def unfinished(directory: Path, identity: dict[str, object]) -> dict[str, int]:
     """Return the number of finished tasks per step of an unfinished run of this identity, which the same command reuses."""
     for root, _ in _runs(directory, identity):
         with contextlib.suppress(OSError):
@@ -169,7 +169,7 @@ def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
     return {}
 
 
-def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
+def _is_done(directory: Path, identity: dict[str, object]) -> bool:
     """Return True if the directory contains this dataset. Raise OutputExistsError if it contains another one."""
     if not is_complete(directory):
         return False
@@ -184,7 +184,7 @@ def _is_done(directory: Path, identity: dict[str, Any]) -> bool:
     return True
 
 
-def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path:
+def _on_disk(directory: Path, identity: dict[str, object], overwrite: bool) -> Path:
     """Start or resume a build in a separate directory."""
     if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
         raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE_ADVICE}")
@@ -198,7 +198,7 @@ def _on_disk(directory: Path, identity: dict[str, Any], overwrite: bool) -> Path
     return begin(directory, identity)
 
 
-def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str = "") -> None:
+def _refuse_other(root: Path, known: Any, identity: dict[str, object], detail: str = "") -> None:
     if changes := differences(known, identity):
         raise ResumeError(
             f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {first_few(changes)}: use "
@@ -206,7 +206,7 @@ def _refuse_other(root: Path, known: Any, identity: dict[str, Any], detail: str 
         )
 
 
-def _in_store(directory: Path, identity: dict[str, Any], overwrite: bool) -> str:
+def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> str:
     """Prepare the directory to build in place, keeping an unfinished run of this identity. Return this command's token."""
     run = directory / STATE / "run.json"
     known = read_json(run)

@@ -70,7 +70,7 @@ def is_begun(root: Path) -> bool:
     return not (is_local(root) and root.is_symlink()) and (root / STATE / _RUN).exists()
 
 
-def begin(directory: Path, identity: dict[str, Any]) -> Path:
+def begin(directory: Path, identity: dict[str, object]) -> Path:
     """Return the build directory of this identity, created if missing. The run continues with its contents."""
     # The name of a build is a digest of everything its bytes depend on. So the same command finds
     # its unfinished build again, another command gets another directory, and there is no file that

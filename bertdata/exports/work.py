@@ -13,6 +13,7 @@ from ..dataset.manifest_records import ExportedShard
 from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
+from ..pieces import VocabularyEntries
 from ..records import Task
 from ..storage.files import to_path
 from ..storage.progress import Work
@@ -88,6 +89,7 @@ class ExportCommit:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
         vocabulary = _given(self.vocabulary)
+        entries: VocabularyEntries = vocabulary.in_manifest() if vocabulary else {}
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         firsts = ((report.files[0], report.tally.left) for report in written)
         shards = [ExportedShard(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
@@ -96,7 +98,7 @@ class ExportCommit:
             **manifest.head("export", self.config, shards, [tally], format.packages),
             of=source.kind,
             of_config=source.config if isinstance(source, PairsManifest) else None,  # for `verify`, like the next line
-            **(vocabulary.in_manifest() if vocabulary else {}),
+            **entries,
             inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
             shards=shards,
             files=[*others, *(manifest.entry(root, name) for name in names)],

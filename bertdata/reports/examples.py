@@ -18,6 +18,7 @@ from ..dataset.manifest_types import CorpusManifest, RowManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
+from ..records import Document
 from ..tokens.vocab import AnyVocabulary
 from .checks import check_documents, check_rows
 from .mask_rules import MaskRule
@@ -65,16 +66,16 @@ def _checked(directory: Path, manifest: RowManifest, table: pa.Table, number: in
     return values
 
 
-def document_lines(document: dict[str, Any], most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:
+def document_lines(document: Document, most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:
     """Yield (indent, line): the head of a document, and its first sentences by paragraph.
 
     With `search`, these are the first sentences that contain the text in any case, with the one before and after each.
     """
-    sentences, starts = document["sentences"], document["paragraph_starts"]
-    name = f"{document['id']}  {document['title']}  ({document['language'] or 'language unknown'})"
+    sentences, starts = document.sentences, document.paragraph_starts
+    name = f"{document.id}  {document.title}  ({document.language or 'language unknown'})"
     yield 0, f"{name}  {len(starts)} paragraphs, {len(sentences)} sentences"
-    if document["url"]:
-        yield 2, document["url"]
+    if document.url:
+        yield 2, document.url
     hits = [number for number, sentence in enumerate(sentences) if search and search.lower() in sentence.lower()]
     around = {near for hit in hits[:most] for near in (hit - 1, hit, hit + 1)}.intersection(range(len(sentences)))
     before = -1

@@ -80,13 +80,13 @@ def trace(
         config = contents.settings
         document, shard = _document(directory, contents, name)
         origin = _origin(contents, shard)
-        id, title = (document["id"], "") if document else (name, name)
+        id, title = (document.id, "") if document else (name, name)
         copy = _page(wikipedia, id, title, origin, config.max_page_bytes)
         if document and wikipedia and copy is None:
             raise UsageError(f"{id}: no such page in these dumps. Pass the dumps that the corpus was made from")
         fate: list[str] = []
         try:
-            for line in explain(directory, contents, document["id"] if document else copy.page.id if copy else name):
+            for line in explain(directory, contents, document.id if document else copy.page.id if copy else name):
                 fate.append(line)
         except UsageError:
             if copy is None:
@@ -95,20 +95,19 @@ def trace(
         fate.append(copy.describe(origin.name if origin else ""))
     learned = _learned(contents, copy.site, wikipedia, fate) if copy else {}
     steps, lost = _steps(copy.page, copy.site, config, learned) if copy else ([], [])
-    known = document or {"id": copy.page.id if copy else name, "title": copy.page.title if copy else "", "language": ""}
-    paragraphs = Document(**document).paragraphs() if document else []
+    page = Document(copy.page.id if copy else name, "", "", copy.page.title if copy else "", "", [], [])
+    known = document or page
     pieces, rows, mark = _tokens(document, vocab, pairs)
     text, dump = (copy.page.text, copy.dump) if copy else ("", "")
-    return Trace(known["id"], known["title"], known["language"], fate, text, steps, lost, paragraphs, pieces, rows, mark, dump)
+    return Trace(known.id, known.title, known.language, fate, text, steps, lost, known.paragraphs(), pieces, rows, mark, dump)
 
 
-def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[dict[str, Any] | None, str]:
+def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[Document | None, str]:
     """Return the first document with this id or title, and the name of its shard."""
     for shard in contents.shards:
         for batch in shards.read_batches(directory / shard.name, contents.settings.format):
             for at in named_rows(batch, name):
-                document: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
-                return document, shard.name
+                return Document(**batch.slice(at, 1).to_pylist()[0]), shard.name
     return None, ""
 
 
@@ -251,7 +250,7 @@ def _focused(before: str, after: str) -> Change:
 
 
 def _tokens(
-    document: dict[str, Any] | None, vocabulary: str | Path | None, pairs: str | Path | None
+    document: Document | None, vocabulary: str | Path | None, pairs: str | Path | None
 ) -> tuple[list[list[str]], list[TracedRow], str]:
     """Return the tokens of sentences, the rows that contain one of them, and the prefix that marks subwords."""
     where = vocabulary if vocabulary is not None else pairs
@@ -265,10 +264,10 @@ def _tokens(
     return pieces, rows, known.special.mark
 
 
-def _cut(document: dict[str, Any], where: str | Path) -> tuple[AnyVocabulary, list[Any]]:
+def _cut(document: Document, where: str | Path) -> tuple[AnyVocabulary, list[Any]]:
     """Return a vocabulary and the ids of a document's sentences, as in rows."""
     known = read_any(files.to_path(str(where)))
-    columns = (pa.array([document[name]]) for name in ("sentences", "paragraph_starts"))
+    columns = (pa.array([column]) for column in (document.sentences, document.paragraph_starts))
     ids, ends = known.document_encoder().encode_documents(*columns)
     return known, np.split(ids, ends[:-1])
 

@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
-from ..pieces import ROLES, Special, continues_word, of_tokenizer
+from ..pieces import ROLES, Special, VocabularyEntries, continues_word, of_tokenizer
 from ..storage.files import write_json, write_text
 from .bert_files import MAX_TOKENIZER_BYTES
 from .documents import DocumentEncoder
@@ -50,7 +50,7 @@ class TokenizerVocabulary(NamedTuple):
         """Return what turns documents into ids."""
         return DocumentEncoder(self.tokenizer(), self.pieces, self.special.mark)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """Return what rows depend on of it."""
         return {
             "sha256": hashlib.sha256(self.form.encode()).hexdigest(),
@@ -58,7 +58,7 @@ class TokenizerVocabulary(NamedTuple):
             "mark": self.special.mark,
         }
 
-    def in_manifest(self) -> dict[str, Any]:
+    def in_manifest(self) -> VocabularyEntries:
         """Return the vocabulary's entries for the manifest of rows or ids, including its word mark."""
         return {"vocab_size": len(self.pieces), "special_tokens": self.special_tokens(), "word_mark": self.special.mark}
 

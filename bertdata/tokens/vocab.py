@@ -24,7 +24,7 @@ from .. import keys
 from ..config import VocabConfig
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
-from ..pieces import OF_BERT, Special, continues_word, of_bert
+from ..pieces import OF_BERT, Special, VocabularyEntries, continues_word, of_bert
 from ..storage.files import to_path, write_json, write_text
 from .bert_files import SETTINGS, check_pieces, read_pieces, read_settings, read_tokenizer
 from .encoder import Encoder
@@ -71,12 +71,12 @@ class Vocabulary(_Fields):
         """Return what turns documents into ids."""
         return Encoder(self.tokenizer(), self.pieces)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """Return what rows depend on of it."""
         pieces = hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
         return {"sha256": pieces, "lowercase": self.lowercase, "strip_accents": self.strip_accents}
 
-    def in_manifest(self) -> dict[str, Any]:
+    def in_manifest(self) -> VocabularyEntries:
         """Return what the manifest of rows or ids says of it."""
         return {"vocab_size": len(self.pieces)}
 

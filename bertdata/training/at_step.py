@@ -17,7 +17,7 @@ from ..labels import IGNORED
 from ..reports.mask_rules import MaskRule
 from .masks import MaskConfig, Masker, is_causal
 from .recipe import prepare
-from .windowed_plan import plan_of
+from .windowed_plan import PlanOptions, plan_of
 
 __all__ = ["of_batches", "of_run"]
 
@@ -29,7 +29,8 @@ def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 123
 
     A row that is not in the step is masked as in a step of its epoch with the same share of masks.
     """
-    return _rule(Shards(pairs), 0, step, step, batch_size, {"seed": seed, "masks": masks})
+    options = PlanOptions(seed=seed, widths=None, mixture=None, epoch_steps=None)
+    return _rule(Shards(pairs), 0, step, step, batch_size, options, masks)
 
 
 def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
@@ -45,17 +46,19 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
         run_paths = ", ".join(map(str, part.shards.paths))
         raise UsageError(f"`step` {step:,}: the run then reads {run_paths}, not {pairs}", field="step", value=step)
     directory = paths.index(Path(pairs).resolve())
-    return _rule(part.shards, directory, step, step - part.first, part.batch_size, part.options)
+    return _rule(part.shards, directory, step, step - part.first, part.batch_size, part.options, part.masks)
 
 
-def _rule(shards: Shards, directory: int, step: int, number: int, batch_size: int, options: dict[str, Any]) -> MaskRule:
+def _rule(
+    shards: Shards, directory: int, step: int, number: int, batch_size: int, options: PlanOptions, masks: MaskConfig | None
+) -> MaskRule:
     """Return the mask rule of step `step`, step `number` of its phase, for the rows of directory number `directory`."""
     has_masks = OBJECTIVES[shards.objective].masks
     if shards.masking == "static" or not has_masks:
         what = "have one mask, which they were stored with" if has_masks else "have no masks"
         raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}", field="step", value=step)
-    masks, seed = MaskConfig.or_default(options.get("masks")), options["seed"]
-    planned = plan_of(shards, batch_size, **{name: each for name, each in options.items() if name != "masks"})
+    masks, seed = MaskConfig.or_default(masks), options["seed"]
+    planned = plan_of(shards, batch_size, **options)
     if is_causal(masks, seed, number):
         problem = f"`step` {step:,} is causal: it predicts each next token and masks none"
         raise UsageError(problem, field="step", value=step)

@@ -26,7 +26,7 @@ def held_out_batches(part: PhaseRows, count: int, **rank: Any) -> Iterator[tuple
     """
     rows, parts = part.validation, part.phase.accumulation
     assert rows is not None
-    loader = batches(rows, part.batch_size // parts, whole=True, **rank, **part.options)
+    loader = batches(rows, part.batch_size // parts, whole=True, **rank, masks=part.masks, **part.options)
     for step, batch in zip(range(count * parts), loader, strict=False):
         mine = loader.dataset.plan[step].share(rank.get("rank", 0), rank.get("world_size", 1))
         if len(mine.rows):  # a rank may have no row of the last batch

@@ -25,6 +25,7 @@ try:
 
     from .passes import Loader, Steps
     from .step_batches import Batches, Tensors
+    from .windowed_plan import PlanOptions
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
@@ -101,14 +102,24 @@ def batches(
         raise UsageError(
             f"`shards` is {type(shards).__name__}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=type(shards).__name__
         )
-    options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-    options |= {"dense_labels": dense_labels, "for_model": for_model, "mixture": mixture, "epoch_steps": epoch_steps}
     # A DataLoader usually has three parts: a dataset of rows, a sampler that shuffles them, and a
     # function that collates rows to batches. Here an item of the dataset is a finished batch,
     # because the plan decides everything: which rows, in which order, at which width. The sampler
     # only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's
     # own.
-    dataset = Batches(shards, batch_size, **options, masks=masks, unpadded=unpadded)
+    plan = PlanOptions(seed=seed, widths=widths, mixture=mixture, epoch_steps=epoch_steps)
+    dataset = Batches(
+        shards,
+        batch_size,
+        **plan,
+        rank=rank,
+        world_size=world_size,
+        whole=whole,
+        masks=masks,
+        dense_labels=dense_labels,
+        for_model=for_model,
+        unpadded=unpadded,
+    )
     return Loader(
         dataset,
         Steps(dataset.plan.batches, start_step, steps, repeat=whole, world_size=world_size),

@@ -170,7 +170,7 @@ class Loader(DataLoader[Tensors]):
         """Start the next pass with an epoch (see `Steps.set_epoch`)."""
         self.steps.set_epoch(epoch)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return the next step, and the rows and options that determine the steps. It is the same on every rank."""
         return {"step": self.steps.position, **self.dataset.identity}
 

@@ -42,10 +42,10 @@ def write_predictions(
     """Write predictions.json for the first rows of the validation split, or of the last training batch."""
     held_out = part.validation is not None
     if part.validation is not None:
-        batch = Batches(part.validation, _MAX_ROWS, whole=True, **part.options)[0]
+        batch = Batches(part.validation, _MAX_ROWS, whole=True, masks=part.masks, **part.options)[0]
     tokens = part.shards.special
     first = {name: values[:_MAX_ROWS].clone() for name, values in batch.items()}
-    rows = _predicted(model, score, first, part.shards, shift=int(part.options.get("masks", MaskConfig()).labels == "next"))
+    rows = _predicted(model, score, first, part.shards, shift=int((part.masks or MaskConfig()).labels == "next"))
     special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
     predictions = {"step": step, "held_out": held_out, "mark": tokens.mark, "special": special, "rows": rows}
     write_json(output / PREDICTIONS, predictions)

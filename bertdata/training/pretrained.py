@@ -55,7 +55,7 @@ class Pretrained(NamedTuple):
         """The class of the model, and where it comes from."""
         return f"{self.target.name}, {'continued from' if self.weights else 'new weights, configuration of'} {self.name}"
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the facts that determine the first weights, apart from the seed."""
         text = json.dumps(_settings(self.config), sort_keys=True)
         config = hashlib.sha256(text.encode()).hexdigest()
@@ -69,7 +69,7 @@ class Pretrained(NamedTuple):
 
         if not self.weights:
             return AutoModelForMaskedLM.from_config(self.config, dtype=torch.float32)
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "dtype": torch.float32,
             "attn_implementation": self.target.attention,
             "trust_remote_code": False,
@@ -146,7 +146,7 @@ def _set_special(config: Any, shards: Shards, *, pad: bool) -> None:
             setattr(config, f"{role}_token_id", number)
 
 
-def _settings(config: Any) -> dict[str, Any]:
+def _settings(config: Any) -> dict[str, object]:
     return {name: value for name, value in config.to_diff_dict().items() if name not in ("transformers_version", "dtype")}
 
 

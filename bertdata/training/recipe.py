@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .. import keys
 from ..config import OBJECTIVES
@@ -17,7 +17,7 @@ from .mixture import Expected, drawn, expected
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
 from .row_plan import BatchPlan
-from .windowed_plan import WindowPlan, plan_of
+from .windowed_plan import PlanOptions, WindowPlan, plan_of
 from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
@@ -33,8 +33,9 @@ class PhaseRows(NamedTuple):
     first: int
     shards: Shards
     validation: Shards | None
-    options: dict[str, Any]
+    options: PlanOptions
     batch_size: int
+    masks: MaskConfig | None = None  # None for rows with static masks
     words_per_token: float = 0.0  # set if checkpoints are saved by words
 
     @property
@@ -42,7 +43,7 @@ class PhaseRows(NamedTuple):
         """The first step after this phase."""
         return self.first + self.phase.steps
 
-    def drawn(self, plan: BatchPlan | WindowPlan, step: int, every: int) -> dict[str, Any]:
+    def drawn(self, plan: BatchPlan | WindowPlan, step: int, every: int) -> dict[str, dict[str, int]]:
         """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language."""
         first = max(self.first, (step - 1) // every * every)
         return drawn(self.shards, plan, range(first - self.first, step - self.first))
@@ -57,7 +58,7 @@ class PhaseRows(NamedTuple):
 
     def plan(self) -> BatchPlan | WindowPlan:
         """Return the batches of the phase."""
-        return plan_of(self.shards, self.batch_size, **{name: each for name, each in self.options.items() if name != "masks"})
+        return plan_of(self.shards, self.batch_size, **self.options)
 
 
 class Recipe(NamedTuple):
@@ -67,7 +68,7 @@ class Recipe(NamedTuple):
     model: ModelConfig | Pretrained
     parts: list[PhaseRows]
     pairs: bool
-    identity: dict[str, Any]
+    identity: dict[str, object]
 
     def write_tokenizer(self, directory: Path) -> None:
         """Write the rows' tokenizer to a checkpoint, with the model's length, to which it truncates texts."""
@@ -86,15 +87,17 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     # has its own order of rows: the seed of a phase is derived from its index.
     for index, phase in enumerate(config.phases):
         shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
-        options: dict[str, Any] = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths or None}
-        if phase.mixture:  # the phase is one epoch, over which the shares are exact
-            options |= {"mixture": phase.mixture, "epoch_steps": phase.steps}
+        options = PlanOptions(
+            seed=keys.key(config.seed, "phase", index),
+            widths=phase.widths or None,
+            mixture=phase.mixture or None,  # the phase is one epoch, over which the shares are exact
+            epoch_steps=phase.steps if phase.mixture else None,
+        )
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
         masks = _masks(config, begin, phase)
-        if shards.masking == "none":
-            options["masks"] = masks
+        of_phase = masks if shards.masking == "none" else None
         rate = words_per_token(shards) if config.checkpoint_words else 0.0
-        parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, rate))
+        parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, of_phase, rate))
     first = parts[0].shards
     model = _model(config, first)
     for part in parts:
@@ -115,8 +118,8 @@ def _model(config: TrainConfig, rows: Shards) -> ModelConfig | Pretrained:
     model = config.model
     if config.init_from or isinstance(model, str):
         flash = config.unpadded and config.precision != "fp32"
-        options: dict[str, Any] = {"weights": bool(config.init_from), "new_vocabulary": config.new_vocabulary, "flash": flash}
-        return read_pretrained(config.init_from or str(model), rows, **options)
+        path, weights, new_vocabulary = config.init_from or str(model), bool(config.init_from), config.new_vocabulary
+        return read_pretrained(path, rows, weights=weights, new_vocabulary=new_vocabulary, flash=flash)
     model = dataclasses.replace(model, vocab_size=model.vocab_size or rows.vocab_size)
     if model.vocab_size < rows.vocab_size:
         raise UsageError(f"model.vocab_size {model.vocab_size} is less than the {rows.vocab_size} pieces of {rows.paths[0]}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..codec import Count, Record
 from ..dataset.differences import differences, first_few
 from ..dataset.run import STATE
 from ..errors import OutputExistsError, ResumeError
@@ -15,9 +16,19 @@ from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
 
-__all__ = ["begin", "changes", "checkpoints", "claimed", "steps_of"]
+__all__ = ["State", "begin", "changes", "checkpoints", "claimed", "steps_of"]
 
 _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
+
+
+class State(Record, frozen=True, kw_only=True):
+    """The state of a run in addition to the weights and the optimizer. `window` is the sums of the metrics not written yet."""
+
+    identity: dict[str, object]
+    step: Count
+    window: Sequence[float] | None = None
+    tokens: list[Count] | None = None
+    scaler: dict[str, Any] = {}
 
 
 def checkpoints(output: Path) -> list[Path]:
@@ -30,7 +41,7 @@ def steps_of(checkpoint: Path) -> int:
     return int(checkpoint.name.rpartition("-")[2])
 
 
-def changes(output: Path, identity: dict[str, Any]) -> list[str] | None:
+def changes(output: Path, identity: dict[str, object]) -> list[str] | None:
     """List the differences to the run whose files are in `output`, or return None if there is no record of it.
 
     The last checkpoint has the record, even if it was copied from another machine. Before the first checkpoint, it is in the file
@@ -60,7 +71,7 @@ def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     return {**finished, "phases": {**finished["phases"], last: {**phase, "steps": steps}, **more}}
 
 
-def begin(output: Path, identity: dict[str, Any], *, used: bool) -> None:
+def begin(output: Path, identity: dict[str, object], *, used: bool) -> None:
     """Record the identity of a run. Raise an error if another run has `used` the directory.
 
     Raise ResumeError with the differences, or OutputExistsError if there is no record of the earlier run.

@@ -147,7 +147,7 @@ def _rows_of(shards: Shards, document: str) -> npt.NDArray[np.int64]:
 
 def _records(part: PhaseRows, phase: int, steps: range, world_size: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of steps of a phase."""
-    plan, masks = part.plan(), MaskConfig.or_default(part.options.get("masks"))
+    plan, masks = part.plan(), MaskConfig.or_default(part.masks)
     masker = Masker(part.shards, masks, seed=part.options["seed"], widest=plan.widths[-1])
     for step in steps:
         batch = plan[step - part.first]

@@ -22,7 +22,7 @@ from .masks import MaskConfig, Masker
 from .models import Target, target_for
 from .row_plan import Batch
 from .unpadded import Arrays, segments, unpad
-from .windowed_plan import plan_of
+from .windowed_plan import PlanOptions, plan_of
 
 __all__ = ["HOW_TO", "Batches", "Tensors"]
 
@@ -55,17 +55,26 @@ class Batches(Dataset[Tensors]):
             raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
         masks.check(shards)
         self._target = target_for(for_model, shards, dense_labels, unpadded)
-        options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "widths": widths}
-        options |= {"masks": masks, "dense_labels": dense_labels, "for_model": self._target or for_model, "unpadded": unpadded}
-        mixed: dict[str, Any] = {"mixture": mixture, "epoch_steps": epoch_steps} if mixture and not whole else {}
-        options |= mixed
-        self._mixed = {name: each.identity() if isinstance(each, Mixture) else each for name, each in mixed.items()}
+        self._mixed = {"mixture": mixture.identity(), "epoch_steps": epoch_steps} if mixture and not whole else {}
+        plan = PlanOptions(seed=seed, widths=widths, mixture=mixture, epoch_steps=epoch_steps)
         # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
         # the same shard files, so no rows are copied to workers.
-        self._again = partial(Batches, shards, batch_size, **options)
+        self._again = partial(
+            Batches,
+            shards,
+            batch_size,
+            **plan,
+            rank=rank,
+            world_size=world_size,
+            whole=whole,
+            masks=masks,
+            dense_labels=dense_labels,
+            for_model=self._target or for_model,
+            unpadded=unpadded,
+        )
         self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
         self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
-        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole, **mixed)
+        self.plan = plan_of(shards, batch_size, whole=whole, **plan)
         self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
         self._ahead = StepsAhead(self.plan, self._make, alone=masks.varies)
 
@@ -73,7 +82,7 @@ class Batches(Dataset[Tensors]):
         return self._again, ()
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
         rows."""
         plan = self.plan

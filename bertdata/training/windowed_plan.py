@@ -7,7 +7,7 @@ on its number of rows, so finding a step does not need the earlier windows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -86,6 +86,15 @@ class WindowPlan:
 
     def _order(self, epoch: int) -> Ints:
         return shuffled(np.arange(len(self._counts)), len(self._counts), keys.key(self.seed, "windows", epoch))
+
+
+class PlanOptions(TypedDict):
+    """The options of `plan_of`, except `whole`."""
+
+    seed: int
+    widths: Sequence[int] | None
+    mixture: Mixture | None
+    epoch_steps: int | None
 
 
 def plan_of(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..config import CONFIGS, CorpusConfig, PairsConfig
 from ..dataset import manifest
@@ -107,7 +107,7 @@ class _Whole:
     """A dataset under check. `problems` has the first problem of each file. `stored` is its manifest as JSON."""
 
     directory: Path
-    stored: dict[str, Any]
+    stored: dict[str, object]
     manifest: Manifest
     problems: dict[str, str]
     notes: list[str]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from ..dataset.manifest_records import ListEntry
 from .directory import CheckFailed
@@ -28,14 +27,14 @@ def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
             count = record.get("pages", 1)  # one line stands for all pages that a dump lacks
             if type(count) is not int or count < 1:
                 raise CheckFailed(f"line {rows + 1} counts {ascii(count)} pages")
-            counts[record["reason"]] += count
+            counts[str(record["reason"])] += count
             rows += 1
     if rows != entry.rows:
         raise CheckFailed(f"has {rows:,} lines, but {entry.rows:,} by the manifest")
     return counts
 
 
-def _json_line(line: bytes, number: int) -> dict[str, Any]:
+def _json_line(line: bytes, number: int) -> dict[str, object]:
     """Parse a line as a JSON object. Raise CheckFailed if it is not one."""
     if not line.endswith(b"\n"):
         raise CheckFailed(f"line {number} has no end")

@@ -10,7 +10,6 @@ import json
 import re
 import unicodedata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -68,7 +67,7 @@ def check(directory: Path, contents: VocabManifest | PairsManifest, names: tuple
     return SpecialPieces(cls_id, sep_id, mask_id, never, continues_word, scripts, mark not in ("Ġ", "▁"))
 
 
-def _check_trained(pieces: dict[int, str], roles: dict[str, Any], config: VocabConfig) -> None:
+def _check_trained(pieces: dict[int, str], roles: dict[str, int | None], config: VocabConfig) -> None:
     """Raise CheckFailed unless special tokens come first, and the vocabulary has at most the requested size."""
     wanted = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
     if any(roles.get(role) != i for role, i in wanted.items()):

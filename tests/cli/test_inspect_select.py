@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Run
@@ -12,6 +11,7 @@ from rich.cells import cell_len
 from bertdata.cli import cli
 from bertdata.cli.inspect import _print
 from bertdata.errors import UsageError
+from bertdata.records import Document
 from bertdata.reports.examples import document_lines
 
 
@@ -79,9 +79,9 @@ def test_text_without_spaces_fills_its_lines(capsys: pytest.CaptureFixture[str],
     assert "".join("".join(lines).split()) == "A:" + "".join(text.split())
 
 
-def document(sentences: int, hits: set[int]) -> dict[str, Any]:
+def document(sentences: int, hits: set[int]) -> Document:
     texts = [f"A Ferry crosses at {number}." if number in hits else f"Nothing at {number}." for number in range(sentences)]
-    return {"id": "a", "title": "A", "language": "en", "url": "", "sentences": texts, "paragraph_starts": [0]}
+    return Document("a", "text", "en", "A", "", texts, [0])
 
 
 def numbers(lines: list[str]) -> list[str]:

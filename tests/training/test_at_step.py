@@ -70,7 +70,7 @@ def test_masks_are_those_of_a_run(pairs: Path, tmp_path: Path) -> None:
     for step in (7, 30, 33):
         seen = []
         for path, first, count in ((other, 0, 20), (pairs, 20, 90)):
-            loader = batches(part.shards, 16, start_step=step - 7, steps=1, **part.options)
+            loader = batches(part.shards, 16, start_step=step - 7, steps=1, masks=part.masks, **part.options)
             seen.append(compare(of_run(path, step, run), loader, step - 7, part.shards, first, count))
         copies += int(loader.dataset.plan[step - 7].copies.sum())  # type: ignore[attr-defined]
         assert sum(seen) == len(set(loader.dataset.plan[step - 7].rows.tolist()))  # type: ignore[attr-defined]

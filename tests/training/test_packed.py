@@ -124,7 +124,7 @@ def test_a_runs_phases_follow_one_schedule(tmp_path: Path) -> None:
     data = write_pairs(tmp_path / "pairs", {"train": [[20] * 40]})
     phases = tuple(Phase(shards=(str(data),), steps=steps) for steps in (30, 10))
     made = prepare(TrainConfig(phases=phases, batch_size=4, masked_lm_prob=0.3, masked_lm_prob_end=0.1))
-    shares = [part.options["masks"].schedule for part in made.parts]
+    shares = [part.masks.schedule for part in made.parts]
     assert [round(value, 9) for share in shares for value in share] == [0.3, 0.15, 30, 0.15, 0.1, 10]
 
 

@@ -89,7 +89,7 @@ def test_steps_of_a_document_are_those_of_the_loader(run: Path) -> None:
     document = parts[0].shards[5]["documents"][0]
     expected = []
     for number, part in enumerate(parts):
-        made = loader.batches(part.shards, 8, steps=part.phase.steps, **part.options)
+        made = loader.batches(part.shards, 8, steps=part.phase.steps, masks=part.masks, **part.options)
         for step in range(part.phase.steps):
             planned = made.dataset.plan[step]
             for place, row in enumerate(planned.rows.tolist()):
@@ -107,7 +107,7 @@ def test_traced_rows_are_the_batches_of_the_loader(run: Path, tmp_path: Path, ca
     assert "80 rows" in capsys.readouterr().out
     rows = iter(pq.read_table(to).to_pylist())
     for part, first, steps in ((parts[0], 96, 4), (parts[1], 0, 6)):
-        for batch in loader.batches(part.shards, 8, start_step=first, steps=steps, **part.options):
+        for batch in loader.batches(part.shards, 8, start_step=first, steps=steps, masks=part.masks, **part.options):
             for place in range(8):
                 row, used = next(rows), batch["masked_lm_labels"][place] != IGNORED
                 assert row["input_ids"] == batch["input_ids"][place][batch["attention_mask"][place] == 1].tolist()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 
@@ -147,7 +146,7 @@ def _of_rows(subject: Subject[Manifest]) -> Iterator[tuple[str, float]]:
         yield "tokens in a word", float(lengths.mean())
 
 
-def _options(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _options(config: dict[str, object]) -> Iterator[tuple[str, str]]:
     for name, value in config.items():
         if isinstance(value, dict):
             yield from _options(value)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from typing import Any
 
 import pyarrow as pa
 
 from ...dataset.manifest_records import SourceEntry
 from ...dataset.manifest_types import CorpusManifest
+from ...records import Document
 from ...tokens.segment import is_chinese
 from ..examples import pick
 from ..script import scripts_of
@@ -63,7 +65,7 @@ def sections(subject: Subject[CorpusManifest]) -> Iterator[Section]:
     if body := _lost(subject):
         yield Section("lost", "Dropped and rejected", body)
     if sample is not None and len(sample.per_document):
-        yield Section("samples", "Documents", join(*map(_document, _varied(sample))))
+        yield Section("samples", "Documents", join(*starmap(_document, _varied(sample))))
 
 
 def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] | None = None) -> Html:
@@ -173,7 +175,7 @@ def _lost(subject: Subject[CorpusManifest]) -> Html:
     return join(*parts)
 
 
-def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
+def _varied(sample: DocumentSample) -> list[tuple[Document, int]]:
     """Choose documents to show: one of each source and language, and others spread evenly."""
     table = sample.table
     first: dict[tuple[str, str], int] = {}
@@ -184,25 +186,25 @@ def _varied(sample: DocumentSample) -> list[dict[str, Any]]:
     return [_head(table.slice(index, 1)) for index in sorted(chosen)]
 
 
-def _head(row: Any) -> dict[str, Any]:
-    """Read a document with only its first sentences, because a book can have a million."""
+def _head(row: Any) -> tuple[Document, int]:
+    """Read a document with only its first sentences, because a book can have a million. Also return the number of all."""
     fields = {name: row.column(name)[0].as_py() for name in ("id", "source", "language", "title", "url", "paragraph_starts")}
     sentences = row.column("sentences")[0].values
-    return fields | {"sentences": sentences[:_MAX_SENTENCES].to_pylist(), "of": len(sentences)}
+    return Document(**fields, sentences=sentences[:_MAX_SENTENCES].to_pylist()), len(sentences)
 
 
-def _document(document: dict[str, Any]) -> Html:
-    language, starts = document["language"], set(document["paragraph_starts"])
-    summary = f"{document['id']} · {language or 'language unknown'} · {number(document['of'])} sentences"
+def _document(document: Document, count: int) -> Html:
+    language, starts = document.language, set(document.paragraph_starts)
+    summary = f"{document.id} · {language or 'language unknown'} · {number(count)} sentences"
     paragraphs: list[list[str]] = []
-    for index, sentence in enumerate(document["sentences"]):
+    for index, sentence in enumerate(document.sentences):
         if index in starts or not paragraphs:
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     gap = "" if language in ("zh", "ja") else " "
     body = [tag("p", foreign(gap.join(short(each, 400) for each in paragraph), language, 1200)) for paragraph in paragraphs]
-    more = document["of"] - len(document["sentences"])
+    more = count - len(document.sentences)
     rest = tag("p", f"… {more:,} more", class_="faint") if more else ""
     return tag(
-        "article", tag("h3", foreign(document["title"], language, 200)), tag("p", foreign(summary), class_="faint"), *body, rest
+        "article", tag("h3", foreign(document.title, language, 200)), tag("p", foreign(summary), class_="faint"), *body, rest
     )

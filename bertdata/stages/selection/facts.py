@@ -68,7 +68,7 @@ class Facts:
 
     def __init__(self, needs: Needs) -> None:
         self._needs, self._schema = needs, needs.schema()
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[dict[str, object]] = []
         self._batches: list[pa.RecordBatch] = []
 
     def add(self, document: Document, size: int) -> None:
@@ -76,16 +76,17 @@ class Facts:
         compared = document._replace(sentences=list(map(normal, document.sentences)))
         text = _joined(compared.sentences)
         high, low = fingerprint(text)
-        row: dict[str, Any] = {"id": document.id, "as_of": document.as_of, "bytes": size, "high": high, "low": low}
+        row: dict[str, object] = {"id": document.id, "as_of": document.as_of, "bytes": size, "high": high, "low": low}
         if self._needs.signature:
             row["signature"] = _signer()([text])[0].tobytes()
         if self._needs.paragraphs:
-            row |= _paragraphs(document, compared)
+            long = _long_paragraphs(document, compared)
+            row |= {"paragraphs": len(document.paragraph_starts), **long._asdict()}
         if self._needs.words:
             row["words"] = count_words(document.sentences)
             if self._needs.paragraphs:
                 paragraphs = document.paragraphs()
-                row["part_words"] = [count_words(paragraphs[part]) for part in row["parts"]]
+                row["part_words"] = [count_words(paragraphs[part]) for part in long.parts]
         if self._needs.language:
             row["group"] = group_of(document.language)
         if self._needs.premiums:
@@ -121,15 +122,23 @@ def _joined(sentences: list[str]) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _paragraphs(document: Document, compared: Document) -> dict[str, Any]:
-    columns: dict[str, Any] = {"parts": [], "part_high": [], "part_low": [], "part_bytes": []}
-    paragraphs = document.paragraphs()
-    for part, (sentences, same) in enumerate(zip(paragraphs, compared.paragraphs(), strict=True)):
+class _LongParagraphs(NamedTuple):
+    """The indices of long paragraphs, their fingerprints and bytes."""
+
+    parts: list[int]
+    part_high: list[int]
+    part_low: list[int]
+    part_bytes: list[int]
+
+
+def _long_paragraphs(document: Document, compared: Document) -> _LongParagraphs:
+    found = _LongParagraphs([], [], [], [])
+    for part, (sentences, same) in enumerate(zip(document.paragraphs(), compared.paragraphs(), strict=True)):
         if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS:
             size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
-            for name, value in zip(columns, (part, *fingerprint(_joined(same)), size), strict=True):
-                columns[name].append(value)
-    return {"paragraphs": len(paragraphs), **columns}
+            for column, value in zip(found, (part, *fingerprint(_joined(same)), size), strict=True):
+                column.append(value)
+    return found
 
 
 def _name(task: int) -> str:

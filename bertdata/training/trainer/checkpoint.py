@@ -10,18 +10,18 @@ A checkpoint is written under a temporary name, flushed to disk and renamed, so 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor
 
+from ...codec import WrongValue, decode, encode, replace
 from ...errors import VerificationError
 from ...storage.files import TEMPORARY_PREFIX, read_json, replacing_directory, write_json
 from ...storage.moves import remove
 from ..recipe import Recipe
-from ..resume import checkpoints
+from ..resume import State, checkpoints
 from .learner import Learner
 from .model import BertForPreTraining, MaskedModel
 
@@ -30,18 +30,18 @@ __all__ = ["restore", "save"]
 _RESUME_ADVICE = "remove this checkpoint, and the run continues from the one before"
 
 
-def save(output: Path, learner: Learner, recipe: Recipe, state: dict[str, Any], name: str = "") -> None:
+def save(output: Path, learner: Learner, recipe: Recipe, state: State, name: str = "") -> None:
     """Write a checkpoint with the tokenizer's files, and remove old ones. With a `name`, write the model only."""
     if name and (output / name).exists():  # written before the run was resumed from an earlier step
         _remove(output / name)
     # Write below a temporary name, then rename: a directory named checkpoint-N is always complete,
     # also after a power failure in the middle of a save.
-    with replacing_directory(output / (name or f"checkpoint-{state['step']}")) as path:
+    with replacing_directory(output / (name or f"checkpoint-{state.step}")) as path:
         _save_model(path, learner.model, recipe)
         recipe.write_tokenizer(path)
         if not name:
             (path / "optimizer.safetensors").write_bytes(packed(learner.optimizer.state_dict()))
-            write_json(path / "state.json", {"scaler": learner.scaler.state_dict(), **state})
+            write_json(path / "state.json", encode(replace(state, scaler=learner.scaler.state_dict())))
     # Only now, when the new checkpoint is safe, remove the old ones.
     for old in checkpoints(output)[: -recipe.config.keep]:
         _remove(old)
@@ -60,11 +60,12 @@ def _remove(directory: Path) -> None:
     remove(directory.rename(directory.with_name(f"{TEMPORARY_PREFIX}{directory.name}")))  # hides a partly removed checkpoint
 
 
-def restore(directory: Path, learner: Learner) -> dict[str, Any]:
+def restore(directory: Path, learner: Learner) -> State:
     """Restore a learner from a checkpoint. Return its state."""
-    state: dict[str, Any] | None = read_json(directory / "state.json")
-    if not state:
-        raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME_ADVICE}")
+    try:
+        state = decode(read_json(directory / "state.json"), State)
+    except WrongValue as error:
+        raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME_ADVICE}") from error
     if isinstance(learner.model, MaskedModel):
         try:
             learner.model.load(directory)
@@ -73,7 +74,7 @@ def restore(directory: Path, learner: Learner) -> dict[str, Any]:
     else:
         _fill(learner.model.state_dict(), directory / "model.safetensors")
     learner.optimizer.load_state_dict(_read(directory / "optimizer.safetensors"))
-    learner.scaler.load_state_dict(state["scaler"])
+    learner.scaler.load_state_dict(state.scaler)
     return state
 
 

@@ -20,7 +20,7 @@ from ..held_out import held_out_batches
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
-from ..resume import begin, checkpoints, claimed
+from ..resume import State, begin, checkpoints, claimed
 from ..time_estimate import Trial
 from ..word_counts import Words
 from .checkpoint import restore, save
@@ -91,13 +91,13 @@ class _Run:
         # The complete state besides the weights and the optimizer: a step number, the tokens so
         # far, and the sums of the metrics since the last logged line, so that the next line is the
         # same as without an interruption.
-        state: dict[str, Any] = restore(saved[0], self.learner) if saved else {"step": 0, "window": None}
-        new = not saved or state["step"] < self.config.total_steps or not (self.output / REPORT).exists()
+        state = restore(saved[0], self.learner) if saved else State(identity=self.recipe.identity, step=0)
+        new = not saved or state.step < self.config.total_steps or not (self.output / REPORT).exists()
         rates = [part.words_per_token for part in self.recipe.parts]
-        self.words = Words(milestones(self.config.checkpoint_words), rates, state.get("tokens"))
-        self.step = self.saved = state["step"]
+        self.words = Words(milestones(self.config.checkpoint_words), rates, state.tokens)
+        self.step = self.saved = state.step
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
-        self.window, self.trial = RunningSums(state["window"]), Trial(self.recipe, self.world.size)
+        self.window, self.trial = RunningSums(state.window), Trial(self.recipe, self.world.size)
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break
@@ -112,8 +112,9 @@ class _Run:
         # The training loop. `self.step` counts over the run, the loader's steps over the phase.
         # Each turn: load a batch, update the weights, and then, where due, log, evaluate and save,
         # in this order.
-        steps: dict[str, Any] = {"start_step": self.step - part.first, "steps": part.end - self.step}
-        loader = batches(part.shards, part.batch_size, workers=self.config.workers, **steps, **self.rank, **part.options)
+        done, left, workers = self.step - part.first, part.end - self.step, self.config.workers
+        how = {**self.rank, **part.options}
+        loader = batches(part.shards, part.batch_size, start_step=done, steps=left, workers=workers, masks=part.masks, **how)
         if self.step == 0 and part.validation is not None and getattr(self.recipe.model, "weights", False):
             self._evaluate(part, part.validation)  # the model as it is before continued training
         for batch in loader:
@@ -160,7 +161,7 @@ class _Run:
 
     def _save(self, name: str = "") -> None:
         if self.metrics:
-            state = {"identity": self.recipe.identity, "step": self.step, "window": self.window.sums, "tokens": self.words.tokens}
+            state = State(identity=self.recipe.identity, step=self.step, window=self.window.sums, tokens=self.words.tokens)
             save(self.output, self.learner, self.recipe, state, name)
             if self.config.evaluate and not name:
                 numbers = load(self.config.evaluate, "evaluate")(self.output / f"checkpoint-{self.step}", self.step)

@@ -146,7 +146,7 @@ def test_the_loss_is_that_of_a_hand_written_loop(
     model, wanted = transformers.AutoModelForMaskedLM.from_pretrained(directory, dtype=torch.float32).train(), []
     optimizers = hand_written(algorithm, model)
     part = prepare(config).parts[0]
-    for step, batch in enumerate(batches(part.shards, 8, steps=steps, for_model=model, **part.options)):
+    for step, batch in enumerate(batches(part.shards, 8, steps=steps, for_model=model, masks=part.masks, **part.options)):
         loss = model(**batch).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -171,7 +171,7 @@ def test_losses_by_source_and_language_are_those_of_their_rows(data: dict[str, P
 
     model = transformers.AutoModelForMaskedLM.from_pretrained(directory, dtype=torch.float32).eval()
     part, held_out, losses = prepare(config).parts[0], Shards(rows, split="validation"), dict[tuple[str, str], list[float]]()
-    loader = batches(held_out, 1, whole=True, for_model=model, **part.options)
+    loader = batches(held_out, 1, whole=True, for_model=model, masks=part.masks, **part.options)
     for step, batch in enumerate(loader):
         (number,) = held_out.origins_of(loader.dataset.plan[step].rows)
         labels = batch.pop("labels")[0]
@@ -192,7 +192,7 @@ def test_packed_documents_get_the_logits_that_they_get_alone(data: dict[str, Pat
     with joined() as world:
         learner = Learner(recipe, world)
     learner.model.eval()
-    batch = next(iter(batches(recipe.parts[0].shards, 4, masks=recipe.parts[0].options["masks"])))
+    batch = next(iter(batches(recipe.parts[0].shards, 4, masks=recipe.parts[0].masks)))
     with torch.no_grad():
         logits, _ = learner.model(**learner._arguments(batch))
         for row, column in (batch["masked_lm_labels"] != IGNORED).nonzero().tolist():

@@ -34,7 +34,7 @@ def check(config: Any, run: Path, checkpoint: Path) -> None:
     """Compare with the probabilities of the checkpoint, worked out anew."""
     part = prepare(config).parts[0]
     assert part.validation is not None
-    (batch,) = batches(part.validation, 4, whole=True, steps=1, **part.options)
+    (batch,) = batches(part.validation, 4, whole=True, steps=1, masks=part.masks, **part.options)
     with torch.no_grad():
         words, relations = load(checkpoint).eval()(**for_bert(batch))
     told, names = told_of(run), OBJECTIVES[part.shards.objective].labels
