@@ -174,7 +174,7 @@ def show_plan(plan: Plan, options: RunOptions) -> None:
     seconds = output.duration(estimate.seconds)
     between = f"{output.duration(estimate.low(estimate.seconds))} to {output.duration(estimate.high(estimate.seconds))}"
     echo(f"  time: about {seconds} ({between}) on this machine with {workers}, from samples of the input ({sampled})")
-    echo(f"  memory: about {size(estimate.worker_memory)} a worker, {size(estimate.memory)} in all")
+    echo(f"  memory: about {size(estimate.worker_memory)} per worker, {size(estimate.memory)} in total")
     likely = f"{size(round(estimate.low(estimate.output)))} to {size(round(estimate.high(estimate.output)))}"
     bound = f" (up to {size(estimate.most_work)})" if estimate.most_work > estimate.work else ""
     disk = f"  disk: about {size(estimate.output)} of output ({likely}), and about {size(estimate.work)} of work files{bound}"
