@@ -40,7 +40,7 @@ def command(dumps: tuple[str, ...], templates: tuple[Path, ...], pages: int, mos
         states = {**learned.unknown, **dict.fromkeys(learned.bodies, "learned")} if learned else {}
         share = 100 * survey.unknown.total() / max(1, survey.calls)
         names = count(len(survey.unknown), "unknown template")
-        echo(f"{language}: {share:.1f} % of {count(survey.calls, 'call')} in prose are of {names}")
+        echo(f"{language}: {count(survey.calls, 'template call')} in prose, {share:.1f} % of them of {names}")
         if learned:
             echo(f"  {learned.summary}")
         for name, calls in sorted(survey.unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:most]:

@@ -41,13 +41,13 @@ def test_calls_in_prose_are_counted_and_nothing_else(tmp_path: Path) -> None:
 def test_the_command_shows_shares_names_and_lines(tmp_path: Path, run: Run) -> None:
     path = dump(tmp_path / "a.xml")
     shown = run("templates", path, "--most", 1).stdout.splitlines()
-    assert shown[0] == "en: 80.0 % of 5 calls in prose are of 3 unknown templates"
+    assert shown[0] == "en: 5 template calls in prose, 80.0 % of them of 3 unknown templates"
     assert shown[1].split() == ["2", "warm", "tea"]
     assert shown[2].strip() == "Some like {{warm tea}} and {{nowrap|cold tea}}, {{warm tea|2}}."
     assert len(shown) == 3
     (tmp_path / "mine.toml").write_text('[templates]\n"warm tea | a box" = ""\n', encoding="utf-8")
     shown = run("templates", path, "--templates", tmp_path / "mine.toml").stdout.splitlines()
-    assert shown[0] == "en: 20.0 % of 5 calls in prose are of 1 unknown template"
+    assert shown[0] == "en: 5 template calls in prose, 20.0 % of them of 1 unknown template"
     assert run("templates", path, "--pages", 1).stdout.startswith("en: 66.7 % of 3 calls")
 
 
