@@ -81,10 +81,10 @@ def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -
 
     >>> print(table({"en": manifest_records.Coverage(words=10, unknown_share=0.1, split_share=0.2, pieces_per_word=1.2,
     ...                                            longest_split={"teas": "tea ##s"})}))
-      language           words   [UNK]   split  pieces/word  longest word that is split
+      language           words   [UNK]   split  tokens/word  longest word that is split
       en                    10  10.00%   20.0%         1.20  teas = tea ##s
     """
-    lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'pieces/word':>13}  longest word that is split"]
+    lines = [f"  {'language':10}{'words':>14}{'[UNK]':>8}{'split':>8}{'tokens/word':>13}  longest word that is split"]
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
     for language in order[:_MAX_LANGUAGES_SHOWN]:
         figures = coverage[language]

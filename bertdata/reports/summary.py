@@ -131,7 +131,7 @@ def edits(sources: dict[str, SourceEntry]) -> str:
 def _content(manifest: Manifest) -> str:
     if isinstance(manifest, VocabManifest):
         sample = manifest.sample
-        return f"{manifest.size:,} pieces from {sample.words:,} words ({sample.distinct_words:,} distinct)"
+        return f"{manifest.size:,} tokens from {sample.words:,} words ({sample.distinct_words:,} distinct)"
     if isinstance(manifest, ExportManifest):
         what, total = "row" if manifest.of == "pairs" else "document", size(sum(shard.bytes for shard in manifest.shards))
         shards = count(len(manifest.shards), "shard")
