@@ -42,9 +42,9 @@ def find(entries: Iterable[TaskEntry]) -> list[MissingPages]:
         # An index of another dump shows itself in two ways: it lists fewer pages than were read, or
         # streams at offsets where none begins. In a damaged dump the second one proves nothing.
         if seen > index.pages or (index.astray and not damaged):
-            wrong = f"{index.astray} of them in streams that are not there" if index.astray else f"the dump has {seen}"
+            wrong = f"{index.astray} of them in streams that the dump lacks" if index.astray else f"the dump has {seen}"
             raise VerificationError(
-                f"the index next to {name} is not of this dump: it names {index.pages} pages, {wrong}: fetch both again, or "
+                f"the index next to {name} is not of this dump: it lists {index.pages} pages, {wrong}. Download both again, or "
                 "move the index away and run the same command again"
             )
         if lacking := index.pages - seen:
