@@ -48,7 +48,7 @@ def test_the_command_shows_shares_names_and_lines(tmp_path: Path, run: Run) -> N
     (tmp_path / "mine.toml").write_text('[templates]\n"warm tea | a box" = ""\n', encoding="utf-8")
     shown = run("templates", path, "--templates", tmp_path / "mine.toml").stdout.splitlines()
     assert shown[0] == "en: 5 template calls in prose, 20.0 % of them of 1 unknown template"
-    assert run("templates", path, "--pages", 1).stdout.startswith("en: 66.7 % of 3 calls")
+    assert run("templates", path, "--pages", 1).stdout.startswith("en: 3 template calls in prose, 66.7 %")
 
 
 def test_a_long_line_of_calls_is_no_work() -> None:
