@@ -273,7 +273,7 @@ def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch:
 
     def twice(self: CorpusCommit, totals: list[Any], entries: Any) -> None:
         with monkeypatch.context() as patch, pytest.raises(StorageError):
-            patch.setattr(commit_module.manifest, "write", full)
+            patch.setattr(commit_module.manifest, "store", full)
             commit(self, totals, entries)
         if again == "engine":
             commit(self, totals, entries)
