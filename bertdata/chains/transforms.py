@@ -9,7 +9,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from ..codec import decode
 from ..config.base import Config
 from ..dataset import reports
 from ..dataset.plan_files import StoredValue, TaskRange, ranges, write_tasks
@@ -31,7 +30,7 @@ __all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regro
 TaskFunction = Callable[[Task, Work], Any]  # returns a report
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
 Emit = Callable[[int, Any], Iterable[Any]]
-REPORTS_PER_SUM = 1000  # reports that one worker adds up; each has 1 kB, or 25 kB if tasks name many templates
+REPORTS_PER_SUM = 1000  # reports that are added up at a time
 
 
 class Chain(Step):
@@ -200,12 +199,12 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
 class CommitStep(Protocol):
     """The last step of a pipeline. `roots` are the directories that it commits by writing their manifests.
 
-    `add_up` gets the reports of consecutive tasks, one per root for each task. It returns their sum, whose size does not grow
-    with their number, and the part of each report to keep. `kinds` are the types of a report, of a sum and of a kept part. The
-    call gets all sums and, in order of tasks, all kept parts. Both are read from files, a few at a time, on each iteration.
+    `add_up` gets the reports of consecutive tasks, each of this `kind`, one per root for each task. It returns their sum, whose
+    size does not grow with their number, and the part of each report to keep. The call gets all sums and, in order of tasks,
+    all kept parts.
     """
 
-    kinds: ClassVar[tuple[Any, Any, Any]]
+    kind: ClassVar[Any]
 
     def roots(self) -> list[Path]: ...
 
@@ -215,11 +214,9 @@ class CommitStep(Protocol):
 
 
 class Gather(Step):
-    """Add up the reports of `count` tasks, and pass the sums to one call of `commit`, the only leaf of a pipeline.
+    """Collect references to the reports of `count` tasks, and call `commit` once, the only leaf of a pipeline.
 
-    This is a tree of two levels. A worker reads and adds up the reports of `REPORTS_PER_SUM` consecutive tasks, so that no sum
-    depends on how an engine groups them, and writes the sum and the kept part of each report to files. The last step gets
-    references to these files. `stage` is the name of the last step in progress reports.
+    `stage` is the name of the last step in progress reports.
     """
 
     def __init__(self, commit: CommitStep, count: int, stage: str = "commit", packages: Sequence[str] = ()) -> None:
@@ -227,51 +224,7 @@ class Gather(Step):
         self._runs = Runs(*commit.roots(), packages=packages)
 
     def expand(self, reports: Steps) -> Steps:
-        roots = self._commit.roots()
-        return (
-            reports
-            | "Together" >> Map(_together)
-            | "By sum" >> GroupByKey()
-            | "Add up" >> Map(Writing(AddUp(self._commit, self._count), *roots))
-            | "Gather" >> ToList()
-            | "Commit" >> Map(CommitOnce(self._commit, self._runs, self._count, self._stage))
-        )
-
-
-def _together(report: Report) -> tuple[int, tuple[int, str, int]]:
-    return report.number // REPORTS_PER_SUM, (report.number, report.step, report.digest)
-
-
-Sum = tuple[
-    int, int, int, int, int
-]  # its number, and the bytes and digest of two files: the sum, and the kept part of each report
-
-
-class AddUp:
-    """Add up the reports of some of `count` tasks. Write the sum, and the kept part of each report, to files."""
-
-    def __init__(self, commit: CommitStep, count: int) -> None:
-        self._commit, self._count = commit, count
-
-    def __call__(self, group: tuple[int, Iterable[tuple[int, str, int]]]) -> Sum:
-        number, received = group
-        wanted, roots = range(number * REPORTS_PER_SUM, min((number + 1) * REPORTS_PER_SUM, self._count)), self._commit.roots()
-        references = (Report(*reference) for reference in _in_order(received, wanted))
-        total, entries = self._commit.add_up(reports.read(roots, references, self._commit.kinds[0]))
-        added = StoredValue.written(roots[0], f"sum-{number:05d}", [total])
-        kept = StoredValue.written(roots[0], f"kept-{number:05d}", entries)
-        return number, added.length, added.digest, kept.length, kept.digest
-
-
-class Values:
-    """Values of a kind in files, in order. Each iteration reads them again, one at a time."""
-
-    def __init__(self, kind: type[Any], files: list[StoredValue]) -> None:
-        self._kind, self._files = kind, files
-
-    def __iter__(self) -> Iterator[Any]:
-        for file in self._files:
-            yield from (decode(value, self._kind) for value in file.read())
+        return reports | "Gather" >> ToList() | "Commit" >> Map(CommitOnce(self._commit, self._runs, self._count, self._stage))
 
 
 class CommitOnce(InContext):
@@ -281,16 +234,21 @@ class CommitOnce(InContext):
         self._commit, self._runs, self._count, self._stage = commit, runs, count, stage
 
     @storage_errors()
-    def __call__(self, added: list[Sum], context: TaskContext = NO_CONTEXT) -> None:
-        roots, files = self._commit.roots(), _in_order(added, range(-(-self._count // REPORTS_PER_SUM)))
-        sums = Values(self._commit.kinds[1], [StoredValue(str(roots[0]), f"sum-{sum[0]:05d}", *sum[1:3]) for sum in files])
-        entries = Values(self._commit.kinds[2], [StoredValue(str(roots[0]), f"kept-{sum[0]:05d}", *sum[3:]) for sum in files])
+    def __call__(self, received: list[tuple[int, str, int]], context: TaskContext = NO_CONTEXT) -> None:
+        references = [Report(*reference) for reference in _in_order(received, range(self._count))]
+        roots, sums, entries = self._commit.roots(), list[Any](), list[Any]()
         with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
             to_do = [stack.enter_context(committing(root)) for root in roots]
             if any(to_do):
                 for root in roots:
                     check_begun(root)
                 with context.working(self._stage, 0):
+                    # A report has 1 kB, or 25 kB if it names many templates: read and add up some at a time.
+                    for start in range(0, self._count, REPORTS_PER_SUM):
+                        some = references[start : start + REPORTS_PER_SUM]
+                        added, kept = self._commit.add_up(reports.read(roots, some, self._commit.kind))
+                        sums.append(added)
+                        entries += kept
                     self._commit(sums, entries)
         for root in roots:
             clean_up(root)

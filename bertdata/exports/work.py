@@ -61,7 +61,7 @@ class ExportCommit:
     config: ExportConfig
     vocabulary: StoredValue | None
 
-    kinds: ClassVar = ExportReport, StageCounts, ExportReport
+    kind: ClassVar = ExportReport
 
     def roots(self) -> list[Path]:
         """Return the export's directory."""

@@ -123,7 +123,7 @@ class Train:
     share: float
     source: DocumentReader
 
-    kinds: ClassVar = WordsReport, WordsReport, str
+    kind: ClassVar = WordsReport
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""

@@ -58,7 +58,7 @@ class CorpusCommit:
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
 
-    kinds: ClassVar = CorpusReport, list[SourceCounts], TaskEntry
+    kind: ClassVar = CorpusReport
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""

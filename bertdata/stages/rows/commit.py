@@ -39,7 +39,7 @@ class PairsCommit:
     documents: int
     spill: str
 
-    kinds: ClassVar = PartitionReport, list[list[SplitCounts]], list[ShardEntry]
+    kind: ClassVar = PartitionReport
 
     def roots(self) -> list[Path]:
         """Return the directories of the rows."""
