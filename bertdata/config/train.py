@@ -218,7 +218,10 @@ class TrainConfig(Config):
         mask_shares(self.mask_shares)
         milestones(self.checkpoint_words)
         self._require(not self.evaluate or self.evaluate.count(":") == 1, "evaluate: name a function as module:function")
-        self._require(not self.init_from or self.model == ModelConfig(), "init_from: omit `model`, because the directory has one")
+        self._require(
+            not self.init_from or self.model == ModelConfig(),
+            "init_from: omit [model] and --model, because the directory has a model",
+        )
         self._require(
             bool(self.init_from) or not self.new_vocabulary, "new_vocabulary: set init_from, the model to continue from"
         )

@@ -63,9 +63,10 @@ def grouped(shards: Shards, mixture: Mixture, rows: int) -> Groups:
     of_origin = [getattr(origin, mixture.by) or "unknown" for origin in shards.origins]
     names = sorted({*of_origin})
     if (weighted := {*(mixture.weights or names)}) != {*names}:
-        wrong = ", ".join(sorted(weighted ^ {*names}))
-        problem = f"`mixture`: {wrong}. Set a weight for each {mixture.by} of the rows, or 0: {', '.join(names)}"
-        raise UsageError(problem, field="mixture")
+        wrong = [("the rows have no", weighted - {*names}), ("no weight for", {*names} - weighted)]
+        problem = "; ".join(f"{what} {mixture.by} {', '.join(sorted(which))}" for what, which in wrong if which)
+        fix = f"Set a weight, or 0, for each {mixture.by} of the rows: {', '.join(names)}"
+        raise UsageError(f"`mixture`: {problem}. {fix}", field="mixture")
     if "unknown" in names:
         raise UsageError(
             f"`mixture`: {shards.paths[0]} does not store the {mixture.by} of its rows: run make-pairs again", field="mixture"

@@ -245,7 +245,7 @@ def test_what_does_not_fit_is_named(data: dict[str, Path], tmp_path: Path) -> No
     for message, config in refused.items():
         with pytest.raises(UsageError, match=re.escape(message)):
             train(config, tmp_path / "run")
-    with pytest.raises(UsageError, match="omit `model`"):
+    with pytest.raises(UsageError, match=r"omit \[model\]"):
         continued(rows, fine, model=ModelConfig(hidden_size=12))
     assert not (tmp_path / "run").exists()
     done = train(continued(rows, fine, 2), tmp_path / "run", stop=After(1))
