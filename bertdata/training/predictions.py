@@ -33,7 +33,7 @@ _MAX_ROWS, _MAX_WORDS, _MAX_PIECES, _MAX_PAIRS, _GUESSES = (
     256,
     8,
     3,
-)  # maximum rows written; per row words, tokens and pairs; and guesses per word
+)  # rows; per row words, tokens, pairs; per word guesses
 
 
 def write_predictions(
@@ -80,11 +80,8 @@ def _predicted(
         values_of_row = {name: values[number].tolist() for name, values in (batch | {"whole": unmasked}).items()}
         row_entry = _row(values_of_row, shards.pieces, guesses[number].tolist(), shares[number].tolist())
         if names and pairs is not None:
-            labels = (
-                values_of_row["next_sentence_label"]
-                if "document_starts" in values_of_row
-                else [values_of_row["next_sentence_label"]]
-            )
+            labels = values_of_row["next_sentence_label"]
+            labels = labels if isinstance(labels, list) else [labels]
             row_entry["pairs"] = [
                 {"truth": names[label], "guess": names[max((0, 1), key=each.__getitem__)], "share": round(max(each), 4)}
                 for label, each in zip(labels[:_MAX_PAIRS], pairs[number].tolist(), strict=False)

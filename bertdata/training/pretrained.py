@@ -69,12 +69,8 @@ class Pretrained(NamedTuple):
 
         if not self.weights:
             return AutoModelForMaskedLM.from_config(self.config, dtype=torch.float32)
-        options: dict[str, object] = {
-            "dtype": torch.float32,
-            "attn_implementation": self.target.attention,
-            "trust_remote_code": False,
-        }
-        model = AutoModelForMaskedLM.from_pretrained(self.directory, **options)
+        options: dict[str, object] = {"dtype": torch.float32, "attn_implementation": self.target.attention}
+        model = AutoModelForMaskedLM.from_pretrained(self.directory, trust_remote_code=False, **options)
         if self.new_vocabulary:
             _move_embeddings(model, self.directory, shards)
             _set_special(model.config, shards, pad=not self.target.takes.after_padding)
@@ -133,17 +129,9 @@ def _weights(directory: Path) -> list[Path]:
 
 def _set_special(config: Any, shards: Shards, *, pad: bool) -> None:
     """Set the ids of special tokens that a configuration has to those of the rows."""
-    special = shards.special
-    roles = {
-        "cls": special.cls,
-        "sep": special.sep,
-        "bos": special.cls,
-        "eos": special.sep,
-        **({"pad": special.pad} if pad else {}),
-    }
-    for role, number in roles.items():
-        if role == "pad" or getattr(config, f"{role}_token_id", None) is not None:
-            setattr(config, f"{role}_token_id", number)
+    for role, ours in (("cls", "cls"), ("sep", "sep"), ("bos", "cls"), ("eos", "sep"), ("pad", "pad")):
+        if pad if role == "pad" else getattr(config, f"{role}_token_id", None) is not None:
+            setattr(config, f"{role}_token_id", getattr(shards.special, ours))
 
 
 def _settings(config: Any) -> dict[str, object]:

@@ -7,7 +7,7 @@ on its number of rows, so finding a step does not need the earlier windows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -21,15 +21,6 @@ from .row_plan import Batch, BatchPlan
 from .row_plan import widths as equal_widths
 
 __all__ = ["WindowPlan", "plan_of"]
-
-
-class _Position(NamedTuple):
-    """The position of a step: epoch, window, index of its batch in the window, and the next window."""
-
-    epoch: int
-    window: int
-    number: int
-    then: int
 
 
 class WindowPlan:
@@ -59,30 +50,27 @@ class WindowPlan:
         # Data in a store: only some shards fit in the local cache. Read a window of shards
         # completely before the next one, and shuffle rows within a window, while the next one is
         # downloaded.
-        position = self._position(step)
-        window = self._shards.window(position.window, position.then)
-        if self._open is None or self._open[0] != position.window:
-            parts = list(zip(self._shards.rows_of(position.window), self._shards.weights, strict=True))
-            seed = keys.key(self.seed, "window", position.window)
-            plan = BatchPlan(window.lengths, self.batch_size, widths=self.widths, seed=seed, parts=parts, whole=self._whole)
-            self._open = position.window, plan
-        batch = self._open[1][position.epoch * int(self._counts[position.window]) + position.number]
-        return batch._replace(step=step, rows=window.numbers(batch.rows))
-
-    def _served(self, window: int) -> int:
-        """Return how many rows of a window an epoch serves."""
-        shares = zip(self._shards.rows_of(window), self._shards.weights, strict=True)
-        return sum(rows * int(weight) + round(rows * (weight - int(weight))) for rows, weight in shares)
-
-    def _position(self, step: int) -> _Position:
         epoch, number = divmod(step, self.batches)
         order = self._order(epoch)
         # Windows in this epoch's order, for example 2, 0, 1 with 5, 3 and 4 batches: ends = 5, 8,
         # 12. Step 6 of the epoch is in the second window of the order, window 0, as its batch 1.
         ends = np.cumsum(self._counts[order])
         position = int(np.searchsorted(ends, number, "right"))
-        then = order[position + 1] if position + 1 < len(order) else self._order(epoch + 1)[0]
-        return _Position(epoch, int(order[position]), number - int(ends[position - 1] if position else 0), int(then))
+        number -= int(ends[position - 1]) if position else 0
+        current, following = order[position], order[position + 1] if position + 1 < len(order) else self._order(epoch + 1)[0]
+        window = self._shards.window(int(current), int(following))
+        if self._open is None or self._open[0] != current:
+            parts = list(zip(self._shards.rows_of(current), self._shards.weights, strict=True))
+            seed = keys.key(self.seed, "window", int(current))
+            plan = BatchPlan(window.lengths, self.batch_size, widths=self.widths, seed=seed, parts=parts, whole=self._whole)
+            self._open = int(current), plan
+        batch = self._open[1][epoch * int(self._counts[current]) + number]
+        return batch._replace(step=step, rows=window.numbers(batch.rows))
+
+    def _served(self, window: int) -> int:
+        """Return how many rows of a window an epoch serves."""
+        shares = zip(self._shards.rows_of(window), self._shards.weights, strict=True)
+        return sum(rows * int(weight) + round(rows * (weight - int(weight))) for rows, weight in shares)
 
     def _order(self, epoch: int) -> Ints:
         return shuffled(np.arange(len(self._counts)), len(self._counts), keys.key(self.seed, "windows", epoch))

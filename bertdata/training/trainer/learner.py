@@ -101,7 +101,6 @@ class Learner:
         # the update and halves the scale. Otherwise it is a real failure, and the weights are left
         # alone.
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
-            # The scaler skips the update on an fp16 overflow, and lowers the loss scale.
             self.scaler.step(cast(Any, self.optimizer), config.rate(number))
             self.scaler.update()
         self.model.zero_grad()
@@ -114,8 +113,7 @@ class Learner:
     def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         kind = _DTYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
-            words, relations = forward(**self._arguments(batch))
-        return words, relations
+            return cast("tuple[Tensor, Tensor | None]", forward(**self._arguments(batch)))
 
     @torch.no_grad()
     def evaluate(self, loader: Iterable[tuple[dict[str, Tensor], Any]], origins: int) -> tuple[list[list[float]], float]:

@@ -16,7 +16,6 @@ from ...errors import BertDataError, UsageError
 from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import REPORT, curve, write_report
 from ...storage.user_functions import load
-from ..held_out import held_out_batches
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
@@ -153,8 +152,13 @@ class _Run:
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
-        loader = held_out_batches(part, self.config.evaluate_batches, **self.rank)
-        by_origin, entropy = self.learner.evaluate(loader, len(rows.origins))
+        parts, share = part.phase.accumulation, (self.world.rank, self.world.size)
+        loader = batches(rows, part.batch_size // parts, whole=True, **self.rank, **part.options)  # micro-batches fit in memory
+        steps = range(self.config.evaluate_batches * parts)
+        served = ((batch, loader.dataset.plan[step].share(*share).rows) for step, batch in zip(steps, loader, strict=False))
+        # A rank may have no row of the last batch.
+        found = ((batch, rows.origins_of(numbers)) for batch, numbers in served if len(numbers))
+        by_origin, entropy = self.learner.evaluate(found, len(rows.origins))
         means = describe([sum(values) for values in zip(*by_origin, strict=True)])
         baselines = {"unigram_entropy": entropy, "random_baseline": math.log(self.recipe.model.vocab_size)}
         self._report("evaluation", **means, **baselines, **describe_origins(rows.origins, by_origin))

@@ -34,8 +34,7 @@ class _Embeddings(nn.Module):
 
     def forward(self, ids: Tensor, types: Tensor, position_ids: Tensor | None) -> Tensor:
         embedded = self.word_embeddings(ids) + self.token_type_embeddings(types)
-        # Positions 0 to L - 1 for plain rows. Packed rows pass their own, which restart in each
-        # segment.
+        # Positions 0 to L - 1 for plain rows. Those of packed rows restart in each segment.
         learnt = self.position_embeddings
         embedded = embedded + (learnt.weight[: ids.shape[1]] if position_ids is None else learnt(position_ids))
         return cast(Tensor, self.dropout(self.LayerNorm(embedded)))
@@ -77,8 +76,7 @@ class _Layer(nn.Module):
         self.output = _Output(config, config.intermediate_size)
 
     def forward(self, hidden: Tensor, allowed: Any) -> Tensor:
-        # Post-norm, as in the original BERT: add the input, then normalize (`_Output`). Newer
-        # models normalize first.
+        # Post-norm, as in BERT: add the input, then normalize (`_Output`). Newer models are pre-norm.
         hidden = self.attention["output"](self.attention["self"](hidden, allowed), hidden)
         return cast(Tensor, self.output(self.act(self.intermediate["dense"](hidden)), hidden))
 
@@ -133,8 +131,7 @@ class BertForPreTraining(nn.Module):
                 hidden = checkpoint(layer, hidden, allowed, use_reentrant=False)
             else:
                 hidden = layer(hidden, allowed)
-        # The pair head reads the first token, [CLS], of each row or of each segment of a packed
-        # row.
+        # The pair head reads the first token, [CLS], of each row or segment of a packed row.
         first = _at(hidden, packed["document_starts"]) if "document_starts" in packed else hidden[:, 0]
         # 15 % of the positions are predicted. Select them before the product with the vocabulary,
         # the largest of the model: with V = 30,522 this saves 85 % of the logits and of their

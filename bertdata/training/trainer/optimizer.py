@@ -84,9 +84,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the tensors of the state, named `kind.parameter`."""
-        kept = [
-            (name, part.state[values]) for name, values in self._named.items() for part in self._parts if values in part.state
-        ]
+        kept = [(name, part.state[each]) for name, each in self._named.items() for part in self._parts if each in part.state]
         return {f"{kind}.{name}": values for name, state in kept for kind, values in state.items()}
 
     def load_state_dict(self, tensors: dict[str, Tensor]) -> None:
