@@ -20,7 +20,7 @@ CHECKSUM, INDEX = "checksum", "index"  # kinds of check tasks; the expected chec
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
 _LONGEST_PARAGRAPH = 1 << 20  # characters split into sentences in one call
-_MOST_SENTENCES = 500_000  # sentences per document; a book has ten thousand
+_MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
 class Counts(NamedTuple):
@@ -92,8 +92,8 @@ def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
         begin = len(sentences)
         for part in _parts(paragraph):
             sentences += split_sentences(part, code, config.sentence_splitter)
-            if len(sentences) > _MOST_SENTENCES:
-                return Reject(id, "too-large", f"{id}: more than {_MOST_SENTENCES} sentences")
+            if len(sentences) > _MAX_SENTENCES:
+                return Reject(id, "too-large", f"{id}: more than {_MAX_SENTENCES} sentences")
         if len(sentences) > begin:
             starts.append(begin)
     if not sentences:
