@@ -17,7 +17,6 @@ from test_choose import build, sentence
 
 from bertdata.config import choice
 from bertdata.errors import UsageError
-from bertdata.stages.corpus import trial
 from bertdata.stages.selection import claims, duplicates, facts, minhash, mixture, rounds
 from bertdata.stages.selection.claims import Table
 from bertdata.stages.selection.duplicates import fingerprint, first_of_each, normal, partition
@@ -28,7 +27,7 @@ from bertdata.stages.shuffle import Pieces
 ANY_KEY = st.integers(0, 2**64 - 1) | st.integers(0, 3) | st.integers(2**64 - 4, 2**64 - 1)
 
 
-@pytest.mark.parametrize("module", [claims, duplicates, minhash, mixture, choice, trial])
+@pytest.mark.parametrize("module", [claims, duplicates, minhash, mixture, choice])
 def test_the_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
