@@ -8,7 +8,7 @@ from __future__ import annotations
 __all__ = ["CHINESE", "SHOWN"]
 
 SHOWN = {
-    ("prose of Wikipedia pages, one core", "mwparserfromhell"): "单核抽取 Wikipedia 页面正文",
+    ("prose of Wikipedia pages, one core", "mwparserfromhell"): "单核抽取维基百科页面正文",
     ("its words against MediaWiki's own", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
     ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文转 WordPiece id，新文本",
     ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文转 WordPiece id，已见过的词",
@@ -17,8 +17,8 @@ SHOWN = {
     (
         "label leakage through lengths and positions, 128 tokens",
         "BERT's own algorithm",
-    ): "仅凭长度和位置判断句对标签，128 个词元",
-    ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个词元",
+    ): "仅凭长度和位置判断句对标签，128 个 token",
+    ("IsNext pairs in which B does follow A, 128 tokens", "BERT's own algorithm"): "IsNext 句对中 B 真正紧接 A，128 个 token",
     ("padded and masked batches, 2 workers", "litdata and a NumPy collator"): "填充并掩码的 batch，2 个 worker",
     (
         "packed rows of 1024, masked, unpadded, 0 workers",
@@ -28,7 +28,7 @@ SHOWN = {
         "packed rows of 1024, masked, unpadded, 2 workers",
         "litdata and a NumPy collator",
     ): "打包成 1,024 的行，掩码且无填充，2 个 worker",
-    ("training step, tiny BERT, 16 x 128", "transformers, masked positions"): "训练一步，很小的 BERT，16 × 128",
+    ("training step, tiny BERT, 16 x 128", "transformers, masked positions"): "单步训练耗时，tiny BERT，16 × 128",
 }
 
 CHINESE = {
@@ -45,7 +45,7 @@ CHINESE = {
     ),
     "measured {date} at size {size} on {where}; one run.": "{date} 在 {where} 上以 `--size {size}` 测得，只运行一次。",
     "rows/s": "行/秒",
-    "tokens/s": "词元/秒",
+    "tokens/s": "token/秒",
     "MB/s": "MB/秒",
     "ms": "毫秒",
     "share": "占比",
