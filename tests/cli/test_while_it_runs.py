@@ -297,7 +297,7 @@ def test_a_dry_run_is_a_plan(build: Build, text: Path, tmp_path: Path) -> None:
     shown = CliRunner().invoke(cli, arguments).output
     times = r"\d+:\d\d:\d\d \(\d+:\d\d:\d\d to \d+:\d\d:\d\d\)"
     assert re.search(rf"time: about {times} on this machine with \d workers?, from samples of the input", shown)
-    assert re.search(r"memory: about [\d.]+ [MG]B a worker", shown)
+    assert re.search(r"memory: about [\d.]+ [MG]B per worker", shown)
     assert re.search(r"disk: about [\d.]+ kB of output.* are free", shown)
     assert not (tmp_path / "corpus").exists()
     size = int(float(re.findall(r"about ([\d.]+) kB of output", shown)[0]) * 1000)

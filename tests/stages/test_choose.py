@@ -391,11 +391,11 @@ def test_an_interrupted_round_is_done_again(
     for broken in (rounds.PutClaims, rounds.Decide, rounds.KeepLosses, Rewrite):
         calls, original = [0], broken.__call__
 
-        def fail(self: Any, *given: Any, calls: list[int] = calls, original: Any = original) -> Any:
+        def fail(self: Any, *given: Any, calls: list[int] = calls, original: Any = original, **named: Any) -> Any:
             calls[0] += 1
             if calls[0] == 4:
                 raise TooManyRejectsError("stop")
-            return original(self, *given)
+            return original(self, *given, **named)
 
         with monkeypatch.context() as patch, pytest.raises(TooManyRejectsError):
             patch.setattr(broken, "__call__", fail)

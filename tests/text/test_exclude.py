@@ -104,7 +104,7 @@ def test_chinese_needs_twenty_six_characters() -> None:
 
 
 def test_what_lies_across_windows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap, "WINDOW", 300)
+    monkeypatch.setattr(overlap, "WINDOW_CHARS", 300)
     monkeypatch.setattr(overlap, "_OVERLAP_CHARS", 200)
     overlap._powers.cache_clear()
     try:

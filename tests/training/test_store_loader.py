@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pairs: Path) -> Iter
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with s3_server.serving_here(monkeypatch, pairs) as found:
         yield found
+        for thread in threading.enumerate():  # requests of this test must not reach the store of the next one
+            if thread.name == "fetch-ahead":
+                thread.join()
 
 
 def limit(pairs: Path) -> int:

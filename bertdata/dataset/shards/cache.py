@@ -98,7 +98,7 @@ class Cache:
 
         if wanted:
             with contextlib.suppress(RuntimeError):  # no thread can start; `fetch` will fetch them
-                threading.Thread(target=work, daemon=True).start()
+                threading.Thread(target=work, name="fetch-ahead", daemon=True).start()
 
     def retain(self, numbers: Iterable[int]) -> None:
         """Remove all shards except these; a removed file that is mapped stays readable."""
