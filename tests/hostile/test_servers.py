@@ -100,7 +100,7 @@ def test_lists_that_are_none(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_list_without_an_end(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LARGEST_PAGE", 1 << 20)
+    monkeypatch.setattr(client, "MAX_LIST_BYTES", 1 << 20)
     with serving() as server:
         body = gzip.compress(bytes(64 << 20)) if packed else bytes(4 << 20)
         server.files[STATUS] = b""
@@ -113,7 +113,7 @@ def test_a_list_without_an_end(packed: bool, tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://localhost/a", "data:text/plain,a", STATUS, "http://[", "//"])
 def test_redirects(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "TRIES", 1)
+    monkeypatch.setattr(client, "MAX_TRIES", 1)
     with serving() as server:
         server.script[STATUS] = [Answer(302, {"Location": target}) for _ in range(64)]
         error = download(server, tmp_path / "out")
@@ -132,7 +132,7 @@ HEADERS = {  # headers of a file, which comes all the same
 @pytest.mark.parametrize("status", [200, 206])
 @pytest.mark.parametrize("case", HEADERS)
 def test_numbers_that_are_none(case: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PAUSE", 0.001)
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
     headers = HEADERS[case]
     body = b"words"
     with serving() as server:
@@ -176,7 +176,7 @@ def test_states_of_unfinished_files_that_are_none(state: str, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_redirects_to_what_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "TRIES", 1)
+    monkeypatch.setattr(client, "MAX_TRIES", 1)
     for target in (
         "http://[::1",
         "http://\xff\xfe/",
@@ -194,7 +194,7 @@ def test_redirects_to_what_is_no_address(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_a_list_that_drips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LONGEST_LIST", 1.0)
+    monkeypatch.setattr(client, "LIST_TIMEOUT_S", 1.0)
     with serving() as server:
         server.files[STATUS] = bytes(1000)
         server.script[STATUS] = [Answer(slow=0.5)] * 99

@@ -28,7 +28,7 @@ OTHER = random.Random(2).randbytes(200_000)
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "PAUSE", 0.001)
+    monkeypatch.setattr(clients, "FIRST_PAUSE_S", 0.001)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
@@ -264,7 +264,7 @@ def test_a_page_is_bounded_and_the_client_says_who_asks(server: Server, monkeypa
     assert client.read(f"{server.url}/a.bin") == BODY
     assert server.asked[0][1]["user-agent"].startswith("bertdata/")
     assert "ada@example.org" in server.asked[0][1]["user-agent"]
-    monkeypatch.setattr(clients, "LARGEST_PAGE", 1000)
+    monkeypatch.setattr(clients, "MAX_LIST_BYTES", 1000)
     with pytest.raises(TransferError, match="more than a list can have"):
         client.read(f"{server.url}/a.bin")
     with pytest.raises(UsageError, match="cannot be fetched"):

@@ -28,7 +28,7 @@ from bertdata.sources.dumps import checksums, multistream
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "PAUSE", 0.001)
+    monkeypatch.setattr(clients, "FIRST_PAUSE_S", 0.001)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent"]
 
-TRIES = 8  # attempts without progress before giving up
-PAUSE = 1.0  # seconds before the second attempt, doubled for each further one
-LONGEST_PAUSE = 60.0
+MAX_TRIES = 8  # attempts without progress before giving up
+FIRST_PAUSE_S = 1.0  # seconds before the second attempt, doubled for each further one
+MAX_PAUSE_S = 60.0
 LONGEST_WAIT = 600.0  # maximum Retry-After in seconds; above that, the run ends with the time to try again
 TIMEOUT = (30.0, 60.0)  # seconds to connect, and to wait for a byte
-LARGEST_PAGE = 4 << 20  # maximum bytes of a list or table; the largest, a wiki's dumpstatus.json, is under 1 MB
-LONGEST_LIST = 120.0  # timeout in seconds for such a list
+MAX_LIST_BYTES = 4 << 20  # maximum bytes of a list or table; the largest, a wiki's dumpstatus.json, is under 1 MB
+LIST_TIMEOUT_S = 120.0  # timeout in seconds for such a list
 _BLOCK_BYTES = 1 << 16
 _RETRIED_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504))
 
@@ -71,7 +71,7 @@ class Client:
 
     def __init__(self, headers: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> None:
         self._headers, self._note = headers, note
-        self._left = 3 * LONGEST_LIST  # seconds for all lists together, possibly one per date
+        self._left = 3 * LIST_TIMEOUT_S  # seconds for all lists together, possibly one per date
         self._reached: list[list[str]] = []  # scheme and host of each address read
         self.stopped = threading.Event()
 
@@ -118,10 +118,10 @@ class Client:
                 if reached() > best:
                     best, failures = reached(), 0
                 failures += 1
-                if failures >= TRIES:
+                if failures >= MAX_TRIES:
                     advice = "run the same command again later: it continues where it stopped"
                     raise broken.error(f"{url}: {broken}, {failures} times in a row: {advice}") from broken
-                pause = max(broken.wait, min(LONGEST_PAUSE, PAUSE * 2 ** (failures - 1)))
+                pause = max(broken.wait, min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** (failures - 1)))
                 if pause > LONGEST_WAIT:
                     raise TransferError(
                         f"{url}: {broken}, and asks to be left alone for {pause:.0f} seconds: run the same command again then"
@@ -143,7 +143,7 @@ class Client:
         def attempt() -> bytes:
             begun = time.monotonic()
             try:
-                return with_timeout(min(LONGEST_LIST, max(1.0, self._left)), url, lambda: self._read(url))
+                return with_timeout(min(LIST_TIMEOUT_S, max(1.0, self._left)), url, lambda: self._read(url))
             finally:
                 self._left -= time.monotonic() - begun
 
@@ -155,8 +155,8 @@ class Client:
             for block in response.iter_content(_BLOCK_BYTES):
                 self.pause()
                 data += block
-                if len(data) > LARGEST_PAGE:
-                    raise TransferError(f"{url} has over {LARGEST_PAGE} bytes, more than a list can have: check the address")
+                if len(data) > MAX_LIST_BYTES:
+                    raise TransferError(f"{url} has over {MAX_LIST_BYTES} bytes, more than a list can have: check the address")
         return bytes(data)
 
 

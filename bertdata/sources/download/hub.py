@@ -20,7 +20,7 @@ from ...credentials import cause
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from ...extras import missing_package
 from .. import DELIMITED, SUFFIXES
-from .client import LONGEST_LIST
+from .client import LIST_TIMEOUT_S
 from .timeouts import check_reachable, with_timeout
 from .transfer import RemoteFile
 from .wikimedia import mirror
@@ -175,7 +175,7 @@ def _info(api: HfApi, base: str, name: str, revision: str | None) -> Any:
     where = name + (f" at {revision}" if revision else "")
     try:
         return with_timeout(
-            LONGEST_LIST, base, lambda: api.dataset_info(name, revision=revision, files_metadata=True, timeout=30)
+            LIST_TIMEOUT_S, base, lambda: api.dataset_info(name, revision=revision, files_metadata=True, timeout=30)
         )
     except BertDataError:
         raise
