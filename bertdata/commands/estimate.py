@@ -21,14 +21,25 @@ if TYPE_CHECKING:
     from ..config import CorpusConfig
     from ..stages.corpus.plan_tasks import CorpusPlan
 
-__all__ = ["REPORT", "SECONDS", "Estimate", "Measured", "Sample", "clock_of", "estimate", "free_space", "longest", "of_corpus"]
+__all__ = [
+    "REPORT_BYTES",
+    "SAMPLE_S",
+    "Estimate",
+    "Measured",
+    "Sample",
+    "clock_of",
+    "estimate",
+    "free_space",
+    "longest",
+    "of_corpus",
+]
 
-SECONDS = 2.0  # of work on samples
+SAMPLE_S = 2.0  # of work on samples
 _MAX_PICKS = 64  # sampled file ranges per kind and suffix
 _START_CPU_S = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
 _WORKER_START_CPU_S = 0.35  # CPU seconds for the imports of a worker process
-REPORT = 50_000  # bytes of report.html, the data card and the manifest
-_ERROR = 0.3  # relative error: most outputs and times are between value / (1 + error) and value * (1 + error)
+REPORT_BYTES = 50_000  # bytes of report.html, the data card and the manifest
+_RELATIVE_ERROR = 0.3  # most outputs and times are between value / (1 + error) and value * (1 + error)
 _DRIVER_MEMORY_BYTES = 120_000_000  # bytes of memory of the driver, without workers (docs/explanation/scale.md)
 _FACT_BYTES_PER_DOCUMENT = 150  # bytes of facts and claims per document (docs/explanation/scale.md: 1 GB of 7 million articles)
 _PARTITION_MEMORY_PER_BYTE = 4.4  # bytes of memory per byte of text while building a partition (docs/explanation/scale.md)
@@ -80,7 +91,7 @@ class Estimate(NamedTuple):
     sampled: int
     """Bytes of input that were sampled."""
     sample_seconds: float
-    error: float = _ERROR
+    error: float = _RELATIVE_ERROR
     """Relative error of `seconds` and `output`: a value is likely between `low` and `high` of it."""
 
     def low(self, value: float) -> float:
@@ -168,7 +179,7 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
     from .corpus_sample import sample_files, task_seconds
 
     def sample(root: Path) -> Measured:
-        strata = sample_files(root, plan, config, 2 * SECONDS, _MAX_PICKS, clock_of(paths))
+        strata = sample_files(root, plan, config, 2 * SAMPLE_S, _MAX_PICKS, clock_of(paths))
         documents = sum(each.documents * each.scale for each in strata)
         extracted, choice = sum(each.output * each.scale for each in strata), config.choice
         # Shards that lose documents are written again, and the old ones stay until the commit.
@@ -185,7 +196,7 @@ def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path
             documents=documents,
             sampled=sum(each.read for each in strata),
             warm_up=sum(each.warm_up for each in strata),
-            fixed=REPORT,
+            fixed=REPORT_BYTES,
         )
 
     return sample

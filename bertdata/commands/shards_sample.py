@@ -13,7 +13,7 @@ from ..errors import BertDataError, EmptyResultError
 from ..records import Task
 from ..storage.progress import NO_CONTEXT, Work
 from ..tokens import vocab
-from .estimate import REPORT, SECONDS, Measured, Sample, clock_of
+from .estimate import REPORT_BYTES, SAMPLE_S, Measured, Sample, clock_of
 
 if TYPE_CHECKING:
     from ..config import PairsConfig, VocabConfig
@@ -49,7 +49,7 @@ def _run(work: Callable[[Task, Work], Any], tasks: Sequence[Task], clock: Clock)
     places = [(task, part, batch) for task in tasks for part in task.parts for batch in range(part.start, part.end)]
     count, reports, read, start = min(_SAMPLE_BATCHES, len(places)), list[Any](), 0, clock()
     for number in range(count):
-        if clock() - start < SECONDS:
+        if clock() - start < SAMPLE_S:
             task, part, batch = places[len(places) * (2 * number + 1) // (2 * count)]
             with NO_CONTEXT.working("sample", 0) as at_work:
                 reports.append(work(task._replace(number=number, parts=(part._replace(start=batch, end=batch + 1),)), at_work))
@@ -113,7 +113,7 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
             output=written,
             work=sum(len(data) for _, data in pieces),
             warm_up=warm_up,
-            fixed=len(configs) * (REPORT + _bytes(root / "vocabulary")),
+            fixed=len(configs) * (REPORT_BYTES + _bytes(root / "vocabulary")),
         )
 
     return sample
@@ -129,6 +129,6 @@ def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sam
 
     def sample(root: Path) -> Measured:
         done = _run(work(root), tasks, clock_of(part.path for task in tasks[:1] for part in task.parts))
-        return Measured(done.read, [done.stage], output=done.written, fixed=REPORT)
+        return Measured(done.read, [done.stage], output=done.written, fixed=REPORT_BYTES)
 
     return sample

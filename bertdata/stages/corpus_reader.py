@@ -21,13 +21,13 @@ from ..storage.files import digest, is_local, to_path
 from ..storage.progress import NO_WORK, Work
 from ..storage.stamp import stamp
 
-__all__ = ["BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
+__all__ = ["MAX_BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
 
 _SLICE_BYTES = 5 << 20  # maximum text per tokenizer call: two record batches of build-corpus
-_NAMED = 1000  # maximum corpus inputs that a derived dataset names
-BATCHES = 8  # maximum record batches per task: 16 MB of text from build-corpus
+_MAX_NAMED_INPUTS = 1000  # maximum corpus inputs that a derived dataset names
+MAX_BATCHES = 8  # maximum record batches per task: 16 MB of text from build-corpus
 _USUAL_TASKS = 4096  # a larger corpus has larger tasks, because each has one piece per make-pairs partition,
-_TOGETHER = 8  # up to this factor: 128 MB of text and 70 MB of tokens in memory
+_MAX_GROUP = 8  # up to this factor: 128 MB of text and 70 MB of tokens in memory
 
 
 class DocumentReader(NamedTuple):
@@ -77,7 +77,7 @@ class DocumentReader(NamedTuple):
     def about(self) -> CorpusInfo:
         """Return the corpus information that a rows manifest stores: counts, sources and licence requirements."""
         contents = self.manifest()
-        named = contents.inputs[:_NAMED]
+        named = contents.inputs[:_MAX_NAMED_INPUTS]
         return CorpusInfo(
             rows=contents.rows,
             counts=contents.counts,
@@ -151,10 +151,10 @@ def read(directory: Path) -> Corpus:
     manifest.check_files(directory, manifest.listed(contents))
     for shard in contents.shards:
         path = directory / shard.name
-        count = math.ceil(shard.batches / BATCHES)
+        count = math.ceil(shard.batches / MAX_BATCHES)
         for start, end in pairwise(shard.batches * number // max(1, count) for number in range(count + 1)):
             ranges.append(FileRange(shard.name, str(path.resolve()), start, end))
-    together = min(_TOGETHER, max(1, math.ceil(len(ranges) / _USUAL_TASKS)))
+    together = min(_MAX_GROUP, max(1, math.ceil(len(ranges) / _USUAL_TASKS)))
     groups = [ranges[start : start + together] for start in range(0, len(ranges), together)]
     tasks = [Task(number, "documents", tuple(group)) for number, group in enumerate(groups)]
     return Corpus(contents, tasks, sum(shard.text_bytes for shard in contents.shards), reader)

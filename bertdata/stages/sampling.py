@@ -10,7 +10,7 @@ from .. import keys
 from ..config import VocabConfig
 from ..records import FileRange, Task
 from ..storage.files import to_path
-from .corpus_reader import BATCHES, Corpus
+from .corpus_reader import MAX_BATCHES, Corpus
 
 __all__ = ["Sample"]
 
@@ -51,5 +51,5 @@ def _some(source: Corpus, seed: int, share: float) -> list[Task]:
         chosen = numbers[keys.share(keys.at(keys.key(seed, "batches", name), numbers)) < share]
         path = str(to_path(source.reader.directory) / name)
         drawn += [FileRange(name, path, batch, batch + 1) for batch in chosen.tolist()]
-    groups = [drawn[start : start + BATCHES] for start in range(0, len(drawn), BATCHES)]
+    groups = [drawn[start : start + MAX_BATCHES] for start in range(0, len(drawn), MAX_BATCHES)]
     return [Task(number, "documents", tuple(parts)) for number, parts in enumerate(groups)] or source.tasks

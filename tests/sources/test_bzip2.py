@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.sources.compressed import bzip2
-from bertdata.sources.compressed.bzip2 import CHUNK, MAX_OUTPUT_BYTES, Damage, DecompressedBlock, block_starts, blocks
+from bertdata.sources.compressed.bzip2 import CHUNK_BYTES, MAX_OUTPUT_BYTES, Damage, DecompressedBlock, block_starts, blocks
 from bertdata.storage import files
 
 LAW = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -74,7 +74,7 @@ def test_how_much_is_read_at_a_time_does_not_matter(tmp_path: Path, parts: list[
     path = _write(tmp_path / "a.bz2", data)
     with open(path, "rb") as file, pytest.MonkeyPatch.context() as patch:
         whole = list(bzip2._segments(file, 0))
-        patch.setattr(bzip2, "CHUNK", chunk)
+        patch.setattr(bzip2, "CHUNK_BYTES", chunk)
         assert list(bzip2._segments(file, 0)) == whole
     assert sum(segment.bits for segment in whole) == 8 * len(data)
 
@@ -202,7 +202,7 @@ def test_a_mark_that_stands_in_a_block_by_chance(single: Path, monkeypatch: pyte
         here = [(chance, MARKS[mark])] if 8 * known <= chance < 8 * len(data) and data.startswith(STREAM[:50]) else []
         yield from sorted([*honest(data, known), *here])
 
-    data = STREAM[:CHUNK]
+    data = STREAM[:CHUNK_BYTES]
     assert data.startswith(b"BZh1") and chance < 8 * len(data)
     whole = _read(single)
     monkeypatch.setattr(bzip2, "_marks", marks)
@@ -245,4 +245,4 @@ def test_the_empty_block_comes_before_its_text(single: Path) -> None:
     with open(single, "rb") as file:
         first = next(iter(blocks(file)))
         assert first == DecompressedBlock(0, b"")
-        assert file.tell() <= 2 * CHUNK
+        assert file.tell() <= 2 * CHUNK_BYTES

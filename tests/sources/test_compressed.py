@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.sources.compressed import CHUNK, Damage, DecompressedBlock, block_starts, blocks
+from bertdata.sources.compressed import CHUNK_BYTES, Damage, DecompressedBlock, block_starts, blocks
 from bertdata.sources.compressed.bzip2 import MAX_OUTPUT_BYTES
 
 LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -88,11 +88,11 @@ def test_block_starts_are_the_starts_next_to_multiples_of_target(tmp_path: Path,
 
 def test_block_starts_across_reads(tmp_path: Path) -> None:
     """A header that lies across the border of two reads is found as well."""
-    first = bz2.compress(_noise(CHUNK // 2))
+    first = bz2.compress(_noise(CHUNK_BYTES // 2))
     for shift in range(-12, 3):
-        filler = b"\x00" * (CHUNK + 7 + shift - len(first))
+        filler = b"\x00" * (CHUNK_BYTES + 7 + shift - len(first))
         path = _write(tmp_path / "a.bz2", first + filler + bz2.compress(b"second"))
-        assert block_starts(str(path), 7) == [0, CHUNK + 7 + shift]
+        assert block_starts(str(path), 7) == [0, CHUNK_BYTES + 7 + shift]
 
 
 def test_a_header_in_the_data_is_no_stream(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_header_in_the_data_is_no_stream(tmp_path: Path) -> None:
 
 
 def test_one_stream_gives_one_start(tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.bz2", bz2.compress(_noise(3 * CHUNK)))
+    path = _write(tmp_path / "a.bz2", bz2.compress(_noise(3 * CHUNK_BYTES)))
     assert block_starts(str(path), 1000) == [0]
 
 
@@ -114,11 +114,11 @@ def test_an_empty_stream_and_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_a_plain_file_is_read_from_a_byte_and_no_block_lies_across_the_end(tmp_path: Path) -> None:
-    data = _noise(2 * CHUNK + 100)
+    data = _noise(2 * CHUNK_BYTES + 100)
     path = _write(tmp_path / "a.xml", data)
-    found = [block for block in blocks(str(path), 50, CHUNK + 60) if isinstance(block, DecompressedBlock)]
+    found = [block for block in blocks(str(path), 50, CHUNK_BYTES + 60) if isinstance(block, DecompressedBlock)]
     assert b"".join(block.data for block in found) == data[50:]
-    assert [block.at for block in found] == [50, CHUNK + 50, CHUNK + 60, 2 * CHUNK + 60]
+    assert [block.at for block in found] == [50, CHUNK_BYTES + 50, CHUNK_BYTES + 60, 2 * CHUNK_BYTES + 60]
 
 
 # --- damage ---

@@ -28,7 +28,7 @@ from bertdata.errors import TooManyRejectsError, UsageError, VerificationError
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.selection import facts, rounds, rules
 from bertdata.stages.selection.claims import Table
-from bertdata.stages.selection.decisions import LOST, WHOLE, Losses, merged, read_kept, write_kept
+from bertdata.stages.selection.decisions import LOST, WHOLE_DOCUMENT, Losses, merged, read_kept, write_kept
 from bertdata.stages.selection.kinds import Kinds
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.stages.shuffle import FileShuffle
@@ -410,7 +410,7 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
     for own in (rows[:1], rows[1:]):
         lost = np.zeros(len(own), LOST)
         for at, (row, task, first, _) in enumerate(own):
-            lost[at] = row, WHOLE, 0, b"near-duplicate", task, first
+            lost[at] = row, WHOLE_DOCUMENT, 0, b"near-duplicate", task, first
         tables.append(Table(lost, pa.array([id for *_, id in own], pa.large_binary())))
     write_kept(str(tmp_path), "near", 7, merged(tables, LOST))
     found = Losses(str(tmp_path), 7, ("near",)).table

@@ -85,7 +85,7 @@ def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(corpus.read(tmp_path).tasks) == len(parts) == 14
     monkeypatch.setattr(corpus, "_USUAL_TASKS", 5)
     for together, count in ((8, 5), (2, 7)):
-        monkeypatch.setattr(corpus, "_TOGETHER", together)
+        monkeypatch.setattr(corpus, "_MAX_GROUP", together)
         found = corpus.read(tmp_path).tasks
         assert [task.number for task in found] == list(range(count))
         assert [part for task in found for part in task.parts] == parts

@@ -68,8 +68,8 @@ def test_sums_of_sums_are_sums(size: int) -> None:
 @pytest.mark.slow
 def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are as many as there is place for: the most frequent, of equal ones the first by name; all calls are counted."""
-    monkeypatch.setattr(sums, "_NAMES", 50)
-    monkeypatch.setattr(sums, "_EXAMPLES", 20)
+    monkeypatch.setattr(sums, "_MAX_NAMES", 50)
+    monkeypatch.setattr(sums, "_MAX_EXAMPLES", 20)
     few, many = (len(text(sums.add_up(map(report, range(count))))) for count in (300, 3000))
     assert many < few * 1.1
     (total, *_) = sums.add_up(map(report, range(300)))

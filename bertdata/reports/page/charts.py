@@ -14,7 +14,7 @@ from .markup import Html, number, tag
 
 __all__ = [
     "COLOURS",
-    "WIDTH",
+    "WIDTH_PX",
     "Line",
     "Panel",
     "Points",
@@ -29,7 +29,7 @@ __all__ = [
     "up_to",
 ]
 
-WIDTH = 400
+WIDTH_PX = 400
 _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
 _MAX_LABELS = 7
 _HEAD_HEIGHT = 46  # of a chart in `stacked`: its title and its legend
@@ -87,7 +87,7 @@ def label(x: float, y: float, *words: object, kind: str = "", anchor: str = "") 
 
 def svg(height: float, description: str, *parts: Html) -> Html:
     """Return a drawing; `description` is what a screen reader says of it."""
-    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {height:.0f}", role="img", aria_label=description)
+    return tag("svg", *parts, viewBox=f"0 0 {WIDTH_PX} {height:.0f}", role="img", aria_label=description)
 
 
 def by_doubling(values: Sequence[Values], most: int = 18) -> Values:
@@ -114,7 +114,7 @@ def up_to(most: int, bins: int = 16) -> Values:
 def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, Values]]) -> Html:
     """Return the distribution of whole numbers over bins, of one to four series, with medians and largest values below."""
     shares = [np.histogram(np.clip(values, edges[0], edges[-1] - 1), edges)[0] / max(1, len(values)) for _, values in series]
-    bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
+    bottom, across = _HEIGHT - _FOOT, WIDTH_PX - _LEFT - _RIGHT
     high = ticks(0.0, max((float(share.max(initial=0)) for share in shares), default=0.0) or 1.0, 3)
     parts = _scale(high, bottom, percent_of=True)
     step = across / (len(edges) - 1)
@@ -130,7 +130,7 @@ def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, 
     for at in range(0, len(edges), every):
         anchor = "end" if at == len(edges) - 1 else "middle"
         parts.append(label(_LEFT + step * at, bottom + 18, _brief(int(edges[at])), kind="f", anchor=anchor))
-    parts.append(label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
+    parts.append(label(WIDTH_PX - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
     spreads = "; ".join(f"{name}{': ' if name else ''}{_spread(values)}" for name, values in series if len(values))
     return figure(title, svg(_HEIGHT, f"{title}: {spreads}", *parts), spreads)
 
@@ -158,7 +158,7 @@ def _scale(high: Sequence[float], bottom: float, *, percent_of: bool) -> list[Ht
     parts = []
     for value in high:
         y = bottom - (bottom - _TOP) * (value - high[0]) / (high[-1] - high[0])
-        parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}", class_="axis" if value == high[0] else "grid"))
+        parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{WIDTH_PX - _RIGHT}", class_="axis" if value == high[0] else "grid"))
         written = f"{100 * value:g} %" if percent_of else f"{value:g}"
         parts.append(label(_LEFT - 6, y + 4, written, kind="f", anchor="end"))
     return parts
@@ -175,12 +175,12 @@ def lines(panel: Panel, axis: str) -> Html:
 def stacked(title: str, panels: Sequence[Panel], axis: str) -> str:
     """Return an SVG file of panels, one below another."""
     height = 30 + len(panels) * (_HEIGHT + _HEAD_HEIGHT)
-    parts = [tag("style", Html(_STYLE)), tag("rect", width=WIDTH, height=height, fill="white"), label(8, 20, title, kind="b")]
+    parts = [tag("style", Html(_STYLE)), tag("rect", width=WIDTH_PX, height=height, fill="white"), label(8, 20, title, kind="b")]
     for at, panel in enumerate(panels):
         heads = (label(8, 18, panel.title, kind="b"), label(8, 34, _legend(panel), kind="f"))
         chart = tag("g", *_drawn(panel, axis), transform=f"translate(0 {_HEAD_HEIGHT})")
         parts.append(tag("g", *heads, chart, transform=f"translate(0 {30 + at * (_HEIGHT + _HEAD_HEIGHT)})"))
-    size = {"viewBox": f"0 0 {WIDTH} {height}", "width": 2 * WIDTH, "height": 2 * height}
+    size = {"viewBox": f"0 0 {WIDTH_PX} {height}", "width": 2 * WIDTH_PX, "height": 2 * height}
     return f"{tag('svg', *parts, xmlns='http://www.w3.org/2000/svg', **size)}\n"
 
 
@@ -191,7 +191,7 @@ def _drawn(panel: Panel, axis: str) -> list[Html]:
         return []
     high = ticks(min(values), max(values), 4)
     last = max(x for line in panel.lines for x, _ in line.points)
-    bottom, across = _HEIGHT - _FOOT, WIDTH - _LEFT - _RIGHT
+    bottom, across = _HEIGHT - _FOOT, WIDTH_PX - _LEFT - _RIGHT
 
     def screen(points: Points) -> list[tuple[float, float]]:
         # SVG's y axis points down: subtract from the bottom.
@@ -208,7 +208,7 @@ def _drawn(panel: Panel, axis: str) -> list[Html]:
         parts.append(_line(screen(line.points), f"l{at}"))
         if line.marked:
             parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{at}") for x, y in screen(line.points)]
-    return [*parts, label(WIDTH - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end")]
+    return [*parts, label(WIDTH_PX - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end")]
 
 
 def _legend(panel: Panel) -> str:

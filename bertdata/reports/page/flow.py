@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from ...tally import StageCounts
 from ..summary import percent
-from .charts import WIDTH, figure, label, svg
+from .charts import WIDTH_PX, figure, label, svg
 from .markup import Column, Html, bar, join, number, short, table, tag
 
 __all__ = ["Stage", "anchor", "flow", "losses", "stages_of"]
 
 _ACROSS, _EDGE, _ROW = 110, 9, 20  # of the bars; _ROW is the height of a name
-_NAMES_X = WIDTH - _ACROSS - 30  # where names are written
+_NAMES_X = WIDTH_PX - _ACROSS - 30  # where names are written
 _MAX_REASONS = 9  # named in the picture; the table has all
 _LETTER_WIDTH = 7.9  # units, on a telephone, where letters are largest; a Chinese character has twice as many
 

@@ -22,9 +22,9 @@ import numpy as np
 from ...storage.files import is_local, open_file, size
 from ...storage.process import cores
 
-__all__ = ["CHUNK", "MAX_OUTPUT_BYTES", "DecompressedBlock", "Damage", "block_starts", "blocks", "next_block_start"]
+__all__ = ["CHUNK_BYTES", "MAX_OUTPUT_BYTES", "DecompressedBlock", "Damage", "block_starts", "blocks", "next_block_start"]
 
-CHUNK = 1 << 18  # compressed bytes read at a time
+CHUNK_BYTES = 1 << 18  # compressed bytes read at a time
 MAX_OUTPUT_BYTES = 1 << 16  # maximum bytes per decompressor call: a bomb is read in small steps
 _BLOCK_MARK, _END_MARK, _NO_MARK = 0x314159265359, 0x177245385090, 0  # marks: pi and its root, digit by digit
 _MARK_BITS, _MARK_BYTES = 48, 7  # a mark spans six or seven bytes
@@ -216,7 +216,7 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
     file.seek(start)
     data, base = b"", start  # bytes from the open segment on, and their offset in the file
     mark, at, begin, opens = _NO_MARK, start, 0, False  # of the open segment; `begin` is its first bit in `data`
-    while chunk := file.read(CHUNK):
+    while chunk := file.read(CHUNK_BYTES):
         # A mark can span two chunks: its last byte is new, so its first is among the last six bytes of the previous chunk.
         known = max(0, len(data) - _MARK_BYTES + 1)
         data += chunk

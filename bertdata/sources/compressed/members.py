@@ -18,7 +18,7 @@ from ...errors import UsageError
 from ...extras import missing_package
 from ...storage.files import open_file
 from . import bzip2
-from .bzip2 import CHUNK, MAX_OUTPUT_BYTES, Damage, DecompressedBlock
+from .bzip2 import CHUNK_BYTES, MAX_OUTPUT_BYTES, Damage, DecompressedBlock
 
 __all__ = ["UNCUT", "DecompressedBlock", "Damage", "blocks"]
 
@@ -47,7 +47,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[DecompressedBloc
             yield from _limited(_members(file, _MEMBERS[suffix](path)), file, size)
         else:
             file.seek(start)
-            while data := file.read(min(CHUNK, end - start) if start < end else CHUNK):
+            while data := file.read(min(CHUNK_BYTES, end - start) if start < end else CHUNK_BYTES):
                 yield DecompressedBlock(start, data)
                 start += len(data)
 
@@ -97,7 +97,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
     At the end of a member, the libraries copy the bytes after it. So a member gets few bytes first and twice as many each time;
     otherwise each of a million tiny members would copy the rest of its chunk.
     """
-    chunk, at = file.read(CHUNK), 0
+    chunk, at = file.read(CHUNK_BYTES), 0
     while at < len(chunk):
         # `at` is the next unread byte of `chunk`, and `begin` is where the member starts in the
         # file.
@@ -105,7 +105,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
         try:
             while not current.eof:
                 if at == len(chunk):
-                    chunk, at = file.read(CHUNK), 0
+                    chunk, at = file.read(CHUNK_BYTES), 0
                     if not chunk:
                         yield Damage(begin, file.tell(), "truncated-stream")
                         return
@@ -120,7 +120,7 @@ def _members(file: IO[bytes], member: Callable[[], _Member]) -> Iterator[Decompr
             yield Damage(begin, file.seek(0, os.SEEK_END), "damaged-stream")
             return
         while at == len(chunk) or (chunk[at] == 0 and not chunk[at:].strip(b"\0")):  # padding, which all three formats allow
-            chunk, at = file.read(CHUNK), 0
+            chunk, at = file.read(CHUNK_BYTES), 0
             if not chunk:
                 return
 

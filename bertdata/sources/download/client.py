@@ -31,8 +31,8 @@ __all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent"]
 MAX_TRIES = 8  # attempts without progress before giving up
 FIRST_PAUSE_S = 1.0  # seconds before the second attempt, doubled for each further one
 MAX_PAUSE_S = 60.0
-LONGEST_WAIT = 600.0  # maximum Retry-After in seconds; above that, the run ends with the time to try again
-TIMEOUT = (30.0, 60.0)  # seconds to connect, and to wait for a byte
+MAX_WAIT_S = 600.0  # maximum Retry-After in seconds; above that, the run ends with the time to try again
+TIMEOUTS_S = (30.0, 60.0)  # seconds to connect, and to wait for a byte
 MAX_LIST_BYTES = 4 << 20  # maximum bytes of a list or table; the largest, a wiki's dumpstatus.json, is under 1 MB
 LIST_TIMEOUT_S = 120.0  # timeout in seconds for such a list
 _BLOCK_BYTES = 1 << 16
@@ -92,7 +92,7 @@ class Client:
             try:
                 session = stack.enter_context(requests.Session())
                 hooks = {"response": follow}
-                response = session.get(url, headers=sent, stream=True, timeout=TIMEOUT, hooks=hooks)
+                response = session.get(url, headers=sent, stream=True, timeout=TIMEOUTS_S, hooks=hooks)
                 stack.enter_context(response)
             except requests.TooManyRedirects as error:
                 raise TransferError(f"{url} leads in a circle: choose another server") from cause(error)
@@ -122,7 +122,7 @@ class Client:
                     advice = "run the same command again later: it continues where it stopped"
                     raise broken.error(f"{url}: {broken}, {failures} times in a row: {advice}") from broken
                 pause = max(broken.wait, min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** (failures - 1)))
-                if pause > LONGEST_WAIT:
+                if pause > MAX_WAIT_S:
                     raise TransferError(
                         f"{url}: {broken}, and asks to be left alone for {pause:.0f} seconds: run the same command again then"
                     ) from broken
@@ -171,7 +171,7 @@ def _reason(error: requests.RequestException) -> str:
     if "NewConnectionError" in [kind.__name__ for kind in type(within).__mro__] or isinstance(error, requests.ConnectTimeout):
         return f"no connection to {host or 'the server'}"
     if isinstance(error, requests.ReadTimeout):
-        return f"no byte of {host or 'the server'} in {TIMEOUT[1]:.0f} seconds"
+        return f"no byte of {host or 'the server'} in {TIMEOUTS_S[1]:.0f} seconds"
     return f"{type(error).__name__}: {' '.join(str(within).split())[:300]}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
-from ..compressed import CHUNK
+from ..compressed import CHUNK_BYTES
 from .pages import OPEN
 
 __all__ = ["BrokenPage", "guess_name", "read_fields", "split_joined"]
@@ -42,7 +42,7 @@ def read_fields(page: bytes) -> dict[str, str]:
     if tag := _LONG_TAG.search(page):
         raise BrokenPage("malformed-xml", f"a tag without an end in 65536 bytes: byte {tag.start()} of the page")
     fields, parser = _Fields(), expat.ParserCreate("utf-8")
-    parser.buffer_text, parser.buffer_size = True, CHUNK
+    parser.buffer_text, parser.buffer_size = True, CHUNK_BYTES
     parser.StartElementHandler, parser.EndElementHandler = fields.start, fields.end
     parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = fields.text, fields.refuse
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...records import FileRange, Page, Reject
 from ...storage import files
-from ..compressed import CHUNK, UNCUT, Damage, DecompressedBlock, block_starts, blocks
+from ..compressed import CHUNK_BYTES, UNCUT, Damage, DecompressedBlock, block_starts, blocks
 from .header import Site
 from .page_xml import BrokenPage, guess_name, read_fields, split_joined
 from .pages import BEGIN, OPEN, PageCutter, RawPage
@@ -56,11 +56,11 @@ def _page_starts(path: str, target: int, size: int) -> list[int]:
     with files.open_file(path) as file:
         while at < size:
             file.seek(at)
-            data = file.read(CHUNK)
+            data = file.read(CHUNK_BYTES)
             if match := BEGIN.search(data):
                 starts.append(at + match.start())
                 at += match.start() + target
-            elif len(data) < CHUNK:
+            elif len(data) < CHUNK_BYTES:
                 break
             else:
                 at += len(data) - len(OPEN) + 1  # including one byte after the tag's name

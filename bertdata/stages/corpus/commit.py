@@ -40,13 +40,13 @@ from ...tally import Tally
 from ..corpus_report import CorpusReport, SourceCounts, TaskEntry
 from ..selection.rewrite import put_in_place
 from . import missing, sums
-from .extract import EXAMPLES, most_frequent
+from .extract import MAX_EXAMPLES, most_frequent
 from .plan_tasks import packages
 from .sources import CHECKSUM, in_order
 
 __all__ = ["CorpusCommit"]
 
-_NAMES = 100  # dropped templates listed in the manifest
+_MAX_LISTED = 100  # dropped templates listed in the manifest
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,11 @@ def _dropped_templates(totals: list[SourceCounts]) -> DroppedTemplates:
     """
     counts = _total(total.templates.names for total in totals)
     lines = {name: line for total in totals for name, (_, line) in total.templates.examples.items()}
-    names = most_frequent(counts, _NAMES)
+    names = most_frequent(counts, _MAX_LISTED)
     return DroppedTemplates(
         calls=sum(total.templates.calls for total in totals),
         most_frequent=names,
-        examples={name: lines[name] for name, _ in names[:EXAMPLES] if name in lines},
+        examples={name: lines[name] for name, _ in names[:MAX_EXAMPLES] if name in lines},
     )
 
 

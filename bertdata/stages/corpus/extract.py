@@ -30,10 +30,10 @@ from .ledger import Ledger
 from .plan_tasks import quota
 from .sources import CHECKSUM, INDEX, Counts, source
 
-__all__ = ["EXAMPLES", "Extract", "most_frequent", "write_shard"]
+__all__ = ["MAX_EXAMPLES", "Extract", "most_frequent", "write_shard"]
 
-EXAMPLES = 50  # dropped templates shown with an example line
-_NAMES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
+MAX_EXAMPLES = 50  # dropped templates shown with an example line
+_MAX_NAMES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def write_shard(
 
 def _templates(counts: Counts, task: int) -> Templates:
     """Return the number of template calls without words, the most frequent names, and examples with their task number."""
-    names = most_frequent(counts.templates, _NAMES)
-    examples = {name: (task, counts.examples[name]) for name, _ in names[:EXAMPLES] if name in counts.examples}
+    names = most_frequent(counts.templates, _MAX_NAMES)
+    examples = {name: (task, counts.examples[name]) for name, _ in names[:MAX_EXAMPLES] if name in counts.examples}
     return Templates(calls=counts.templates.total(), names=dict(names), examples=examples)
 
 

@@ -1,8 +1,8 @@
 """Sum the counts of tasks by source. Sums can be summed again, and their size does not grow with the number of tasks.
 
-Only the names of dropped templates are unbounded. A task reports its most frequent names, and a sum keeps `_NAMES`, although all
-calls are counted. A sum keeps `_EXAMPLES` examples, from the first tasks. Tasks are grouped by their numbers, so the omitted
-names are deterministic.
+Only the names of dropped templates are unbounded. A task reports its most frequent names, and a sum keeps `_MAX_NAMES`, although
+all calls are counted. A sum keeps `_MAX_EXAMPLES` examples, from the first tasks. Tasks are grouped by their numbers, so the
+omitted names are deterministic.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .extract import most_frequent
 
 __all__ = ["add_up"]
 
-_EXAMPLES = 1000
-_NAMES = 20_000  # dropped templates kept; the first thousand tasks of English Wikipedia name fewer
+_MAX_EXAMPLES = 1000
+_MAX_NAMES = 20_000  # dropped templates kept; the first thousand tasks of English Wikipedia name fewer
 _COUNTERS = ("formulas", "marks", "apparatus", "edits", "removed")
 
 
@@ -68,8 +68,8 @@ class _Total:
             amounts=self.amounts.to_json(),
             templates=Templates(
                 calls=self.calls,
-                names=dict(most_frequent(self.names, _NAMES)),
-                examples={name: self.examples[name] for name, _ in most_frequent(shown, _EXAMPLES)},
+                names=dict(most_frequent(self.names, _MAX_NAMES)),
+                examples={name: self.examples[name] for name, _ in most_frequent(shown, _MAX_EXAMPLES)},
             ),
             **self.counters,
         )

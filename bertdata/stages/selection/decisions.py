@@ -28,7 +28,7 @@ __all__ = [
     "LOST",
     "PAIRS",
     "REASONS",
-    "WHOLE",
+    "WHOLE_DOCUMENT",
     "Losses",
     "address",
     "by_task",
@@ -39,12 +39,12 @@ __all__ = [
     "write_kept",
 ]
 
-WHOLE = (1 << 32) - 1  # as a paragraph number: the complete document
+WHOLE_DOCUMENT = (1 << 32) - 1  # as a paragraph number: the complete document
 REASONS = ("repeated id", "duplicate", "near-duplicate", "duplicate paragraphs", "mixture", "sample", "words")
 _KEPT_DOCUMENT = [("first_task", "<u4"), ("first_row", "<u4")]  # the earlier document, which is kept
 PAIRS = np.dtype([("row", "<u4"), *_KEPT_DOCUMENT])
-# The loss of `paragraph`, or of the document (WHOLE), or, with the reason "words", of its text after the first `words` words. The
-# payload is the id of the document that is kept.
+# The loss of `paragraph`, or of the document (WHOLE_DOCUMENT), or, with the reason "words", of its text after the first
+# `words` words. The payload is the id of the document that is kept.
 LOST = np.dtype(
     [("row", "<u4"), ("paragraph", "<u4"), ("words", "<u4"), ("reason", f"S{max(map(len, REASONS))}"), *_KEPT_DOCUMENT]
 )
@@ -79,7 +79,7 @@ class Losses:
 
 def whole(lost: Columns) -> npt.NDArray[np.bool_]:
     """Return a mask of the losses that are complete documents."""
-    return np.asarray((lost["paragraph"] == WHOLE) & (lost["words"] == 0))
+    return np.asarray((lost["paragraph"] == WHOLE_DOCUMENT) & (lost["words"] == 0))
 
 
 def _path(root: str, round: str, task: int) -> Path:
@@ -118,7 +118,7 @@ def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple
     first = first_of_each(claims.columns["hash"])
     later = np.flatnonzero(first != np.arange(len(first)))
     lost = np.zeros(len(later), LOST)
-    lost["row"], lost["reason"], lost["paragraph"] = claims.columns["row"][later], reason.encode(), WHOLE
+    lost["row"], lost["reason"], lost["paragraph"] = claims.columns["row"][later], reason.encode(), WHOLE_DOCUMENT
     if "paragraph" in (claims.columns.dtype.names or ()):
         lost["paragraph"] = claims.columns["paragraph"][later]
     lost["first_task"], lost["first_row"] = claims.task[first[later]], claims.columns["row"][first[later]]

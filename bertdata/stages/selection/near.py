@@ -19,7 +19,7 @@ import pyarrow as pa
 from ...storage.files import to_path
 from . import duplicates, facts, minhash
 from .claims import Claims, Columns, Table, in_batches
-from .decisions import LOST, PAIRS, WHOLE, Losses, address, by_task, read_kept
+from .decisions import LOST, PAIRS, WHOLE_DOCUMENT, Losses, address, by_task, read_kept
 from .duplicates import Indices, first_of_each
 from .rounds import Received
 
@@ -133,7 +133,7 @@ class Near:
                 pairs = claims.take(np.flatnonzero(claims.columns["first_task"] == first_task))
                 near = pairs.take(self._similar(pairs, known[first_task][0]))
                 made = np.zeros(len(near.task), LOST)
-                made["paragraph"], made["reason"] = WHOLE, b"near-duplicate"
+                made["paragraph"], made["reason"] = WHOLE_DOCUMENT, b"near-duplicate"
                 for name in PAIRS.names or ():
                     made[name] = near.columns[name]
                 tasks.append(near.task)

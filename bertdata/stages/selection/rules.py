@@ -23,7 +23,7 @@ from ...config import ChoiceConfig
 from ...config.input_kinds import PROJECTS
 from . import duplicates, facts, samples
 from .claims import Columns, Table
-from .decisions import REASONS, WHOLE, Losses, lose_later
+from .decisions import REASONS, WHOLE_DOCUMENT, Losses, lose_later
 from .duplicates import Indices, fingerprint
 from .kinds import Kinds
 from .near import Bands, Near
@@ -97,7 +97,7 @@ class _Repeated(_ByHash):
         claims = received.all()
         hashes, as_of = claims.columns["hash"], claims.columns["as_of"]
         # Claims arrive in order of position. Sort by age first, so that "keep the first of each hash" keeps the newest.
-        claims = claims.take(np.lexsort((np.uint32(WHOLE) - as_of, hashes[:, 1], hashes[:, 0])))
+        claims = claims.take(np.lexsort((np.uint32(WHOLE_DOCUMENT) - as_of, hashes[:, 1], hashes[:, 0])))
         as_of = claims.columns["as_of"]
         newest = as_of[duplicates.first_of_each(claims.columns["hash"])]
         # The list of drops has the date only if it decided. Between copies of the same age, the position decided.

@@ -20,7 +20,7 @@ from ...config import ChoiceConfig
 from ...config.byte_premiums import BYTES_PER_WORD
 from . import facts, mixture
 from .claims import Columns, Table
-from .decisions import LOST, WHOLE, Losses, whole
+from .decisions import LOST, WHOLE_DOCUMENT, Losses, whole
 from .duplicates import Indices
 from .kinds import Kinds
 from .rounds import Received
@@ -201,5 +201,5 @@ class _Words(_ByKey):
 def _lost(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
     """Return a table of dropped documents (`words` is 0) and of documents cut to `words` words."""
     lost = np.zeros(len(row), LOST)
-    lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE, reason, words
+    lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE_DOCUMENT, reason, words
     return Table(lost, pa.array([b""] * len(row), pa.large_binary()))

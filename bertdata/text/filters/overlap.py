@@ -24,14 +24,14 @@ import numpy.typing as npt
 from ... import keys
 from ...errors import UsageError
 from ...storage.files import open_file
-from .characters import DIGIT, LETTER, LIMIT, WINDOW_CHARS, codes, kinds
+from .characters import DIGIT, LETTER, LETTERS_END, WINDOW_CHARS, codes, kinds
 
 __all__ = ["CHARACTERS", "WORDS", "Grams", "read_examples"]
 
 WORDS, CHARACTERS = 13, 26  # in a run: of words, and where half or more are Chinese or Japanese characters
 _OVERLAP_CHARS = 2000  # characters that two windows share: a run of words is shorter
 _PART, _ALONE = 1, 2  # part of a word; a word of one character.  0: between words
-_SINGLE = ((0x3040, 0x3100), (0x31F0, 0x3200), (0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, LIMIT))
+_SINGLE = ((0x3040, 0x3100), (0x31F0, 0x3200), (0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, LETTERS_END))
 _BYTE, _BIT = np.uint64(64 - 24), np.uint64(64 - 27)  # one bit per 27-bit hash prefix excludes words that are in no example
 _BITS = np.array([1, 2, 4, 8, 16, 32, 64, 128], np.uint8)
 _HASH_BASE = 0x9E3779B97F4A7C15  # of the polynomial; odd, so that its powers have inverses
@@ -168,14 +168,14 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
 @cache
 def _characters() -> tuple[npt.NDArray[np.uint8], Bits]:
     """Return what each code point is to a word, and a number for each: one for capital and small, wide and narrow letters."""
-    roles = np.isin(kinds(np.arange(LIMIT + 1)), [LETTER, DIGIT]).astype(np.uint8)
+    roles = np.isin(kinds(np.arange(LETTERS_END + 1)), [LETTER, DIGIT]).astype(np.uint8)
     for first, end in _SINGLE:
         roles[first:end] *= _ALONE
-    plain = np.arange(LIMIT + 1)
+    plain = np.arange(LETTERS_END + 1)
     for code in np.flatnonzero(roles).tolist():
         folded = unicodedata.normalize("NFKC", chr(code)).lower()
-        plain[code] = min(ord(folded), LIMIT) if len(folded) == 1 else code
-    return roles, keys.stream(keys.key(0, "overlap"), LIMIT + 1)[plain]
+        plain[code] = min(ord(folded), LETTERS_END) if len(folded) == 1 else code
+    return roles, keys.stream(keys.key(0, "overlap"), LETTERS_END + 1)[plain]
 
 
 @cache

@@ -28,7 +28,8 @@ _MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a pag
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
-_BEFORE, _LINE, _EXAMPLES = 80, 200, 10_000  # characters of an example before a call, and in total; maximum number of examples
+_BEFORE_CHARS, _LINE_CHARS = 80, 200  # of an example: before the call, and in total
+_MAX_EXAMPLES = 10_000
 _INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
@@ -248,8 +249,8 @@ def _begins_prose(text: str, span: Span) -> bool:
 def _keep_example(examples: dict[str, str], names: list[str], text: str, span: Span) -> None:
     """For each name without an example, store the line of the call that lost its words, or the text around the call."""
     for name in names:
-        if name not in examples and len(examples) < _EXAMPLES:
-            start = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE)
+        if name not in examples and len(examples) < _MAX_EXAMPLES:
+            start = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE_CHARS)
             end = text.find("\n", span.end)
-            line = readable(text[start : end if 0 <= end < start + 5 * _LINE else start + 5 * _LINE])
-            examples[name] = line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+            line = readable(text[start : end if 0 <= end < start + 5 * _LINE_CHARS else start + 5 * _LINE_CHARS])
+            examples[name] = line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"
