@@ -125,7 +125,7 @@ def _locate(directories: tuple[Path, ...], wanted: dict[str, object]) -> None:
 def _explain(directory: Path, id: str) -> None:
     manifest = read(directory)
     if not isinstance(manifest, CorpusManifest):
-        raise UsageError(f"--explain {id}: {directory} holds {manifest.kind}: pass the corpus that they were built from")
+        raise UsageError(f"--explain {id}: {directory} contains {manifest.kind}: pass the corpus that they were built from")
     check_files(directory, listed(manifest))
     from ..reports.trace import explain
 
@@ -145,7 +145,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         echo()
     if not numbers:
         filters = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
-        raise UsageError(f"{directory} holds nothing with {filters}{_meant(directory, contents, wanted)}")
+        raise UsageError(f"{directory} contains nothing with {filters}{_meant(directory, contents, wanted)}")
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:

@@ -161,11 +161,11 @@ def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Pat
     format, contents = FORMATS[to], source.manifest()
     if contents.kind != format.of:
         wanted = "a corpus" if format.of == "documents" else "rows of make-pairs"
-        raise UsageError(f"{directory} holds {contents.kind}, and {to} is made from {wanted}. Use another directory")
+        raise UsageError(f"{directory} contains {contents.kind}, but {to} needs {wanted}. Use another directory")
     if isinstance(contents, PairsManifest) and (why := format.refusal(contents)):
         raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
-        reason = "holds ids. Pass the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
+        reason = "stores token ids. Pass the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
         raise UsageError(f"`vocab`: {to} {reason}", field="vocab")
     for package in format.packages:
         if importlib.util.find_spec(package) is None:

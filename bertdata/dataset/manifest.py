@@ -163,7 +163,7 @@ def parse(directory: Path, contents: dict[str, object], kind: type[M]) -> M:
         raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE_ADVICE}") from error
     if not isinstance(manifest, kind):
         name = next(name for name, each in KINDS.items() if each is kind)
-        raise UsageError(f"{directory} holds {manifest.kind}, not {name}: pass another directory")
+        raise UsageError(f"{directory} contains {manifest.kind}, not {name}: pass another directory")
     return manifest
 
 
@@ -197,7 +197,7 @@ def _refuse(directory: Path, manifest: Any) -> NoReturn:
         kept = builds(directory) or not is_local(directory)
         more = "It keeps its finished tasks. Run" if kept else "It kept nothing. Fix its error, then run"
         raise NoInputError(f"{directory}: the run that writes this dataset did not finish. {more} the command again")
-    raise NoInputError(f"{directory} holds no dataset of bertdata (no manifest.json): pass the `output` of a command")
+    raise NoInputError(f"{directory} contains no bertdata dataset (no manifest.json): pass the `output` of a command")
 
 
 @overload
@@ -207,7 +207,7 @@ def read_again(directory: Path, sha256: str, kind: type[M]) -> M: ...
 def read_again(directory: Path, sha256: str, kind: type[Manifest] = Manifest) -> Manifest:
     """Read the manifest that had this digest when the run began. Raise VerificationError if it has changed."""
     if digest(directory / NAME) != sha256:
-        raise VerificationError(f"{directory / NAME} has changed since this run was begun: start again with `overwrite`")
+        raise VerificationError(f"{directory / NAME} has changed since this run began: start again with `overwrite`")
     return read(directory, kind)
 
 

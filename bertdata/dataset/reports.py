@@ -97,9 +97,8 @@ def _read(roots: list[Path], kind: type[R], reference: Report) -> list[R]:
         found = [stored(root, reference.step, reference.number, kind) for root in roots]
         if _digest(found) == reference.digest:
             return found
-    raise VerificationError(
-        f"{record_path(roots[0], reference.step, reference.number)} is not what its task has written: run the same command again"
-    )
+    path = record_path(roots[0], reference.step, reference.number)
+    raise VerificationError(f"{path} has changed since its task wrote it: run the same command again")
 
 
 def _digest(reports: Sequence[object]) -> int:

@@ -1,7 +1,7 @@
 """Start, resume or replace the run that writes an output directory, from its lock to its manifest.
 
-    corpus/.bertdata/lock            held while a run writes here; in a store, run.sha256 names the newest command (see fence.py)
-    corpus/.bertdata/job.json        the lock of a job that an engine runs remotely, which continues without its command
+    corpus/.bertdata/lock            locked while a run writes here; in a store, run.sha256 names the newest run (see fence.py)
+    corpus/.bertdata/job.json        the lock of a remote job on an engine, which continues after its command has ended
     corpus/.bertdata/run.json        identity of the dataset: command, options, inputs, versions
     corpus/.bertdata/build-1f0c…/    build directory of a new dataset (see staging.py)
     corpus/manifest.json             written last: the dataset is complete
@@ -57,12 +57,15 @@ _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 @contextlib.contextmanager
 def building(directory: Path, identity: dict[str, object], *, overwrite: bool = False) -> Iterator[Path]:
-    """Lock the directory and yield the build directory, with the finished tasks of an earlier run. Commit when the block
-    succeeds. A store has no lock: there, this run replaces one that is still at work.
+    """Lock the output directory, yield the build directory, and commit when the block succeeds.
 
-    If this dataset is already complete and is not to be replaced, yield the directory itself. Raise OutputExistsError if the
-    directory contains something else, ResumeError with the difference to an unfinished run, and OutputLockedError if another run
-    is writing.
+    The build directory has the finished tasks of an earlier run. If the dataset is already complete and `overwrite` is not set,
+    yield the output directory itself. A store has no lock: there, this run replaces a run that is still writing.
+
+    Raises:
+        OutputExistsError: The directory contains other files or another dataset.
+        ResumeError: An unfinished run has other settings or inputs. The message lists the differences.
+        OutputLockedError: Another run is writing to the directory.
     """
     with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
         local = is_local(directory)
@@ -70,8 +73,7 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
         _refuse_foreign(directory)
         state = own_state(directory) if local else directory / STATE
         if local:
-            # The order matters: lock, finish an interrupted commit, then look whether the result is
-            # there.
+            # The order matters: lock, finish an interrupted commit, then check for a complete dataset.
             stack.enter_context(lock(state / "lock"))
         recover(directory)
         if is_complete(directory) and not local:
@@ -79,15 +81,14 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
         refuse_reserved(state)
         remove_temporary(directory)
         # The same command on a finished dataset does nothing.
-        if not overwrite and _is_done(directory, identity):
+        if not overwrite and _has_this_dataset(directory, identity):
             yield directory
             return
         root = directory if not local else _on_disk(directory, identity, overwrite)
         if not local:
             stack.enter_context(fenced((root, _in_store(root, identity, overwrite))))
         del identity  # frees memory: it may name 100,000 inputs
-        # A note for the workers, which may be other processes on other machines: inputs may have
-        # changed.
+        # This file tells the workers, which may run on other machines, to accept inputs that have changed.
         if overwrite:
             write_text(root / STATE / _REPLACING, "")
         else:
@@ -95,10 +96,10 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
         try:
             yield root
         except BaseException as error:
-            # An empty result does not help a run with other options, except for a larger share of rejects.
+            # After an empty result, the user must change the options, so the next run cannot reuse these tasks. It can if
+            # there were too many rejects: `max_rejects` is no part of a run's identity.
             empty = isinstance(error, EmptyResultError) and not isinstance(error, TooManyRejectsError)
-            # Nothing worth resuming: remove the build, unless a job on an engine may still be
-            # writing to it.
+            # If there is nothing to resume, remove the build, unless a job on an engine may still be writing to it.
             if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
                 discard(root)
             raise
@@ -116,7 +117,9 @@ def _refuse_foreign(directory: Path) -> None:
         _refuse_links(directory)
     foreign = [name for name in names if name not in _OWN_ENTRIES and not name.startswith(TEMPORARY_PREFIX)]
     if foreign:
-        raise OutputExistsError(f"{directory} holds files that bertdata did not write ({foreign[0]}, …): choose another `output`")
+        raise OutputExistsError(
+            f"{directory} contains files that bertdata did not write ({foreign[0]}, …): choose another `output`"
+        )
     if names and not (directory / STATE).is_dir() and not (directory / MANIFEST).exists():
         raise OutputExistsError(f"{directory} contains files that are not a bertdata dataset: choose another `output`")
 
@@ -134,34 +137,34 @@ def is_done(directory: Path, part: dict[str, object]) -> bool:
 
 
 def finished(directory: Path, part: dict[str, object]) -> dict[str, Any] | None:
-    """Return the record of the finished dataset in a directory, or None if it does not include `part`.
+    """Return the identity of the finished dataset in a directory, or None if there is none or it does not include `part`.
 
     Versions are not compared: a dataset finished by another version is complete.
     """
-    # `in_terms_of` translates the identity to the version that wrote the record.
-    known = read_json(directory / STATE / "run.json")
-    if not isinstance(known, dict) or {**known, **in_terms_of(known, part)} != known:
+    stored = read_json(directory / STATE / "run.json")
+    # `in_terms_of` translates `part` to the version of bertdata that wrote run.json.
+    if not isinstance(stored, dict) or {**stored, **in_terms_of(stored, part)} != stored:
         return None
-    return known if is_complete(directory) else None
+    return stored if is_complete(directory) else None
 
 
 def _runs(directory: Path, identity: dict[str, object]) -> Iterator[tuple[Path, dict[str, object]]]:
-    """Yield the build directory and record of each unfinished run of this identity. In a store, also a finished run.
+    """Yield the build directory and stored identity of each unfinished run of this identity. In a store, also a finished run.
 
-    Fields missing from the identity are not compared. ``given``, which does not affect the dataset, is compared if the identity
-    has it.
+    Fields missing from the identity are not compared. ``given``, the digest of the command's arguments, does not affect the
+    dataset, and is compared if the identity has it.
     """
     roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
-    for root, known in roots.items():
-        if not isinstance(known, dict):
+    for root, stored in roots.items():
+        if not isinstance(stored, dict):
             continue
-        part = {**known, **identity}
-        if not differences(known, part) and part.get("given") == known.get("given"):
-            yield root, known
+        expected = {**stored, **identity}
+        if not differences(stored, expected) and expected.get("given") == stored.get("given"):
+            yield root, stored
 
 
 def unfinished(directory: Path, identity: dict[str, object]) -> dict[str, int]:
-    """Return the number of finished tasks per step of an unfinished run of this identity, which the same command reuses."""
+    """Return the number of finished tasks per step that a run of this identity would reuse."""
     for root, _ in _runs(directory, identity):
         with contextlib.suppress(OSError):
             steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
@@ -169,16 +172,16 @@ def unfinished(directory: Path, identity: dict[str, object]) -> dict[str, int]:
     return {}
 
 
-def _is_done(directory: Path, identity: dict[str, object]) -> bool:
+def _has_this_dataset(directory: Path, identity: dict[str, object]) -> bool:
     """Return True if the directory contains this dataset. Raise OutputExistsError if it contains another one."""
     if not is_complete(directory):
         return False
-    known = read_json(directory / STATE / "run.json")
-    if known is None:
-        raise OutputExistsError(f"{directory} holds a finished dataset without a record of how it was made: {_REPLACE_ADVICE}")
-    if changes := differences(known, in_terms_of(known, identity)):
+    stored = read_json(directory / STATE / "run.json")
+    if stored is None:
+        raise OutputExistsError(f"{directory} contains a finished dataset, but its run.json is missing: {_REPLACE_ADVICE}")
+    if changes := differences(stored, in_terms_of(stored, identity)):
         raise OutputExistsError(
-            f"{directory} holds a finished dataset of other settings or inputs; what differs: {first_few(changes)}: "
+            f"{directory} contains a finished dataset with other settings or inputs; what differs: {first_few(changes)}: "
             f"{_REPLACE_ADVICE}"
         )
     return True
@@ -187,19 +190,19 @@ def _is_done(directory: Path, identity: dict[str, object]) -> bool:
 def _on_disk(directory: Path, identity: dict[str, object], overwrite: bool) -> Path:
     """Start or resume a build in a separate directory."""
     if not overwrite and any(os.path.lexists(directory / name) for name in (MANIFEST, *DATA)) and not is_complete(directory):
-        raise OutputExistsError(f"{directory} holds data without a whole manifest: {_REPLACE_ADVICE}")
-    # There can be a build of another command. Its finished tasks may have taken hours, so it is not
-    # removed silently: the user decides, with `overwrite`.
-    for build, known in builds(directory).items():
-        if known is None or (overwrite and differences(known, identity)):
-            discard(build)  # None: written by a worker that came too late
+        raise OutputExistsError(f"{directory} contains data without a complete manifest: {_REPLACE_ADVICE}")
+    # Another command may have left an unfinished build, whose tasks may have taken hours. Only `overwrite` removes it.
+    for build, stored in builds(directory).items():
+        if stored is None or (overwrite and differences(stored, identity)):
+            discard(build)  # None: a late worker of a run that has ended wrote it
         else:
-            _refuse_other(build, known, identity, f" ({size(build) / 1e6:,.1f} MB)")
+            _refuse_other(build, stored, identity, f" ({size(build) / 1e6:,.1f} MB)")
     return begin(directory, identity)
 
 
-def _refuse_other(root: Path, known: Any, identity: dict[str, object], detail: str = "") -> None:
-    if changes := differences(known, identity):
+def _refuse_other(root: Path, stored: Any, identity: dict[str, object], detail: str = "") -> None:
+    """Raise ResumeError if the unfinished run in `root` has another identity. `detail` follows its path in the message."""
+    if changes := differences(stored, identity):
         raise ResumeError(
             f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {first_few(changes)}: use "
             "the old ones, or start again with `overwrite`, which removes it"
@@ -209,31 +212,29 @@ def _refuse_other(root: Path, known: Any, identity: dict[str, object], detail: s
 def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> str:
     """Prepare the directory to build in place, keeping an unfinished run of this identity. Return this command's token."""
     run = directory / STATE / "run.json"
-    known = read_json(run)
-    if known is not None and not overwrite:
-        _refuse_other(directory, known, identity)
-    # No directory can be renamed in a store, so the old dataset is removed before the new one is
-    # written. The token goes first (its writers stop), then the manifest (it stops being a
-    # dataset), then the files.
-    if is_complete(directory) or (known is not None and differences(known, identity)):
+    stored = read_json(run)
+    if stored is not None and not overwrite:
+        _refuse_other(directory, stored, identity)
+    # A store cannot rename a directory, so the old dataset is removed before the new one is written.
+    if is_complete(directory) or (stored is not None and differences(stored, identity)):
         remove(directory / TOKEN_FILE)  # first, so that late writes of the old run are ignored
-        remove(directory / MANIFEST)  # the remaining files are not a dataset
+        remove(directory / MANIFEST)  # second: without it, readers no longer take the files for a dataset
         for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
     write_json(run, identity, PRIVATE_MODE)
-    own = f"{digest(run)} {uuid.uuid4().hex}"
-    write_text(directory / TOKEN_FILE, own, PRIVATE_MODE)
-    return own
+    token = f"{digest(run)} {uuid.uuid4().hex}"
+    write_text(directory / TOKEN_FILE, token, PRIVATE_MODE)
+    return token
 
 
 def leftovers(directory: Path) -> dict[str, int]:
-    """Return the files and sizes that unfinished runs have left next to a finished dataset."""
+    """Return the build directories of unfinished runs next to a finished dataset, with their sizes in bytes."""
     return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
 
 
 def clean_up(directory: Path) -> None:
-    """Remove the files that only an unfinished run needs, if it builds in place."""
+    """Remove the files that only an unfinished run needs, after a commit in place."""
     for name in ("tasks", "work", _REPLACING):
         with contextlib.suppress(OSError):  # an engine may commit twice at the same time
             remove(directory / STATE / name)
@@ -262,13 +263,23 @@ def perform(
     paths: Mapping[str, str] | None = None,
     context: TaskContext = NO_CONTEXT,
 ) -> R:
-    """Run a task, or return its report of this `kind` from an earlier run if its files are unchanged.
+    """Run a task, or return its report from an earlier run if its inputs and output files are unchanged.
 
-    `paths` maps the names of the report's inputs to their current paths. None skips the check of inputs.
-    Raise ResumeError if an input has changed since the run began, unless `overwrite` is set. Raise StorageError if `root` is not
-    the driver's directory of this name.
+    Args:
+        root: Build directory of the run.
+        step: Name of the step.
+        index: Number of the task in its step.
+        task: Description of the task in JSON types. A record with another description is not reused.
+        work: Function that writes the files of the task and returns its report.
+        kind: Type of the report.
+        paths: Current paths of the report's inputs, by name. None skips the check of inputs.
+        context: Receiver of the task's progress.
+
+    Raises:
+        ResumeError: An input has changed since the run began, and `overwrite` is not set.
+        StorageError: The build directory does not exist on this host.
     """
-    # The heart of resuming. A task is a function of its description and its inputs. If a record of
+    # A task's output depends only on its description and its inputs. If a record of
     # the same task exists, and its output files still have the recorded digests, its report is
     # reused. The order of writing makes this safe: first the files, then the record. A crash in
     # between leaves files without a record, and the task runs again and writes the same bytes.
@@ -276,19 +287,17 @@ def perform(
     record = read_json(path)
     if record is not None and record["task"] == task:
         report = decode(record["report"], kind)
-        if _files_stand(root, report.files):
-            # The output is intact. Is the input still the one it was made from? Compare the bytes,
-            # because a copied or downloaded file gets another time.
+        if _are_unchanged(root, report.files):
+            # The output is intact. Compare the bytes of its inputs, because a copied or downloaded file has a new time.
             changed = "" if paths is None else _changed(report.inputs, paths)
             if not changed:
                 return report
             if not (root / STATE / _REPLACING).exists():
-                raise ResumeError(f"{changed} has changed since this run was begun: start again with `overwrite`")
-    if not is_fenced(root):  # whose token was read
+                raise ResumeError(f"{changed} has changed since this run began: start again with `overwrite`")
+    if not is_fenced(root):  # a fenced run has read its token from `root` already
         check_begun(root)
     with context.working(step, index) as progress:
-        # Write the record only after `work` has returned, when all its files are complete and
-        # flushed.
+        # Write the record only after `work` has returned, when all its files are complete and flushed.
         report = work(progress)
         release_memory()
         write_json(path, {"task": task, "report": encode(report)}, PRIVATE_MODE)
@@ -296,7 +305,7 @@ def perform(
 
 
 def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
-    """Return the name of the first input that has changed since it was read, or an empty string."""
+    """Return the path of the first input that has changed since it was read, or an empty string."""
     for entry in inputs:
         path = paths.get(entry.name, entry.path)
         with storage_errors(f"cannot read {path} again"):
@@ -306,7 +315,7 @@ def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
 
 
 def check_begun(root: Path) -> None:
-    """Raise StorageError if `root` is not the driver's directory of this name."""
+    """Raise StorageError if the run has not begun in `root`, for example because this host does not share the directory."""
     if not is_begun(root):
         raise StorageError(
             f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "
@@ -314,5 +323,5 @@ def check_begun(root: Path) -> None:
         )
 
 
-def _files_stand(root: Path, files: Sequence[File]) -> bool:
+def _are_unchanged(root: Path, files: Sequence[File]) -> bool:
     return all((root / file.name).is_file() and digest(root / file.name) == file.sha256 for file in files)

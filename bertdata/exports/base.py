@@ -59,7 +59,7 @@ class ExportSource(NamedTuple):
         for part in task.parts:
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
-                raise VerificationError(f"{path} is not what its manifest says: build it again with `overwrite`")
+                raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build it again with `overwrite`")
             each = size(path) // max(1, part.end - part.start)  # approximate bytes per batch
             for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
                 yield batch
@@ -77,7 +77,7 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     """Return a dataset and a task per shard, or per shard of a split of rows, after checking the file sizes."""
     contents = manifest.read(directory)
     if not isinstance(contents, RowManifest):
-        raise UsageError(f"{directory} holds {contents.kind}: use a corpus or rows")
+        raise UsageError(f"{directory} contains {contents.kind}: use a corpus or rows")
     if split not in (contents.splits if isinstance(contents, PairsManifest) else ("train",)):
         raise UsageError(f"`split`: {directory} has no split {split}", field="split")
     of_split = [shard for shard in contents.shards if shard.name.startswith(f"data/{split}-")]

@@ -159,7 +159,7 @@ def even_half(count: int) -> int:
 def _why(partition: Partition, chunks: Chunks, name: str) -> str:
     most = partition.ids[Counter(chunks.document.tolist()).most_common(1)[0][0]]
     return (
-        f"{f'{name}: ' if name else ''}{most} holds most of the text, so half of the pairs cannot get a B from another document: "
+        f"{f'{name}: ' if name else ''}{most} has most of the text, so half of the pairs cannot get a B from another document: "
         "NotNext needs several documents, and no document may contain most of the text. Use more documents"
     )
 

@@ -96,7 +96,7 @@ def text_bytes(batch: pa.RecordBatch) -> int:
 
 def _check(path: Path, sha256: str) -> None:
     if digest(path) != sha256:
-        raise VerificationError(f"{path} is not what its manifest says: build the corpus again")
+        raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build the corpus again")
 
 
 def _slices(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:

@@ -61,7 +61,7 @@ def load(name: str, field: str, sha256: str = "") -> Callable[..., Any]:
         raise UsageError(f"`{field}` {name}: {function} is not a function", field=field, value=name)
     if sha256 and source_digest(name) != sha256:
         raise ResumeError(
-            f"`{field}` {name}: its source has changed since this run was begun: start again with `overwrite`",
+            f"`{field}` {name}: its source has changed since this run began: start again with `overwrite`",
             field=field,
             value=name,
         )

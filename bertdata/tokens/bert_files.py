@@ -62,7 +62,7 @@ def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
             raise UsageError(f"{file}: {unit} {number} is not a token ({piece[:40]!a}): it is not a vocabulary of BERT")
         if (before := numbers.setdefault(piece, number)) != number:
             where = f"in lines {before} and {number}"
-            raise UsageError(f"{file} holds {piece!a} twice, {where}: ids would be wrong; remove the second one")
+            raise UsageError(f"{file} contains {piece!a} twice, {where}: ids would be wrong; remove the second one")
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:

@@ -78,10 +78,10 @@ def begin(output: Path, identity: dict[str, object], *, used: bool) -> None:
     """
     changed = changes(output, identity) if used else []
     if changed is None:
-        raise OutputExistsError(f"{output} holds files of a training run without a record of how it was made: {_REPLACE_ADVICE}")
+        raise OutputExistsError(f"{output} contains files of a training run, but its run.json is missing: {_REPLACE_ADVICE}")
     if changed:
         raise ResumeError(
-            f"{output} holds a training run of other settings; what differs: {first_few(changed)}: use the old ones, "
+            f"{output} contains a training run with other settings; what differs: {first_few(changed)}: use the old ones, "
             f"{_REPLACE_ADVICE}"
         )
     write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE_MODE)
@@ -97,7 +97,9 @@ def claimed(directory: Path, ours: Callable[[str], bool], *, overwrite: bool) ->
         names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []
     our_names = [name for name in names if ours(name)]
     if foreign := [name for name in names if not ours(name) and name != STATE and not name.startswith(TEMPORARY_PREFIX)]:
-        raise OutputExistsError(f"{directory} holds files of something else ({foreign[0]}, …): choose another `output`")
+        raise OutputExistsError(
+            f"{directory} contains files that bertdata did not write ({foreign[0]}, …): choose another `output`"
+        )
     with lock(directory / STATE / "lock"), storage_errors(f"cannot write {directory}"):
         remove_temporary(directory)
         for name in our_names if overwrite else ():

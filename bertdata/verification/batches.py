@@ -42,9 +42,9 @@ def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Itera
             raise  # the disk failed; a file that is too short to map raises EINVAL
         raise CheckFailed(f"can't be read as {format}: {' '.join(str(error).split())}") from error
     if rows != entry.rows:
-        raise CheckFailed(f"holds {rows:,} rows, but {entry.rows:,} by the manifest")
+        raise CheckFailed(f"contains {rows:,} rows, but the manifest lists {entry.rows:,}")
     if count != entry.batches and format != "parquet":  # Parquet splits a large batch into two row groups
-        raise CheckFailed(f"holds {count:,} record batches, but {entry.batches:,} by the manifest")
+        raise CheckFailed(f"contains {count:,} record batches, but the manifest lists {entry.batches:,}")
 
 
 def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:

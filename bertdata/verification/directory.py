@@ -130,5 +130,5 @@ def fetched(directory: str, entry: File) -> Iterator[Path]:
         if copy is not None:
             copy.flush()
         if hashed.hexdigest() != entry.sha256:
-            raise CheckFailed("holds other bytes than were written (SHA-256)")
+            raise CheckFailed("has changed since it was written (its SHA-256 differs)")
         yield here

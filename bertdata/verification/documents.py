@@ -33,7 +33,7 @@ def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
             counts.update(_batch(batch, counts["documents"], config.language))
         del batch
     if counts["text_bytes"] != entry.text_bytes:
-        raise CheckFailed(f"holds {counts['text_bytes']:,} bytes of text, but {entry.text_bytes} by the manifest")
+        raise CheckFailed(f"contains {counts['text_bytes']:,} bytes of text, but the manifest lists {entry.text_bytes}")
     return counts
 
 

@@ -89,11 +89,11 @@ def test_read_returns_what_was_written(tmp_path: Path) -> None:
     ("content", "error", "reason"),
     [
         (None, NoInputError, "is not a directory. Pass a directory that bertdata has written"),
-        ([1], NoInputError, "no dataset of bertdata"),
-        ({"name": "another tool's"}, NoInputError, "no dataset of bertdata"),
-        (5, NoInputError, "no dataset of bertdata"),
+        ([1], NoInputError, "no bertdata dataset"),
+        ({"name": "another tool's"}, NoInputError, "no bertdata dataset"),
+        (5, NoInputError, "no bertdata dataset"),
         ({**_made(), "bertdata": manifest.FORMAT + 1}, UsageError, "newer bertdata: install that version"),
-        (_made(), UsageError, "holds documents, not pairs"),
+        (_made(), UsageError, "contains documents, not pairs"),
     ],
     ids=["missing", "list", "foreign", "number", "newer", "kind"],
 )

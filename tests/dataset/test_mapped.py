@@ -141,7 +141,7 @@ def _no_arrow(root: Path) -> str:
 
 def _wrong_rows(root: Path) -> str:
     _edit(root, lambda made: made["shards"][1].update(rows=2))
-    return "train-00001-of-00003.arrow holds 1 rows, but 2"
+    return "train-00001-of-00003.arrow contains 1 rows, but its manifest lists 2"
 
 
 def _wrong_vocabulary(root: Path) -> str:
@@ -192,7 +192,7 @@ def test_a_length_that_cannot_be_is_damage(tmp_path: Path) -> None:
 def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus: Path) -> None:
     with pytest.raises(NoInputError, match="is not a directory"):
         Shards(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="holds documents"):
+    with pytest.raises(UsageError, match="contains documents"):
         Shards(sample_corpus)
     with pytest.raises(UsageError, match=r"no split 'test', but train, validation"):
         Shards(pairs, split="test")

@@ -165,7 +165,7 @@ def test_other_settings_name_the_difference_to_an_unfinished_run_and_its_size(
 def test_other_settings_name_the_difference_to_a_finished_data_set(directory: Path, changed: dict[str, Any], named: str) -> None:
     _finish(directory)
     with (
-        pytest.raises(OutputExistsError, match=f"a finished dataset of other settings.*{named}.*`overwrite`") as caught,
+        pytest.raises(OutputExistsError, match=f"a finished dataset with other settings.*{named}.*`overwrite`") as caught,
         building(directory, {**IDENTITY, **changed}),
     ):
         pass
@@ -275,7 +275,7 @@ def test_data_without_a_manifest_is_replaced_only_when_asked(directory: Path) ->
     _finish(directory, "old")
     (directory / NAME).unlink()
     with (
-        pytest.raises(OutputExistsError, match="data without a whole manifest: replace it with `overwrite`"),
+        pytest.raises(OutputExistsError, match="data without a complete manifest: replace it with `overwrite`"),
         building(directory, IDENTITY),
     ):
         pass

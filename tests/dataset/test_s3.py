@@ -108,7 +108,7 @@ def test_the_whole_job_from_store_to_store(
     assert f"{pairs}: " in run("inspect", pairs, "--n", 1, **server).stdout
     assert run("verify", corpus, vocab, pairs, "--workers", 2, **server).stdout.count("all as written") == 3
     said = run("build-corpus", *sources, "--output", corpus, "--dedup", "none", code=5, **server).stderr
-    assert "holds a finished dataset" in said
+    assert "contains a finished dataset" in said
     assert "nothing to do" in run("build-corpus", *sources, "--output", corpus, **server).stdout
     assert not bucket.unfinished_uploads()
 

@@ -176,7 +176,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
     directory = files.to_path("memory://bucket/corpus")
     _finish(directory)
     assert is_complete(directory)
-    with pytest.raises(OutputExistsError, match="holds a finished dataset"):
+    with pytest.raises(OutputExistsError, match="contains a finished dataset"):
         _finish(directory, "second")
     _finish(directory)  # is done
     with pytest.raises(OutputExistsError, match="text: 'first' then, 'second' now"):

@@ -64,5 +64,5 @@ def test_what_has_no_piece_is_dropped_and_counted_and_large_ids_take_four_bytes(
 
 
 def test_it_needs_a_vocabulary(parts: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="`vocab`: megatron holds ids. Pass the vocabulary"):
+    with pytest.raises(UsageError, match="`vocab`: megatron stores token ids. Pass the vocabulary"):
         bertdata.export(parts / "build-corpus", to="megatron", output=tmp_path / "out")

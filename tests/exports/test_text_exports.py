@@ -87,9 +87,9 @@ def test_a_run_that_broke_goes_on(parts: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_what_cannot_be_is_said(parts: Path, tmp_path: Path) -> None:
     pairs, corpus = parts / "make-pairs", parts / "build-corpus"
-    with pytest.raises(UsageError, match="holds pairs, and jsonl is made from a corpus"):
+    with pytest.raises(UsageError, match="contains pairs, but jsonl needs a corpus"):
         bertdata.export(pairs, to="jsonl", output=tmp_path / "out")
-    with pytest.raises(UsageError, match="holds vocabulary: use a corpus or rows"):
+    with pytest.raises(UsageError, match="contains vocabulary: use a corpus or rows"):
         bertdata.export(parts / "train-vocab", to="jsonl", output=tmp_path / "out")
     with pytest.raises(UsageError, match="`to` tar: use one of jsonl"):
         bertdata.export(corpus, to="tar", output=tmp_path / "out")

@@ -265,7 +265,7 @@ def test_any_partition_keeps_the_laws_or_says_why_not(documents: Any, length: in
     try:
         built = _build(text, length, short, seed, dupe_factor=copies)
     except EmptyResultError as error:
-        assert "holds most of the text" in str(error) and "Use more documents" in str(error)
+        assert "has most of the text" in str(error) and "Use more documents" in str(error)
         assert "partition 0 of 1" in str(error)
         return
     _check(text, built, length, copies)
@@ -511,13 +511,13 @@ def test_sentences_without_a_token(document: list[list[int]], alone: bool) -> No
 
 def test_one_document_says_why_it_cannot() -> None:
     text = _plain([[10] * 100])
-    with pytest.raises(EmptyResultError, match=r"partition 0 of 1: w:0 holds most of the text.*Use more documents$") as caught:
+    with pytest.raises(EmptyResultError, match=r"partition 0 of 1: w:0 has most of the text.*Use more documents$") as caught:
         _build(text)
     assert caught.value.exit_code == 3
 
 
 def test_where_there_is_one_partition_the_message_begins_with_the_document() -> None:
-    with pytest.raises(EmptyResultError, match="^w:0 holds most of the text.*NotNext needs several documents"):
+    with pytest.raises(EmptyResultError, match="^w:0 has most of the text.*NotNext needs several documents"):
         build(_plain([[10] * 100]).partition, PairsConfig(max_seq_length=32), SpecialIds(CLS, SEP))
 
 
@@ -535,7 +535,7 @@ def test_one_giant_document_among_small_ones() -> None:
     giants = sum(row.a_document == 0 for row in rows)
     assert len(rows) / 2 < giants < 0.75 * len(rows)
     assert sum(row.label for row in rows if row.a_document == 0) <= sum(row.label for row in rows) / 2
-    with pytest.raises(EmptyResultError, match="w:0 holds most of the text"):
+    with pytest.raises(EmptyResultError, match="w:0 has most of the text"):
         _build(_plain([[10] * 3000, *small]))
 
 

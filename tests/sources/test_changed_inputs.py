@@ -172,7 +172,7 @@ def test_a_shard_of_a_corpus_that_is_changed_later(sample_corpus: Path, tmp_path
     later = source.tasks[0]._replace(parts=(part._replace(start=1, end=1),))
     assert list(source.reader.columns(later, "id")) == []
     flip(root / part.name)
-    with pytest.raises(VerificationError, match="is not what its manifest says"):
+    with pytest.raises(VerificationError, match="does not match the SHA-256 in the manifest"):
         list(source.reader.columns(later, "id"))
 
 
@@ -187,5 +187,5 @@ def test_a_shard_of_a_corpus_that_changes_while_it_is_read(
         flip(path)
 
     monkeypatch.setattr(shards, "read_batches", changed)
-    with pytest.raises(VerificationError, match="is not what its manifest says"):
+    with pytest.raises(VerificationError, match="does not match the SHA-256 in the manifest"):
         list(source.reader.columns(source.tasks[0], "id"))

@@ -119,7 +119,9 @@ def test_reports_are_added_up_by_number_in_any_order(tmp_path: Path, monkeypatch
     with pytest.raises(VerificationError, match="of 10 reports the engine brought 9"):
         commit([own for own in found if own.number != 6])
     write_json(record_path(tmp_path, "add", 6), {"task": 6, "report": {"value": 61}})
-    with pytest.raises(VerificationError, match=r"add/00006\.json is not what its task has written: run the same command again"):
+    with pytest.raises(
+        VerificationError, match=r"add/00006\.json has changed since its task wrote it: run the same command again"
+    ):
         commit(found)
 
 

@@ -251,7 +251,7 @@ def test_case_is_guessed_from_the_words(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         ("\n".join(["[PAD]", "[UNK]", "[CLS]", "a"]).encode(), r"vocab\.txt lacks \[SEP\], \[MASK\]"),
-        ("\n".join([*GOOGLE, "the"]).encode(), "holds 'the' twice.*remove"),
+        ("\n".join([*GOOGLE, "the"]).encode(), "contains 'the' twice.*remove"),
         ("\n".join(GOOGLE).encode() + b"\n\xff\xfe", "cannot read the vocabulary"),
         (b"", "lacks"),
         (None, "cannot read the vocabulary.*train-vocab"),

@@ -150,7 +150,7 @@ def test_what_is_no_data_set_is_refused_before_anything_is_read(run: Run, tmp_pa
     for given, what in (
         (tmp_path / "nothing", "is not a directory. Pass a directory that bertdata has written"),
         (pairs / "vocab.txt", "is not a directory"),
-        (tmp_path / "empty", "holds no dataset of bertdata"),
+        (tmp_path / "empty", "contains no bertdata dataset"),
     ):
         done = run("verify", pairs, given, code=2)
         assert done.stdout == "" and what in done.stderr and str(given) in done.stderr

@@ -220,4 +220,4 @@ def test_damage_is_found_by_processes_too(run: Run, sets: dict[str, Any], tmp_pa
     copy = Path(shutil.copytree(sets["pairs"], tmp_path / "set"))
     path = files(copy / "data")[1]
     path.write_bytes(path.read_bytes()[:-8] + bytes(8))
-    assert f"{path}: holds other bytes than were written (SHA-256)" in run("verify", copy, "--workers", 2, code=6).stderr
+    assert f"{path}: has changed since it was written (its SHA-256 differs)" in run("verify", copy, "--workers", 2, code=6).stderr

@@ -460,9 +460,9 @@ def test_end_marks_rows_and_batches(copy: Callable[[str], Path]) -> None:
     assert "can't be read as arrow-stream: its end is missing" in broken(whole[:-8])
     assert "but the file has" in broken(whole + b"\xff\xff\xff\xff\0\0\0\0")
     assert "can't be read" in broken(b"\xff" * 64 + whole[64:])
-    assert "holds 79 rows, but 78 by the manifest" in broken(whole, rows=78)
-    assert "holds 1 record batches, but 2 by the manifest" in broken(whole, rows=79, batches=2)
-    assert "bytes of text, but 1 by the manifest" in broken(whole, batches=1, text_bytes=1)
+    assert "contains 79 rows, but the manifest lists 78" in broken(whole, rows=78)
+    assert "contains 1 record batches, but the manifest lists 2" in broken(whole, rows=79, batches=2)
+    assert "bytes of text, but the manifest lists 1" in broken(whole, batches=1, text_bytes=1)
     for short in (b"", b"\xff", whole[:8], whole[-8:]):
         assert "can't be read as arrow-stream" in broken(short, batches=0)
     sink = pa.BufferOutputStream()
@@ -656,7 +656,7 @@ def test_nothing_of_a_manifest_is_optional(copy: Callable[[str], Path], keys: tu
 def test_what_is_no_data_set(tmp_path: Path, sets: dict[str, Path]) -> None:
     with pytest.raises(NoInputError, match="is not a directory"):
         verify(tmp_path / "nothing")
-    with pytest.raises(NoInputError, match="no dataset of bertdata"):
+    with pytest.raises(NoInputError, match="no bertdata dataset"):
         verify(tmp_path)
     root = Path(shutil.copytree(sets["vocab"], tmp_path / "vocab"))
     remade(root, changing("bertdata", to=manifest.FORMAT + 1))

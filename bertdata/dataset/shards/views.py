@@ -86,7 +86,7 @@ def map_rows(path: Path, shard: ShardEntry, config: PairsConfig, vocab_size: int
         raise_for(path, error, "damaged", REMAKE)
     rows = sum(batch.num_rows for batch in batches)
     if rows != shard.rows:
-        raise VerificationError(f"{path} holds {rows} rows, but {shard.rows} by its manifest: {REMAKE}")
+        raise VerificationError(f"{path} contains {rows} rows, but its manifest lists {shard.rows}: {REMAKE}")
     return views
 
 

@@ -102,5 +102,5 @@ def _check_unchanged(field: str, files: tuple[tuple[str, str, str], ...]) -> Non
     for name, path, sha256 in files:
         if digest(path) != sha256:
             raise ResumeError(
-                f"`{field}` {name} has changed since this run was begun: start again with `overwrite`", field=field, value=name
+                f"`{field}` {name} has changed since this run began: start again with `overwrite`", field=field, value=name
             )

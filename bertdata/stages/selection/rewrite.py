@@ -58,7 +58,7 @@ def _put(root: Path, file: F) -> F:
     if (root / file.name).is_file():
         move(root / file.name, root / name)
     elif digest(root / name) != file.sha256:
-        raise VerificationError(f"{root / name} is not what its task has written: run the same command again")
+        raise VerificationError(f"{root / name} has changed since its task wrote it: run the same command again")
     return replace(file, name=name)
 
 
@@ -87,7 +87,7 @@ class Rewrite(InContext):
         self, root: Path, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses, work: Work
     ) -> CorpusReport:
         if digest(root / shard.name) != shard.sha256:
-            raise VerificationError(f"{root / shard.name} is not what its task has written: run the same command again")
+            raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
         with Listing(root, _CHOSEN_PREFIX + name) as listed:
             removal = _Removal(losses, Tally.of(counts.tally), listed, work)

@@ -216,7 +216,7 @@ def test_a_run_without_a_checkpoint_is_gone_on_with_or_refused(data: Path, tmp_p
     assert train(small(data, 2), tmp_path / "run").new
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "metrics.jsonl").write_text("")
-    with pytest.raises(OutputExistsError, match="without a record of how it was made: replace it with `overwrite`"):
+    with pytest.raises(OutputExistsError, match="its run.json is missing: replace it with `overwrite`"):
         train(small(data, 2), tmp_path / "strange")
 
 
