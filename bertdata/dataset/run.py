@@ -62,10 +62,8 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
     The build directory has the finished tasks of an earlier run. If the dataset is already complete and `overwrite` is not set,
     yield the output directory itself. A store has no lock: there, this run replaces a run that is still writing.
 
-    Raises:
-        OutputExistsError: The directory contains other files or another dataset.
-        ResumeError: An unfinished run has other settings or inputs. The message lists the differences.
-        OutputLockedError: Another run is writing to the directory.
+    Raise OutputExistsError if the directory contains other files or another dataset, ResumeError with the differences if an
+    unfinished run has other settings or inputs, and OutputLockedError if another run is writing.
     """
     with storage_errors(f"cannot use {directory}"), contextlib.ExitStack() as stack:
         local = is_local(directory)
@@ -265,19 +263,9 @@ def perform(
 ) -> R:
     """Run a task, or return its report from an earlier run if its inputs and output files are unchanged.
 
-    Args:
-        root: Build directory of the run.
-        step: Name of the step.
-        index: Number of the task in its step.
-        task: Description of the task in JSON types. A record with another description is not reused.
-        work: Function that writes the files of the task and returns its report.
-        kind: Type of the report.
-        paths: Current paths of the report's inputs, by name. None skips the check of inputs.
-        context: Receiver of the task's progress.
-
-    Raises:
-        ResumeError: An input has changed since the run began, and `overwrite` is not set.
-        StorageError: The build directory does not exist on this host.
+    `task` describes the task in JSON types, and `work` returns its report, of the type `kind`. `paths` maps the names of the
+    report's inputs to their current paths. None skips the check of inputs. Raise ResumeError if an input has changed since the
+    run began, unless `overwrite` is set, and StorageError if the run has not begun in `root` on this host.
     """
     # A task's output depends only on its description and its inputs. If a record of
     # the same task exists, and its output files still have the recorded digests, its report is
@@ -315,7 +303,7 @@ def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
 
 
 def check_begun(root: Path) -> None:
-    """Raise StorageError if the run has not begun in `root`, for example because this host does not share the directory."""
+    """Raise StorageError if no run has begun in `root`, for example because this host does not share the directory."""
     if not is_begun(root):
         raise StorageError(
             f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "

@@ -1,13 +1,13 @@
 """Build attention masks that separate the documents of packed rows, for this project's model and for `transformers` models.
 
-    for batch in loader.batches(shards, 8, for_model=model):  # on the CPU
+    for batch in loader.batches(shards, 8, for_model=model):  # the loader builds the masks on the CPU
         loss = model(**batch).loss
-    for batch in loader.batches(shards, 8, for_model="custom", dense_labels=True):  # on the model's device, which makes the masks
+    for batch in loader.batches(shards, 8, for_model="custom", dense_labels=True):  # you build the masks on the model's device
         loss = model(**attention.for_transformers({name: values.to(device) for name, values in batch.items()}, model)).loss
 
 With SDPA or eager attention, `transformers` models let the documents of a row attend to each other, even if `position_ids` start
-again at 0.  They need a mask with a value for each pair of positions: B L² values for B rows of L positions, or 67 million for a
-row of 8,192.  For rows of that length use `flex`, or unpadded batches and flash attention.
+again at 0. They need a mask with a value for each pair of positions: B L² values for B rows of L positions, or 67 million for a
+row of 8,192. For rows of that length, use `flex`, or unpadded batches and flash attention.
 """
 
 from __future__ import annotations
@@ -40,9 +40,12 @@ _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and l
 
 
 class Parts(NamedTuple):
-    """Segment starts of an unpadded batch, and its end, [K + 1] in int32. `longest` is an upper bound of segment lengths.
+    """The boundaries of the K segments in an unpadded batch.
 
-    With `causal`, a position attends only to itself and earlier ones.
+    Attributes:
+        starts: Start of each segment, then the number of tokens, [K + 1] in int32, as in `cu_seqlens`.
+        longest: Upper bound of the segment lengths.
+        causal: Whether a position attends only to itself and earlier positions.
     """
 
     starts: Tensor
@@ -51,22 +54,20 @@ class Parts(NamedTuple):
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
-    """Return the attention output. All tensors except `allowed` are [B, H, L, D / H].
+    """Return the attention output. Query, key, value and the output are [B, H, L, D / H].
 
     `allowed` is a boolean mask for SDPA, a BlockMask (no dropout; compiled on a GPU), or the `Parts` of an unpadded batch, where
     each segment attends only to itself.
     """
-    # Three ways to keep documents apart, from simple to fast:
+    # Three ways to separate documents:
     # 1. A boolean mask [B, 1, L, L]: works everywhere, and takes memory in proportion to L².
     # 2. `Parts`: no padding, and the boundaries of segments instead of a mask.
-    # 3. A BlockMask of FlexAttention: blocks of the score matrix where no pair is allowed are
-    # skipped.
+    # 3. A BlockMask of FlexAttention, which skips the blocks of the score matrix where no pair is allowed.
     if isinstance(allowed, Tensor):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
     if isinstance(allowed, Parts):
-        # Flash attention with boundaries is one kernel for all segments. It has no dropout,
-        # needs half precision, and is not used for causal rows. All other cases use the loop over
-        # segments.
+        # Flash attention runs one kernel for all segments. It supports no dropout and needs half precision, and it is not
+        # used for causal rows. All other cases use the loop over segments.
         if _VARLEN and query.is_cuda and query.dtype in _HALF_TYPES and not dropout and not allowed.causal:
             return _varlen(query, key, value, allowed)
         return _one_by_one(query, key, value, allowed, dropout)
@@ -85,7 +86,8 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, parts: Parts) -> Tensor:
     return output.transpose(0, 1)[None]  # type: ignore[no-any-return]
 
 
-@_disable_dynamo  # otherwise recompiled for each number of segments; importing torch.compiler.disable takes a second
+# Dynamo would recompile this for each number of segments. Importing torch.compiler.disable instead takes a second.
+@_disable_dynamo
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, parts: Parts, dropout: float) -> Tensor:
     """Compute attention one segment at a time. Without a mask, memory depends only on the segments."""
     # Exact and simple: split the tokens at the boundaries, attend within each segment, concatenate.
@@ -105,19 +107,19 @@ def block_mask(document_ids: Tensor, *, max_distance: int | None = None, causal:
     """Return a mask [B, 1, L, L] that is True where a position (dimension 2) attends to another one (dimension 3).
 
     Args:
-        document_ids: The number of each token's document in its row [B, L].  Padding has the number 0 and attends only to
-            padding, so that no row of the mask is empty.
+        document_ids: Number of each token's document within its row [B, L], from 1 on. Padding has the number 0 and attends
+            only to padding, so that no row of the mask is empty.
         max_distance: Maximum distance in tokens, or None for no limit.
-        causal: A position attends only to itself and earlier ones, as in GPT.
+        causal: Whether a position attends only to itself and earlier positions, as in GPT.
     """
-    # For document ids 1 1 2 2 and 0 for padding, True is shown as x:
+    # The mask of a row with document ids 1 1 2 2 0, where x is True:
     #
     #        1 1 2 2 0
     #     1  x x . . .
     #     1  x x . . .
     #     2  . . x x .
     #     2  . . x x .
-    #     0  . . . . x      padding sees padding: softmax over an empty row would be NaN
+    #     0  . . . . x      padding attends to padding: softmax over an empty row would be NaN
     allowed = document_ids[:, None, :, None] == document_ids[:, None, None, :]
     positions = torch.arange(document_ids.shape[1], device=document_ids.device)
     distances = positions[:, None] - positions[None, :]
@@ -132,16 +134,16 @@ def flex(document_ids: Tensor, *, causal: bool = False) -> Any:
     """Return the mask of `block_mask` as a BlockMask for `torch.nn.attention.flex_attention`, which skips masked blocks."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    def sees(row: Tensor, head: Tensor, position: Tensor, other: Tensor) -> Tensor:
-        same = document_ids[row, position] == document_ids[row, other]
-        return same & (position >= other) if causal else same
+    def is_allowed(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        same_document = document_ids[row, query] == document_ids[row, key]
+        return same_document & (query >= key) if causal else same_document
 
     rows, length = document_ids.shape
-    return create_block_mask(sees, rows, None, length, length, device=str(document_ids.device))
+    return create_block_mask(is_allowed, rows, None, length, length, device=str(document_ids.device))
 
 
 def documents_of(cu_seqlens: Tensor) -> Tensor:
-    """Return the segment number, from 1 on, of each token of an unpadded batch [1, T]."""
+    """Return the segment number of each token of an unpadded batch, from 1 on, [1, T]."""
     sizes = cu_seqlens.diff().long()
     return torch.repeat_interleave(torch.arange(1, len(sizes) + 1, device=cu_seqlens.device), sizes)[None]
 
@@ -174,18 +176,17 @@ def is_causal(batch: dict[str, Any]) -> bool:
     return "causal" in batch and bool(batch["causal"].any())
 
 
-def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
-    """Concatenate the arguments that `for_bert` found for padded rows. `seen` [B, L] is True for tokens."""
-    # Remove padding. Rows of 3 and 2 tokens at L = 4 become 5 tokens; positions of the second row
-    # shift by 3 (`begins`), and `tokens` are the indices [0, 1, 2, 4, 5] in the padded batch.
-    sizes, tokens = seen.sum(1), seen.flatten().nonzero()[:, 0]
+def _flat(padded: dict[str, Any], is_token: Tensor) -> dict[str, Any]:
+    """Remove the padding of the arguments from `for_bert` and concatenate their rows. `is_token` is [B, L]."""
+    # For example, rows of 3 and 2 tokens at L = 4 become 5 tokens. Positions in the second row move by 3 (`begins`), and
+    # `tokens` are the indices [0, 1, 2, 4, 5] in the padded batch.
+    sizes, tokens = is_token.sum(1), is_token.flatten().nonzero()[:, 0]
     begins = (sizes.cumsum(0) - sizes)[:, None]  # first token of each row
     starts = padded.get("document_starts", torch.zeros_like(begins))
-    # Unused entries of `document_starts` are 0, and so is the start of each row's first segment:
-    # entry 0 is always used.
+    # Unused entries of `document_starts` are 0. Entry 0 is always used, and its start is 0 too.
     used = starts > 0
     used[:, 0] = True
-    positions = padded.get("position_ids", torch.arange(seen.shape[1], device=seen.device).expand_as(seen))
+    positions = padded.get("position_ids", torch.arange(is_token.shape[1], device=is_token.device).expand_as(is_token))
     flat = {
         name: (values + begins).view(1, -1) for name, values in (("positions", padded["positions"]), ("document_starts", starts))
     }
@@ -193,15 +194,15 @@ def _flat(padded: dict[str, Any], seen: Tensor) -> dict[str, Any]:
         flat[name] = values.flatten()[tokens][None]
     # All segment starts of all rows, then the total, as flash attention expects (cu_seqlens).
     bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
-    return {**flat, "attention": Parts(bounds, seen.shape[1])}
+    return {**flat, "attention": Parts(bounds, is_token.shape[1])}
 
 
 def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
     """Return the arguments of a `transformers` model, with separate attention for each document of a packed row.
 
     Args:
-        batch: A batch of the loader with ``labels``, on the model's device. It can be packed and unpadded.
-        model: A model of a class in `bertdata.training.models.MODELS`, before DistributedDataParallel or torch.compile.
+        batch: A batch of the loader with ``labels``, on the model's device. It can be packed, unpadded, or both.
+        model: A model whose class is in `bertdata.training.models.MODELS`, without DistributedDataParallel or torch.compile.
 
     Returns:
         ``input_ids``, ``labels`` and the other arguments of the class. For packed or causal rows, ``attention_mask`` is
@@ -210,13 +211,13 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
         positions of documents replace the mask.
 
     Raises:
-        UsageError: The class is not supported, or the batch is not for it.
+        UsageError: The class of the model is not supported, or does not support this batch.
     """
     target = target_of(model)
     target.check_batch(batch)
     takes, flat = target.takes, "cu_seqlens" in batch
-    # Classes of transformers differ in the arguments they take: segment ids or not, another name
-    # for the label of the pair, positions or not. `takes` has these facts for each supported class.
+    # Classes of transformers differ in their arguments: segment ids, the name of the pair label, positions. `takes` says which
+    # of them the class supports.
     names = {"input_ids": "input_ids", "labels": "labels"}  # model argument -> tensor of the batch
     if takes.segments:
         names["token_type_ids"] = "token_type_ids"
@@ -228,14 +229,14 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
         raise UsageError(f"for_model {target.name}: causal batches need its configuration, with sdpa or eager attention")
     # One document per row: the usual mask of tokens and padding is enough.
     if not flat and "document_ids" not in batch:
-        seen = batch["attention_mask"]
-        return {**arguments, "attention_mask": _masks(seen, target, causal) if causal else seen}
+        is_token = batch["attention_mask"]
+        return {**arguments, "attention_mask": _masks(is_token, target, causal) if causal else is_token}
     documents = documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
     if takes.positions:
         arguments["position_ids"] = _positions(batch["position_ids"][None] if flat else batch["position_ids"], documents, target)
     elif documents.shape[1] > target.max_positions:
-        wrong = f"max_position_embeddings is {target.max_positions}, and the batch has rows of {documents.shape[1]} tokens"
-        raise UsageError(f"for_model {target.name}: {wrong}. Use padded batches, or increase it")
+        problem = f"max_position_embeddings is {target.max_positions}, but the batch has rows of {documents.shape[1]} tokens"
+        raise UsageError(f"for_model {target.name}: {problem}. Use padded batches, or increase max_position_embeddings")
     if target.unpadded_only:
         for side in ("q", "k"):
             arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
@@ -269,12 +270,12 @@ def _masks(documents: Tensor, target: Target, causal: bool) -> Tensor | dict[str
     """Return the mask of all layers, or of each kind of layer."""
 
     def mask(max_distance: int | None) -> Tensor:
-        seen = block_mask(documents, max_distance=max_distance, causal=causal or target.takes.causal)
+        allowed = block_mask(documents, max_distance=max_distance, causal=causal or target.takes.causal)
         if target.attention == "sdpa":
-            return seen
+            return allowed
         # Eager attention adds the mask to the scores: 0 where allowed, the lowest number elsewhere.
-        added = torch.zeros(seen.shape, dtype=target.dtype, device=seen.device)
-        return added.masked_fill_(~seen, torch.finfo(target.dtype).min)
+        added = torch.zeros(allowed.shape, dtype=target.dtype, device=allowed.device)
+        return added.masked_fill_(~allowed, torch.finfo(target.dtype).min)
 
     if target.window is None:
         return mask(None)

@@ -241,7 +241,7 @@ def test_a_configuration_that_does_not_fit_the_rows_is_refused(rows: dict[str, S
         loader.batches(shards, 4, for_model="RobertaForMaskedLM")
     batch = next(iter(loader.batches(shards, 8, unpadded=True)))
     short = _model("RoFormerForMaskedLM", size, max_position_embeddings=LENGTH)
-    with pytest.raises(UsageError, match="RoFormerForMaskedLM: max_position_embeddings is 96, and the batch has rows of"):
+    with pytest.raises(UsageError, match="RoFormerForMaskedLM: max_position_embeddings is 96, but the batch has rows of"):
         attention.for_transformers(batch, short)
 
 
