@@ -1,4 +1,4 @@
-"""Mask rows at load time."""
+"""Mask rows at load time: the masking options, their schedules over steps, and user-defined masks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Masked = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 
 class Schedule(NamedTuple):
-    """A share that changes linearly from `first`, at step 0, to `last`, at step `steps`, and then stays constant.
+    """A share that changes linearly from `first` at step 0 to `last` at step `steps`, then stays constant.
 
     >>> round(Schedule(0.3, 0.15, 1000).at(500), 3)  # GPT-BERT's (Charpentier and Samuel 2024): from 0.30 to 0.15 over the run
     0.225
@@ -39,11 +39,11 @@ class Schedule(NamedTuple):
     steps: int
 
     def at(self, step: int) -> float:
-        """Return the share of a step."""
+        """Return the share at a step."""
         return self.first + (self.last - self.first) * min(1.0, step / self.steps)
 
     def sum(self, step: int) -> float:
-        """Return the sum of the shares from step 0 to before `step`, with a step in the middle of the line as half of both ends.
+        """Return the integral of the share from step 0 to `step`.
 
         >>> Schedule(0.5, 0.5, 1).sum(8), Schedule(1.0, 0.0, 10).sum(10)
         (4.0, 5.0)
@@ -58,14 +58,14 @@ class MaskConfig(Config):
     """Masking options at load time. The defaults are BERT's, and `bertdata.rows.masking.mask` describes the algorithm.
 
     Attributes:
-        masked_lm_prob: Share of a row's tokens to predict, or a `Schedule` over steps. With 0, nothing is masked or predicted.
-        masked_lm_prob_by_row: Range such as ``"0.1-0.9"``, from which each row draws its share uniformly.
+        masked_lm_prob: Share of a row's tokens to predict, or a `Schedule` over steps. 0 disables masking.
+        masked_lm_prob_by_row: Range such as ``"0.1-0.9"``. Each row's share is drawn uniformly from it.
         max_predictions: Maximum number of predicted tokens per row, or 0 for no limit other than the share.
         unit: ``piece`` (single tokens), ``word`` (whole words) or ``span`` (runs of words).
         per_piece: Choose [MASK], random or unchanged for each token, instead of once per word or span.
         mask_shares: Percentages of [MASK], random and unchanged tokens.
         labels: ``same``, or ``next`` to predict token i at position i - 1, as in a causal model (GPT-BERT).
-        causal_share: Share of causal batches, or a `Schedule` over steps. They predict each next token and mask nothing.
+        causal_share: Share of causal batches, or a `Schedule` over steps. A causal batch predicts each next token, without masks.
         token_weights: JSON file of ``{token: weight}`` (default 1), or ``frequency``. Tokens are masked in proportion to weights.
         mask: ``module:function``, your own function that masks rows (see `bertdata.training.masks.Rows`).
     """
@@ -111,12 +111,12 @@ class MaskConfig(Config):
 
     @property
     def schedule(self) -> Schedule:
-        """The shares by step."""
+        """The schedule of `masked_lm_prob`."""
         return _schedule(self.masked_lm_prob)
 
     @property
     def causal(self) -> Schedule | None:
-        """The share of causal batches by step, or None without them."""
+        """The schedule of `causal_share`, or None without causal batches."""
         schedule = _schedule(self.causal_share)
         return schedule if max(schedule[:2]) else None
 
@@ -145,7 +145,7 @@ class MaskConfig(Config):
         return bool(self.mask) or self.causal is not None or self.schedule.first != self.schedule.last
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of the file or source of each option that names one. The identity of a run has them."""
+        """Return the SHA-256 of the weights file and of the mask function's source, by option, for the identity of a run."""
         digests = {}
         if self.token_weights not in ("", FREQUENCY):
             digests["token_weights"] = digest(Path(self.token_weights))
@@ -155,7 +155,7 @@ class MaskConfig(Config):
         return digests
 
     def check(self, shards: Shards) -> None:
-        """Raise UsageError if options have no effect: the rows have static masks, or an objective without masks."""
+        """Raise UsageError if the options have no effect because the rows have static masks or an objective without masks."""
         objective = OBJECTIVES[shards.objective]
         if self != MaskConfig() and (shards.masking == "static" or not objective.masks):
             reason = "is masked already" if objective.masks else "has no masks"
@@ -174,7 +174,7 @@ def _schedule(share: float | Schedule) -> Schedule:
 
 
 class Rows(NamedTuple):
-    """The argument of a mask function, which returns masked ids and labels, both [B, L], with label `IGNORED` (-100) elsewhere.
+    """The argument of a mask function, which returns masked ids and labels, both [B, L]. Tokens with label -100 are not predicted.
 
         def half(rows):  # mask each token with probability 0.5
             chosen = rows.vocabulary.maskable[rows.ids] & (rows.random(0) < 0.5)
@@ -183,9 +183,9 @@ class Rows(NamedTuple):
     Attributes:
         ids: Token ids [B, L] in int64, padded.
         continues: Whether a token continues the word before it [B, L], or None.
-        vocabulary: The ids that may be masked, continue a word, or replace others (`rows.mask_vocabulary.MaskVocabulary`).
-        step: The step.
-        keys: The random key of each row [B].
+        vocabulary: The ids that can be masked, continue a word, or replace other ids (`rows.mask_vocabulary.MaskVocabulary`).
+        step: Number of the training step.
+        keys: Random key of each row [B].
     """
 
     ids: npt.NDArray[Any]
@@ -195,14 +195,14 @@ class Rows(NamedTuple):
     keys: keys.Bits
 
     def random(self, stream: int) -> npt.NDArray[np.float64]:
-        """Return numbers in ``[0, 1)`` [B, L]. They depend on the seed, the epoch, the row and the number of the stream."""
+        """Return random numbers in ``[0, 1)`` [B, L]. They depend only on the seed, the epoch, the row and `stream`."""
         return keys.share(keys.stream(keys.substream(self.keys, stream), self.ids.shape[1]))
 
 
 class Masker:
-    """Mask rows of `shards` as in training, where rows have at most `widest` tokens. Masks depend on the seed, step and row.
+    """Mask rows of `shards`, which have at most `widest` tokens.
 
-    A row's masks do not depend on other rows or on the width.
+    A row's masks depend on the seed, the step and the row number, but not on the other rows or the width of the batch.
     """
 
     def __init__(self, shards: Shards, masks: MaskConfig, *, seed: int, widest: int) -> None:
@@ -235,18 +235,17 @@ class Masker:
                 shares=masks.mask_shares,
                 weights=self._weights,
             )
-        if masks.labels == "next":  # unused entries have position 0, and so would a token that no position precedes
+        if masks.labels == "next":  # position 0 marks an unused entry, and a token at position 0 has no earlier position
             labels, positions = np.where(positions > 0, labels, IGNORED), np.maximum(positions - 1, 0)
         return masked, positions, labels
 
     def _shares(self, rows: npt.NDArray[Any], step: int, epoch: int) -> Any:
-        """Return the share of predicted tokens, of all rows or of each [B]."""
+        """Return the share of tokens to predict: one number for all rows, or one per row [B]."""
         if (bounds := self.masks.bounds) is None:
             return self.masks.schedule.at(step)
-        # One share per row and epoch, as in a masked diffusion model: some rows lose a tenth of
-        # their tokens, others nine tenths.
-        drawn = keys.share(keys.substream(keys.key(self.seed, "mask shares", epoch), rows.astype(np.uint64)))
-        return bounds[0] + (bounds[1] - bounds[0]) * drawn
+        # Draw one share per row and epoch, as in masked diffusion models.
+        random = keys.share(keys.substream(keys.key(self.seed, "mask shares", epoch), rows.astype(np.uint64)))
+        return bounds[0] + (bounds[1] - bounds[0]) * random
 
     def _custom(
         self, ids: npt.NDArray[Any], rows: npt.NDArray[Any], continues: npt.NDArray[Any] | None, step: int, epoch: int, most: int
@@ -272,34 +271,32 @@ class Masker:
         return masked, positions, labels
 
     def predictions(self, width: int) -> int:
-        """Return P for batches of a width, which is constant over all steps, except causal ones."""
+        """Return the number of positions P in a batch of this width. It is the same at every step, except causal steps."""
         masks = self.masks
         if masks.mask:
             return masks.max_predictions or width
         most_share = masks.bounds[1] if masks.bounds else max(masks.schedule[:2])
         if not most_share:
             return 0
-        if masks.unit != "piece":  # the overshoot of a word over a row's share must not depend on the width
+        if masks.unit != "piece":  # a row's last word can exceed its share; by how much must not depend on the width
             width = self._widest
         most = masking.predictions_per_row(width, most_share, masks.unit)
         return min(most, masks.max_predictions) if masks.max_predictions else most
 
 
 def is_causal(masks: MaskConfig, seed: int, step: int) -> bool:
-    """Return True for a causal step. They are spread evenly, so any run of steps has its exact share, rounded."""
+    """Return True for a causal step. Causal steps are spread evenly, so any range of steps has its share of them, rounded."""
     if masks.causal is None:
         return False
-    # Count causal steps as the integer part of a running sum. With a share of 0.25 and offset 0.6
-    # the sum grows 0.6 0.85 1.1 1.35 1.6 1.85 2.1: a step is causal when the integer part grows, so
-    # every fourth one is. Independent draws would be causal for a run of steps, or for none in a
-    # long time.
+    # A step is causal when the integer part of a running sum grows. With a share of 0.25 and offset 0.6, the sum is
+    # 0.6 0.85 1.1 1.35 1.6 1.85 2.1, so every fourth step is causal. Independent draws would cluster.
     offset = float(keys.share(keys.stream(keys.key(seed, "causal"), 1))[0])
     return math.floor(masks.causal.sum(step + 1) + offset) > math.floor(masks.causal.sum(step) + offset)
 
 
 def next_tokens(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Return the positions and labels [B, L] of rows that predict each next token of the same document."""
-    # Position i predicts token i + 1, if that is not padding.
+    """Return the positions and labels [B, L] with which each token predicts the next token of the same document."""
+    # Position i predicts token i + 1 unless that is padding.
     ids, seen = arrays["input_ids"], arrays["attention_mask"].astype(bool)
     labels = np.full(ids.shape, IGNORED, np.int32)
     labels[:, :-1] = np.where(seen[:, 1:], ids[:, 1:].astype(np.int32), IGNORED)

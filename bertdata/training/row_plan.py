@@ -1,7 +1,7 @@
-"""Compute which rows a step serves, as a pure function of the step number. So the step number is the complete state of the data.
+"""Compute the rows of a training step from the step number alone, so that the step number is the complete state of the data.
 
-Rows are divided into length buckets, and each global batch comes from one bucket, padded to its width.  The remaining rows of a
-bucket move to the next wider one, so an epoch leaves less than one batch of rows unused.
+Rows are divided into length buckets, and each global batch comes from one bucket, padded to its width. The rows that do not fill
+a batch move to the next wider bucket, so an epoch leaves less than one batch of rows unused.
 
     >>> plan = BatchPlan(np.array([5, 30, 7, 6, 29, 31, 8]), 2, widths=(8, 32), seed=1)
     >>> plan.batches, plan.left
@@ -9,8 +9,8 @@ bucket move to the next wider one, so an epoch leaves less than one batch of row
     >>> sorted(plan[step].width for step in range(3))  # widths 8 and 32; one row is left
     [8, 8, 32]
 
-Nothing is shuffled in memory: the row at a position of the order is computed from that position alone, by a keyed permutation
-(permutation.py). Its inverse finds the steps that serve a row, without visiting the other steps.
+No order is stored: a keyed permutation (permutation.py) maps each position of an epoch to a row. The inverse permutation finds
+the steps that serve a row, without computing the other steps.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .permutation import Ints, shuffled, unshuffled
 
 __all__ = ["Batch", "BatchPlan", "widths"]
 
-_ROWS_AHEAD = 4096  # rows planned together: for a few rows, the overhead of NumPy calls exceeds the arithmetic
+_ROWS_AHEAD = 4096  # rows planned together, because NumPy calls on a few rows are mostly overhead
 _CHUNK_ROWS = 1 << 20  # rows assigned to buckets at a time
 
 
 def widths(longest: int, count: int = 4) -> tuple[int, ...]:
-    """Return equal steps up to the longest length, in multiples of 8, which suit tensor cores.
+    """Return `count` evenly spaced widths up to the longest length, in multiples of 8, which suit tensor cores.
 
     >>> widths(128), widths(500), widths(16)
     ((32, 64, 96, 128), (128, 256, 376, 500), (8, 16))
@@ -54,7 +54,7 @@ class Batch(NamedTuple):
     copies: Ints
 
     def share(self, rank: int, ranks: int) -> Batch:
-        """Return the rows of one rank."""
+        """Return the rows of this batch that a rank computes."""
         mine = slice(rank * len(self.rows) // ranks, (rank + 1) * len(self.rows) // ranks)
         return self._replace(rows=self.rows[mine], copies=self.copies[mine])
 
@@ -65,28 +65,25 @@ class Batch(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Rows of one bucket and group: `size` entries of the table from `start`. An epoch serves `taken` of them.
+    """Rows of one bucket and group that an epoch serves, as copy number `copy`."""
 
-    `copy` is the copy number of the rows that it serves.
-    """
-
-    start: int
-    size: int
-    taken: int
+    start: int  # index of the first row in the table
+    size: int  # number of rows in the bucket and group
+    taken: int  # number of them that one epoch serves
     copy: int
 
 
 class BatchPlan:
-    """The batches of every epoch, for rows of these lengths [N]. They are equal on every rank and in every worker.
+    """The batches of every epoch. They are the same on every rank and in every worker.
 
     Args:
         lengths: Number of tokens of each row [N].
         batch_size: Rows of a global batch.
         widths: Widths that batches are padded to, increasing. The last one must be at least the longest row.
         seed: Seed of the order.
-        parts: (rows, weight) of each directory, in order, or of each group.
-        groups: The group of each row [N], if groups are not directories (mixture.py).
-        whole: Whether the remaining rows form a last, short batch.
+        parts: Number of rows and weight of each directory, in order, or of each group.
+        groups: Group of each row [N], if groups are not directories (mixture.py).
+        whole: Whether to serve the remaining rows in a last, shorter batch.
 
     Attributes:
         batches: The number of global batches of an epoch.
@@ -108,10 +105,9 @@ class BatchPlan:
         if batch_size < 1 or list(self.widths) != sorted({*self.widths}) or not self.widths or self.widths[0] < 1:
             raise UsageError(f"batches of {batch_size} rows at widths {self.widths}. Use 1 row or more, and increasing widths")
         if lengths.max(initial=0) > self.widths[-1]:
-            raise UsageError(f"rows have up to {lengths.max()} tokens: the last of the widths {self.widths} must hold them")
-        # `_table` has all row numbers, sorted by bucket and, within a bucket, by group.
-        # `_parts[k]` lists the slices of the table that belong to bucket k. No other state grows
-        # with the number of rows.
+            raise UsageError(f"rows have up to {lengths.max()} tokens, more than the last of the widths {self.widths}")
+        # `_table` contains all row numbers, sorted by bucket and then by group. `_parts[k]` lists the slices of the table that
+        # belong to bucket k. Only the table grows with the number of rows.
         self._table, self._parts = _buckets(lengths, self.widths, parts or [(len(lengths), 1.0)], groups)
         self._rows_of = [sum(part.taken for part in bucket) for bucket in self._parts]
         # Batches of 4 rows, and buckets of 10, 7 and 6 rows at widths 32, 64 and 128:
@@ -121,15 +117,13 @@ class BatchPlan:
         #   64               7           2        9          2           1
         #   128              6           1        7          1           3    (`left`, unused in this epoch)
         #
-        # A row that moves on is padded to the next width, which costs a few tokens. The
-        # alternative, a short batch per bucket, would change the batch size, and so the meaning of
-        # a step.
+        # A row that moves on is padded to the next width, which costs a few tokens. The alternative, a short batch per bucket,
+        # would give steps of different batch sizes.
         self._totals, carried = [], 0  # rows of each bucket, including rows moved to it
         for of_bucket in self._rows_of:
             self._totals.append(of_bucket + carried)
             carried = (of_bucket + carried) % batch_size
-        # Batches are numbered through all buckets: here 0 and 1 have width 32, 2 and 3 have 64, 4
-        # has 128. `_ends` is [2, 4, 5].
+        # Batch numbers continue from bucket to bucket: 0 and 1 have width 32, 2 and 3 have 64, 4 has 128. `_ends` is [2, 4, 5].
         self._ends = np.cumsum([total // batch_size for total in self._totals])
         self.left = 0 if whole else carried
         self.batches = int(self._ends[-1]) + bool(whole and carried)
@@ -141,10 +135,9 @@ class BatchPlan:
 
     def __getitem__(self, step: int) -> Batch:
         """Return the batch of a step, counted over all epochs."""
-        # The whole state is `step`. Nothing is carried over from the step before, so step 1,000,000
-        # is as cheap as step 0. The block below is only a cache.
+        # No state is kept between steps, so step 1,000,000 is as cheap as step 0. The block below is only a cache.
         epoch, number = divmod(step, self.batches)
-        # Evaluation only: the last, short batch of the rows left over by all buckets.
+        # Evaluation only: the last, short batch of the remaining rows.
         if number == self._ends[-1]:
             return Batch(step, epoch, self.widths[-1], *self._carried(epoch)[-1])
         block, nth = divmod(number, self._block)
@@ -153,27 +146,28 @@ class BatchPlan:
         return self._planned[1][nth]
 
     def entries(self, rows: Ints) -> Ints:
-        """Return the table indices of these rows, the input of `find`."""
+        """Return the table indices of rows, for `find`."""
         return np.flatnonzero(np.isin(self._table, rows))
 
     def find(self, entries: Ints, epoch: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return the steps of an epoch that serve rows: steps, places in the batch, rows and copies, [K] each.
+        """Return where an epoch serves the rows at these table indices, sorted by step and place.
 
-        This inverts `_rows` and `_plan` for these rows only.
+        Returns:
+            Steps, places in the batch, row numbers and copy numbers, each [K].
         """
-        # `__getitem__` goes from a step to its rows. This goes the other way, applying the inverse
-        # of each permutation in reverse order: table entry -> served in this epoch? -> slot of the
-        # bucket -> batch -> step. Rows that move on are followed through the wider buckets.
+        # `__getitem__` computes the rows of a step. This method applies the inverse permutations in reverse order:
+        # table entry -> served in this epoch? -> slot of the bucket -> batch -> step. Rows that move on are followed through
+        # the wider buckets.
         found, size = [], self.batch_size
-        late = np.zeros((3, 0), np.int64)  # [3, K] of the rows moving on: position among them, row, copy
+        late = np.zeros((3, 0), np.int64)  # the rows that move on [3, K]: position among them, row number, copy number
         for bucket, parts in enumerate(self._parts):
             here, first = list[Ints](), 0
             for number, part in enumerate(parts):
                 mine = entries[(part.start <= entries) & (entries < part.start + part.size)]
                 nth = mine - part.start
                 if part.taken < part.size:
-                    # The inverse of the rotation in `_rows`: at which place of this epoch's share
-                    # is the row? Places from `part.taken` on are not served in this epoch.
+                    # Invert the rotation in `_rows`, to find the row's place in the share of this epoch. Places from
+                    # `part.taken` on are not served in this epoch.
                     nth = unshuffled(nth, part.size, keys.key(self.seed, "share", bucket, number))
                     nth = (nth - epoch * part.taken) % part.size
                 served = nth < part.taken
@@ -182,8 +176,7 @@ class BatchPlan:
                 first += part.taken
             late[0] += first
             all_here = np.concatenate([*here, late], 1)
-            # Slot -> batch: slots 0 to B - 1 are the bucket's first batch, and so on. Slots beyond
-            # the last full batch move on to the next bucket.
+            # Slots 0 to B - 1 form the bucket's first batch, and so on. Rows in slots beyond the last full batch move on.
             slots = unshuffled(all_here[0], self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
             end = self._totals[bucket] // size * size
             full = slots < end
@@ -199,10 +192,9 @@ class BatchPlan:
 
     def _plan(self, epoch: int, first: int) -> list[Batch]:
         """Return a block of batches of an epoch, starting with batch number `first`."""
-        # 1. Which batches do these steps serve? A permutation of all batches of the epoch mixes the
-        #    widths, so that short and long batches alternate at random through the epoch.
-        # 2. Which bucket is each batch from, and which slots of that bucket does it take?
-        # 3. Which rows are in these slots? One call per bucket for all steps of the block.
+        # 1. Find the batch of each step. A permutation of the epoch's batches mixes widths at random through the epoch.
+        # 2. Find the bucket of each batch, and the slots of the bucket that form the batch.
+        # 3. Find the rows in these slots, with one call per bucket for all steps of the block.
         count = int(self._ends[-1])
         numbers = np.arange(first, min(first + self._block, count))
         order = shuffled(numbers, count, keys.key(self.seed, "batches", epoch))
@@ -219,35 +211,32 @@ class BatchPlan:
         return [planned[place] for place in range(len(planned))]
 
     def _carried(self, epoch: int) -> list[tuple[Ints, Ints]]:
+        """Return the result of `_carry`, cached for the last epoch."""
         if self._kept[0] != epoch:
             self._kept = epoch, self._carry(epoch)
         return self._kept[1]
 
     def _carry(self, epoch: int) -> list[tuple[Ints, Ints]]:
-        """Return the rows, and their copy numbers, that move to each bucket, and last the unused ones."""
+        """Return the rows, and their copy numbers, that move to each bucket. The last entry has the unused rows of the epoch."""
         carried = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for bucket, total in enumerate(self._totals):
-            # The slots after the last full batch. The rows in them depend on the epoch, because the
-            # permutation of slots does. Over many epochs, each row of a bucket is left out equally
-            # often. Rows of wide buckets are left out more often than rows of narrow ones.
+            # These slots come after the last full batch. Each epoch permutes the slots differently, so over many epochs, every
+            # row of a bucket moves on equally often. Rows of wide buckets are unused more often than rows of narrow buckets.
             positions = np.arange(total - total % self.batch_size, total)
             carried.append(self._rows(epoch, bucket, positions, carried[-1]))
         return carried
 
     def _rows(self, epoch: int, bucket: int, positions: Ints, carried: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
         """Return the rows, and their copy numbers, at these positions of a bucket in this epoch."""
-        # A new permutation of the bucket's slots in each epoch. The permuted slot says where the
-        # row is: slots below `taken` of the first part are rows of that part, then those of the
-        # second part, and so on, and the last ones are the rows that moved in from the narrower
-        # bucket.
+        # Each epoch permutes the slots of the bucket. A permuted slot identifies a row: the first slots are the rows of the
+        # first part, the next ones those of the second part, and so on. The last slots are the rows from the narrower bucket.
         positions = shuffled(positions, self._totals[bucket], keys.key(self.seed, "rows", epoch, bucket))
         rows, copies = np.empty_like(positions), np.empty_like(positions)
         first = 0
         for number, part in enumerate(self._parts[bucket]):
             inside = (first <= positions) & (positions < first + part.taken)
             nth = positions[inside] - first
-            # With a fractional share, each epoch continues where the last one ended, until all rows
-            # have been served.
+            # If an epoch serves only some of the rows, the next epoch continues after them.
             if part.taken < part.size:
                 nth = shuffled((epoch * part.taken + nth) % part.size, part.size, keys.key(self.seed, "share", bucket, number))
             rows[inside], copies[inside] = self._table[part.start + nth], part.copy
@@ -263,15 +252,15 @@ def _buckets(
     parts: Sequence[tuple[int, float]],
     groups: npt.NDArray[Any] | None,
 ) -> tuple[npt.NDArray[Any], list[list[_Part]]]:
-    """Return the rows in order of bucket and group, and the parts of each bucket."""
+    """Return the row numbers sorted by bucket and group, and the parts of each bucket."""
     table = np.empty(len(lengths), np.uint32 if len(lengths) < 1 << 32 else np.int64)
     ends, cells = np.cumsum([size for size, _ in parts]), len(widths) * len(parts)
-    # `cell_of[n]` is the first cell of the bucket of a row of n tokens: one table look-up per row, in 16 bits if possible,
+    # A cell is a bucket and a group. `cell_of[n]` is the first cell of the bucket for rows of n tokens, in 16 bits if possible,
     # which NumPy sorts faster.
     cell_of = (np.searchsorted(widths, np.arange(widths[-1] + 1)) * len(parts)).astype(np.uint16 if cells < 1 << 16 else np.int64)
 
     def cells_of(first: int) -> npt.NDArray[Any]:
-        """Return the cells of a chunk of rows."""
+        """Return the cell of each row in the chunk that starts at row `first`."""
         last = min(first + _CHUNK_ROWS, len(lengths))
         if groups is None:  # directories are ranges of rows
             sizes = np.diff(np.clip([0, *ends], first, last))
@@ -280,8 +269,8 @@ def _buckets(
             of_rows = groups[first:last].astype(cell_of.dtype)
         return np.asarray(cell_of[lengths[first:last]] + of_rows)
 
-    # A counting sort in two passes: count the rows of each cell (a bucket and a group), then put each row where its cell
-    # begins. It needs no memory beyond the table, in which a row takes 4 bytes.
+    # A counting sort in two passes: count the rows of each cell, then write each row number to the next free place of its cell.
+    # It needs no memory beyond the table, in which a row takes 4 bytes.
     sizes = np.zeros(cells, np.int64)
     for first in range(0, len(lengths), _CHUNK_ROWS):
         sizes += np.bincount(cells_of(first), minlength=cells)
@@ -299,18 +288,16 @@ def _buckets(
 
 
 def _parts(starts: list[int], sizes: Ints, bucket: int, weights: list[float]) -> list[_Part]:
-    """Return which rows of a bucket an epoch serves, and how often.
+    """Return the parts of a bucket.
 
-    With weight 2.5, an epoch serves all rows twice, and half of them a third time.
-
-    Shares are rounded over all buckets together, so that the total of a directory or group is right.
+    With weight 2.5, an epoch serves all rows of a group twice, and half of them a third time. Shares are rounded over all buckets
+    together, so that the total of each directory or group is right.
     """
     parts = []
     for d, (start, weight) in enumerate(zip(starts, weights, strict=True)):
         size, before = int(sizes[bucket, d]), int(sizes[:bucket, d].sum())
-        # A running rounding: with share 0.5 and buckets of 3, 3 and 3 rows, an epoch should serve
-        # 4.5 rows. Rounding each bucket separately makes 2 + 2 + 2 = 6. The running sums 1.5, 3 and
-        # 4.5 round to 2, 3 and 4, and their differences are 2 + 1 + 1 = 4.
+        # Round the running sums. With share 0.5 and buckets of 3, 3 and 3 rows, an epoch should serve 4.5 rows. Rounding each
+        # bucket separately serves 2 + 2 + 2 = 6. The running sums 1.5, 3 and 4.5 round to 2, 3 and 4, which is 2 + 1 + 1 = 4.
         share = weight - int(weight)
         taken = [size] * int(weight) + [round((before + size) * share) - round(before * share)]
         parts += [_Part(start, size, number, copy) for copy, number in enumerate(taken) if number]
