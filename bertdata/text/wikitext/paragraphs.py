@@ -1,4 +1,4 @@
-"""Turn lines into paragraphs. Headings, lists, preformatted lines and table remains are not prose.
+"""Join the lines of wikitext into paragraphs of prose. Headings, lists, preformatted lines and remains of tables are dropped.
 
 >>> paragraphs("== A ==\\nOne\\ntwo.\\n* item\\n\\nThree<div>four</div>")
 ['One two.', 'Three', 'four']
@@ -24,33 +24,30 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # a tag with a line break in its attributes
 _TAGS = _BLOCKS | INLINE
 _HEADING = re.compile(rf"=.*=[\s{OBJECT}{BITS}]*$")
-_VANISHED = VANISHED + FOOTNOTE
-_MAY_GO = _VANISHED + AWAY
-_UNSEEN = _MAY_GO + " "
+_REMOVED_MARKS = VANISHED + FOOTNOTE  # marks of dropped templates and files
+_INVISIBLE_MARKS = _REMOVED_MARKS + AWAY
+_INVISIBLE = _INVISIBLE_MARKS + " "
 _NOTHING = frozenset[str]()
-_MAY_BE_DISPLAYED = frozenset([" ", ":", FORMULA, HOLE])
-# A line that begins with a formula, possibly indented, is a displayed formula: the sentence before it continues after it.
+_DISPLAY_STARTS = frozenset([" ", ":", FORMULA, HOLE])
+# A displayed formula: a line that begins with a formula, possibly indented. The sentence before it continues after it.
 _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}{BITS}\s,;.])+$")
 _CENTRED = re.compile(
     rf"<(?<![^\n]<)(center|div|p)\b[^<>\n]*>\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE
 )
-_SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")
+_SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")  # first characters of a line that may be markup
 
 
 class _Page:
-    """Builds the paragraphs of a page from its lines, one at a time.
-
-    ``lines`` are the lines of the open paragraph; ``done`` are the finished paragraphs.
-    """
+    """Build the paragraphs of a page from its lines, one line at a time."""
 
     def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool, dropped: Counter[str] | None) -> None:
         self.keep_definitions = keep_definitions
-        self.may_be_displayed = _MAY_BE_DISPLAYED if formulas else _NOTHING
-        self.unseen = _VANISHED + " " if templates_on else _VANISHED
-        self.done: list[str] = []
-        self.lines: list[str] = []
-        self.dropped = dropped  # counts dropped headings; None keeps them
-        self.heading = False  # the first line of the open paragraph is bold
+        self.display_starts = _DISPLAY_STARTS if formulas else _NOTHING
+        self.unseen = _REMOVED_MARKS + " " if templates_on else _REMOVED_MARKS
+        self.done: list[str] = []  # finished paragraphs
+        self.lines: list[str] = []  # lines of the open paragraph
+        self.dropped = dropped  # counts of dropped headings; None keeps the headings
+        self.heading = False  # the first line of the open paragraph is bold like a heading
         self.before_block = 0  # number of finished paragraphs when the last block was dropped
         self.inside = ""  # the HTML element whose content is being dropped
         self.depth = 0  # number of open elements of that name
@@ -85,7 +82,7 @@ class _Page:
         self.continues = False
 
     def mark(self) -> None:
-        """Mark that a heading, a list or another block is dropped after the last paragraph."""
+        """Mark the last paragraph with ``INTRODUCES``, because a heading, a list or another block after it is dropped."""
         if len(self.done) > self.before_block:
             self.before_block = len(self.done)
             if self.dropped is not None:
@@ -104,12 +101,12 @@ class _Page:
             self.continues = len(self.done) > count
 
     def rejoin(self) -> None:
-        """Reopen the last paragraph if only blank lines ended it; the invisible link that follows removes those lines."""
+        """Reopen the last paragraph if only blank lines ended it, before an invisible link, which removes the blank lines."""
         if self.continues and not self.lines and not self.inside:
             self.lines = [self.done.pop()]
 
     def display(self, line: str) -> None:
-        """Process a displayed formula: it continues the sentence before it; after a complete sentence it is a list item."""
+        """Add a displayed formula to the sentence before it. After a complete sentence, drop the formula like a list item."""
         if not self.lines and self.continues and not ENDED.search(self.done[-1]):
             self.lines = [self.done.pop()]
         if self.lines and (self.displayed or not ENDED.search(self.lines[-1])):
@@ -120,7 +117,7 @@ class _Page:
             self.end()
 
     def after_display(self, line: str) -> None:
-        """Process a line after a displayed formula: a capital starts a new paragraph, a lowercase letter continues the last."""
+        """Start a new paragraph if the line after a displayed formula begins with a capital, else continue the last one."""
         self.displayed = False
         initial = next(filter(str.isalpha, line), "")
         if initial.isupper():
@@ -131,10 +128,10 @@ class _Page:
     def line(self, line: str) -> None:
         """Process one line that is not empty."""
         first = line[0]
-        if first in _MAY_GO:
-            line = line.lstrip(self.unseen)  # a line is a list even after invisible marks
+        if first in _INVISIBLE_MARKS:
+            line = line.lstrip(self.unseen)  # "*" after invisible marks still starts a list item
             if line[:1] == AWAY:
-                line = line.lstrip(_UNSEEN)
+                line = line.lstrip(_INVISIBLE)
                 self.rejoin()
                 if first == AWAY and not line:
                     return
@@ -143,8 +140,8 @@ class _Page:
                 return
             first = line[0]
         tags = _block_tags(line) if "<" in line else []
-        # A heading ends every element, so that an unclosed one cannot swallow the rest of the page. Tags come before lists,
-        # because "* a</div>" closes a box; within a box, nothing else counts.
+        # A heading ends every element, so that an unclosed one cannot drop the rest of the page. Check tags before lists,
+        # because "* a</div>" closes a box. Within a dropped box, check nothing else.
         if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
             self.inside = ""
             self.skip()
@@ -163,7 +160,7 @@ class _Page:
         """Process a line whose first character may be markup."""
         if first in "*#":
             self.skip()
-        elif first in self.may_be_displayed and _DISPLAYED.match(line):
+        elif first in self.display_starts and _DISPLAYED.match(line):
             self.display(line)
         elif first == " " and (self.in_run or self.in_quote):
             self.add(line)
@@ -171,7 +168,7 @@ class _Page:
             self.skip()
             text = line.lstrip("-").lstrip()
             if text:
-                self.line(SHIELD + text)  # not a separate line
+                self.line(SHIELD + text)  # the shield keeps the first character of `text` from being markup
         elif first == "|" or (first == "!" and (self.after_row or "!!" in line)):
             self.skip()
             self.after_row = True
@@ -211,8 +208,8 @@ class _Page:
         self.piece(line[position:])
 
     def nest(self, name: str, closing: bool) -> None:
-        """Count the elements nested in a dropped one, up to its end."""
-        # Only elements of the same name can nest: "<ul><li><ul>…</ul></li></ul>" ends at the second "</ul>".
+        """Count the open elements within a dropped element, to find its end."""
+        # Only count elements of the same name: "<ul><li><ul>…</ul></li></ul>" ends at the second "</ul>".
         if name == self.inside:
             self.depth += -1 if closing else 1
             if not self.depth:
@@ -243,7 +240,7 @@ def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def _item(line: str) -> str:
-    """Return the text of a ``:`` or ``;`` line, "" if the line also belongs to another list.
+    """Return the text of a ``:`` or ``;`` line, or an empty string if it is also an item of another list.
 
     >>> _item("; term : what it means"), _item(":* item")
     ('term: what it means', '')
@@ -257,11 +254,15 @@ def _item(line: str) -> str:
 def paragraphs(
     text: str, keep_definitions: bool = False, templates_on: bool = False, dropped: Counter[str] | None = None
 ) -> list[str]:
-    """Return the paragraphs of running text, one line each.
+    """Return the paragraphs of wikitext, one line each.
 
-    A space at the beginning of a line makes it preformatted.  With ``templates_on``, a space after a template or a file
-    does not, because a template or file that vanished here is visible on the page.  With ``dropped``, bold lines that are
-    headings are dropped and counted, and ``INTRODUCES`` ends each paragraph before a dropped block.
+    Args:
+        text: Wikitext in which templates, links and other inline markup are replaced already.
+        keep_definitions: Whether to keep ``:`` and ``;`` lines.
+        templates_on: Whether a space at the start of a line, but after a removed template or file, makes no preformatted line.
+            On the page, the template or file comes before the space.
+        dropped: Counter of dropped lines. If it is set, bold lines that are headings are dropped and counted, and ``INTRODUCES``
+            ends each paragraph before a dropped block.
 
     >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
     ([], ['text'])
@@ -276,7 +277,7 @@ def paragraphs(
     if formulas and "<" in text:
         text = _CENTRED.sub(r":\2", text)
     page = _Page(keep_definitions, templates_on, formulas, dropped)
-    for line in text.split("\n"):  # handle blank lines and list items, over half of all lines, without calling `line`
+    for line in text.split("\n"):  # over half of all lines are blank or list items: handle them without calling `line`
         if not line:
             if page.lines:
                 page.blank()
