@@ -174,7 +174,7 @@ def _schedule(share: float | Schedule) -> Schedule:
 
 
 class Rows(NamedTuple):
-    """The argument of a mask function, which returns masked ids and labels, both [B, L]. Tokens with label -100 are not predicted.
+    """The argument of a mask function, which returns masked ids and labels, both [B, L]. Label -100 predicts nothing.
 
         def half(rows):  # mask each token with probability 0.5
             chosen = rows.vocabulary.maskable[rows.ids] & (rows.random(0) < 0.5)
