@@ -1,6 +1,6 @@
-"""Units of measurement by code: ``km``, ``sqmi``, ``e6acre``, ``lb/cuft``.
+"""Look up units of measurement by code, such as ``km``, ``sqmi``, ``e6acre`` or ``lb/cuft``.
 
-The units are in ``units.toml``; prefixed units, squares, cubes, multiples and quotients are derived from them.
+``units.toml`` lists the units. Prefixed units, squares, cubes, multiples and quotients are derived from them.
 
 >>> find_unit("kg/m3").name, find_unit("MW").symbol, find_unit("e6acre").multiple, find_unit("quux")
 ('kilogram per cubic metre', 'MW', 'million', None)
@@ -25,20 +25,20 @@ _LONGEST_CODE = 32
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: its size in the base units of its dimension, its names, and its default outputs."""
+    """A unit of measurement, and the units that a value is converted to by default."""
 
     code: str
     dimension: str
-    scale: float
+    scale: float  # size in the base unit of the dimension
     name: str
     plural: str
     symbol: str = ""  # empty: use the name
-    outputs: str = ""
-    flags: frozenset[str] = frozenset()  # words of units.toml
-    below: tuple[float, str] = (0.0, "")
-    zero: float = 0.0
-    multiple: str = ""  # "million", for e6
-    power: int = 0  # 6, for e6
+    outputs: str = ""  # codes of the default outputs
+    flags: frozenset[str] = frozenset()  # the flags column of units.toml
+    below: tuple[float, str] = (0.0, "")  # a limit, and the default output for smaller values
+    zero: float = 0.0  # value 0 of this unit, in the base unit
+    multiple: str = ""  # "million" for e6
+    power: int = 0  # 6 for e6
     american: bool = False  # the code is in American spelling
 
     def to_base(self, value: float) -> float:
@@ -66,33 +66,33 @@ def _tables() -> dict[str, Any]:
 
 
 def table(name: str) -> dict[str, Any]:
-    """Return a table of units.toml that does not contain units: ``ranges``, ``composites``, ``disp``, ``abbr``."""
+    """Return a table of units.toml, such as ``ranges``, ``composites``, ``disp`` or ``abbr``."""
     entries: dict[str, Any] = _tables()[name]
     return entries
 
 
 @lru_cache(maxsize=1)
 def _rows() -> dict[str, Unit]:
-    """Return the units of the file by each of their codes; {} marks the place of an SI prefix."""
+    """Return the units of units.toml by each of their codes. In names and symbols, {} is the place of an SI prefix."""
     rows: dict[str, Unit] = {}
     for dimension, lines in table("units").items():
         for line in filter(None, lines.splitlines()):
             codes, size, names, symbol, outputs, flags = (column.strip() for column in f"{line}|".split("|")[:6])
-            count, _, other = size.partition(" ")
+            factor, _, base = size.partition(" ")
             name, comma, plural = names.partition(", ")
-            words = dict(flag.partition("=")[::2] for flag in flags.split())
-            limit, _, small = words.get("below", "0:").partition(":")
+            flag_values = dict(flag.partition("=")[::2] for flag in flags.split())
+            limit, _, small_output = flag_values.get("below", "0:").partition(":")
             unit = Unit(
                 code=codes.split()[0],
                 dimension=dimension,
-                scale=float(count) * (rows[other].scale if other else 1.0),
+                scale=float(factor) * (rows[base].scale if base else 1.0),
                 name=name,
                 plural=plural if comma else f"{name}s",
                 symbol=symbol,
                 outputs=outputs,
-                flags=frozenset(words),
-                below=(float(limit), small),
-                zero=float(words.get("zero", 0)),
+                flags=frozenset(flag_values),
+                below=(float(limit), small_output),
+                zero=float(flag_values.get("zero", 0)),
             )
             rows.update(dict.fromkeys(codes.split(), unit))
     return rows
@@ -100,7 +100,7 @@ def _rows() -> dict[str, Unit]:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, tuple[str, bool]]:
-    """Map each name, with _ between words, to its code and whether the name is in American spelling."""
+    """Map each name, with _ between words, to its code. Also return whether the name is in American spelling."""
     names: dict[str, tuple[str, bool]] = {}
     for unit in _rows().values():
         for name in (unit.name, unit.plural):
@@ -117,43 +117,43 @@ def find_unit(code: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def _find(code: str) -> Unit | None:
-    # From the specific to the general. "mi/h" is listed; "Mg" is megagram by its prefix; "kg/m3" is a quotient of units
-    # that are found in the same way; "e6acre" is a multiple; "sqmi" is a square.
+    # Try the most specific rule first. "mi/h" is in units.toml, "Mg" has a prefix (megagram), "kg/m3" is a quotient of two
+    # units, "e6acre" is a multiple and "sqmi" is a square.
     unit = _listed(code) or _prefixed(code) or _quotient(code) or _multiplied(code) or _raised(code)
     if unit is not None or not code:
         return unit
     if re.search(r"U\.S\.|u\.s\.", code):
         unit = _find(re.sub(r"U\.S\.|u\.s\.", "US", code))
         return unit and replace(unit, american=True)
-    plain = code.lstrip("-+*").removeprefix("g-")  # gram calories, and markers of the template's own pages
+    plain = code.lstrip("-+*").removeprefix("g-")  # "g-" is for gram calories; the template's own pages use the others
     return _find(plain) if plain != code else None
 
 
 def _listed(code: str) -> Unit | None:
-    """Return a unit of the file, by code or name."""
+    """Return a unit of units.toml, by code or name."""
     if code.startswith("us") and f"US{code[2:]}" in _rows():
         code = f"US{code[2:]}"
     if code in _rows():
-        return _made(code)
+        return _with_prefix(code)
     code, american = _names().get(code.replace("-", "_"), ("", False))
-    return replace(_made(code), american=american) if code else None
+    return replace(_with_prefix(code), american=american) if code else None
 
 
-def _made(code: str, head: str = "") -> Unit:
-    """Return a unit of the file with an SI prefix."""
+def _with_prefix(code: str, prefix: str = "") -> Unit:
+    """Return a unit of units.toml with the SI prefix of this symbol, or without a prefix."""
     unit = _rows()[code]
-    prefix, power = table("prefixes").get(head, ("", 0))
+    prefix_name, power = table("prefixes").get(prefix, ("", 0))
     shift = 0 if "inverse" in unit.flags else power
-    shifted = " ".join(_shifted(output, shift) for output in unit.outputs.split()) if head else unit.outputs
+    outputs = " ".join(_shifted(output, shift) for output in unit.outputs.split()) if prefix else unit.outputs
     return replace(
         unit,
-        code=head + unit.code,
+        code=prefix + unit.code,
         scale=unit.scale * 10.0 ** (power if shift else -power),
-        name=unit.name.replace("{}", prefix).strip(),
-        plural=unit.plural.replace("{}", prefix).strip(),
-        symbol=unit.symbol.replace("{}", head),
-        outputs=table("outputs").get(head + unit.code, shifted),
-        below=(0.0, "") if head else unit.below,
+        name=unit.name.replace("{}", prefix_name).strip(),
+        plural=unit.plural.replace("{}", prefix_name).strip(),
+        symbol=unit.symbol.replace("{}", prefix),
+        outputs=table("outputs").get(prefix + unit.code, outputs),
+        below=(0.0, "") if prefix else unit.below,
     )
 
 
@@ -162,46 +162,46 @@ def _takes_prefixes(code: str) -> bool:
 
 
 def _shifted(output: str, power: int) -> str:
-    """Change the SI prefix of an output if it takes prefixes: aJ becomes fJ for a unit a thousand times larger."""
+    """Multiply an output by a power of ten if it takes prefixes: aJ becomes fJ for a unit a thousand times larger."""
     if output in _rows() and not _takes_prefixes(output):  # ft is a foot, not a femtotonne
         return output
-    # An output moves by the same power as its unit: kJ converts to kcal because J converts to cal.
-    powers: dict[str, int] = {head: size for head, (_, size) in table("prefixes").items()} | {"": 0}
-    for head, size in powers.items():
-        if output.startswith(head) and _takes_prefixes(output[len(head) :]):
+    # An output has the same prefix change as its unit: kJ converts to kcal because J converts to cal.
+    powers: dict[str, int] = {prefix: size for prefix, (_, size) in table("prefixes").items()} | {"": 0}
+    for prefix, size in powers.items():
+        if output.startswith(prefix) and _takes_prefixes(output[len(prefix) :]):
             wanted = max(size + power, min(powers.values()))
-            return next((other for other, at in powers.items() if at == wanted), head) + output[len(head) :]
+            return next((other for other, at in powers.items() if at == wanted), prefix) + output[len(prefix) :]
     return output
 
 
 def _prefixed(code: str) -> Unit | None:
     """Return a unit with an SI prefix, such as ``MW`` or ``uW``."""
     for symbol, (name, _) in table("prefixes").items():
-        for head in (symbol, name, "u" if name == "micro" else name):
-            rest = code[len(head) :] if code.startswith(head) else ""
+        for prefix in (symbol, name, "u" if name == "micro" else name):
+            rest = code[len(prefix) :] if code.startswith(prefix) else ""
             for base in (rest, _names().get(rest, ("",))[0]):
                 if _takes_prefixes(base):
-                    return _made(base, symbol)
+                    return _with_prefix(base, symbol)
     return None
 
 
 def _multiplied(code: str) -> Unit | None:
     """Return a multiple such as ``e6acre``, ``million acres`` or ``Moilbbl``, shown as a word or a power of ten."""
-    for head, (word, power) in table("multiples").items():
-        for before in (f"e{power}", f"{word}_", head):
-            base = _find(code[len(before) :]) if code.startswith(before) else None
-            if base is None or base.multiple or base.zero or (before == head and "counted" not in base.flags):
+    for symbol, (word, power) in table("multiples").items():
+        for prefix in (f"e{power}", f"{word}_", symbol):
+            base = _find(code[len(prefix) :]) if code.startswith(prefix) else None
+            if base is None or base.multiple or base.zero or (prefix == symbol and "counted" not in base.flags):
                 continue
-            usual = (f"{word} " if before == f"{word}_" else before) + base.code
-            defaults, engineering = default_outputs(base, 1e9), before != head
+            canonical = (f"{word} " if prefix == f"{word}_" else prefix) + base.code
+            defaults, engineering = default_outputs(base, 1e9), prefix != symbol
             outputs = f"e{power}{defaults[0]}" if engineering and len(defaults) == 1 else base.outputs
-            barrels = before == head and base.symbol == "bbl"
+            barrels = prefix == symbol and base.symbol == "bbl"
             return replace(
                 base,
-                code=usual,
+                code=canonical,
                 scale=base.scale * 10.0**power,
-                symbol=f"{head}bbl" if barrels else base.symbol,
-                outputs=table("outputs").get(usual, outputs),
+                symbol=f"{symbol}bbl" if barrels else base.symbol,
+                outputs=table("outputs").get(canonical, outputs),
                 multiple=word,
                 power=0 if barrels else power,
                 below=(0.0, ""),
@@ -218,25 +218,25 @@ def _raised(code: str) -> Unit | None:
     power = 3 if match["three"] or match["power"] == "3" else 2
     word, short = {2: ("square", "sq"), 3: ("cubic", "cu")}[power]
     metric = "si" in base.flags or base.dimension == "time"
-    usual = f"{base.code}{power}" if metric else short + base.code
-    if usual in _rows():
-        return _made(usual)
+    canonical = f"{base.code}{power}" if metric else short + base.code
+    if canonical in _rows():
+        return _with_prefix(canonical)
     before, after = (f"{word} ", "") if base.dimension == "length" else ("", " squared")
     return Unit(
-        code=usual,
+        code=canonical,
         dimension=f"{base.dimension}{power}",
         scale=base.scale**power,
         name=before + base.name + after,
         plural=before + base.plural + after,
         symbol=f"{base.symbol}{power}" if metric else f"{short} {base.symbol or base.name}",
-        outputs=table("outputs").get(usual) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
+        outputs=table("outputs").get(canonical) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
         flags=base.flags & {"si"},
         american=base.american,
     )
 
 
 def _quotient(code: str) -> Unit | None:
-    """Return a quotient of units, such as ``kg/m3``; its symbol for a year is ``a``."""
+    """Return a quotient of units, such as ``kg/m3``. After the slash, ``a`` is a year, as in ``m/a``."""
     head, slash, rest = code.rpartition("/")
     if not slash or not head or head.count("/") > 1:
         return None
@@ -244,16 +244,16 @@ def _quotient(code: str) -> Unit | None:
     if top is None or bottom is None or top.zero or bottom.zero or "inverse" in top.flags | bottom.flags or bottom.multiple:
         return None
     dimension = f"{top.dimension}/{bottom.dimension}"
-    usual = f"{top.code}/{'a' if rest == 'a' else bottom.code}"
+    canonical = f"{top.code}/{'a' if rest == 'a' else bottom.code}"
     below = bottom.code if bottom.dimension.startswith("time") else default_outputs(bottom, 1e9)[0]
     return Unit(
-        code=usual,
+        code=canonical,
         dimension=table("same").get(dimension, dimension),
         scale=top.scale / bottom.scale,
         name=f"{top.name} per {bottom.name}",
         plural=f"{top.plural} per {bottom.name}",
         symbol=f"{top.symbol or top.name}/{bottom.symbol or bottom.name}",
-        outputs=table("outputs").get(usual) or f"{top.outputs.split()[0]}/{below}",
+        outputs=table("outputs").get(canonical) or f"{top.outputs.split()[0]}/{below}",
         flags=top.flags & {"counted"},
         multiple=top.multiple,
         power=top.power,
@@ -262,9 +262,9 @@ def _quotient(code: str) -> Unit | None:
 
 
 def default_outputs(unit: Unit, value: float) -> list[str]:
-    """Return the codes of the default outputs for ``value`` of ``unit``.
+    """Return the codes of the default outputs for ``value`` in ``unit``.
 
-    Multiples such as thousands and millions are converted to multiples.
+    A unit that is a multiple, such as a million, is converted to a multiple.
 
     >>> default_outputs(find_unit("m"), 1.8), default_outputs(find_unit("nmi"), 3), default_outputs(find_unit("Tcuft"), 4)
     (['ftin'], ['km', 'mi'], ['e9m3'])
