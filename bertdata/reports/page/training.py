@@ -174,8 +174,8 @@ def _predictions(predictions: Any) -> Html:
         step = f"{predictions['step']:,}"
     except (KeyError, TypeError, ValueError, IndexError):
         return Html("")
-    which = "rows held out" if held_out else "rows of the last batch that it learnt from"
-    note = f"Of the model after step {step}, on {which}: the masked words are marked, and of each are the best guesses below."
+    which = "rows held out" if held_out else "rows of the last training batch"
+    note = f"Predictions of the model after step {step}, on {which}. The tables list the best guesses for each masked token."
     return join(tag("p", note), *rows)
 
 
