@@ -1,7 +1,8 @@
-"""Read Arrow files in stream or file format. A range contains complete record batches, found by walking over the messages.
+"""Read Arrow files in stream or file format, in file ranges that start at a record batch.
 
-Both formats are the same sequence of messages (length, header, body). The file format begins with a magic word and ends with an
-index, which is not needed here.  So damage in a batch loses only that batch.
+Both formats are the same sequence of messages: length, header and body. The file format adds a magic word at the start and an
+index at the end. The reader does not use the index and reads one message after the other, so damage in a batch loses only that
+batch.
 """
 
 from __future__ import annotations
@@ -23,34 +24,35 @@ from .table_rows import read_batch
 __all__ = ["BadMessage", "cut", "read_arrow", "read_schema"]
 
 _MAGIC = b"ARROW1\0\0"
-_FILE_END = struct.Struct("<i6s")  # end of the file format: bytes of the index, and the magic word again
+_FILE_END = struct.Struct("<i6s")  # end of the file format: size of the index in bytes, and the magic word again
 _CONTINUATION_MARK = 0xFFFFFFFF  # precedes the length of a header since Arrow 0.15
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
-_MAX_PADDING_BYTES = 64  # maximum bytes before the index
-_KIND, _HEADER, _BODY = 1, 2, 3  # fields of a message
-_BUFFERS, _COMPRESSION = 2, 3  # fields of a batch
-_DICTIONARY_BATCH_FIELD = 1  # field of a dictionary: its batch
+_MAX_PADDING_BYTES = 64  # maximum bytes between the end mark and the index
+# Numbers of fields in the FlatBuffers tables of a message, a record batch and a dictionary (Message.fbs of Arrow):
+_KIND, _HEADER, _BODY = 1, 2, 3
+_BUFFERS, _COMPRESSION = 2, 3
+_DICTIONARY_BATCH_FIELD = 1
 _LENGTH_FORMAT = struct.Struct("<q")
 _LONGEST_HEADER = 64 << 20
 _MAX_UNPACKED_BYTES = 32 << 20  # unpacked bytes of a batch, or of all dictionaries, above which the compression ratio is limited
 
 
 class BadMessage(ValueError):
-    """Bytes that are not a valid message."""
+    """The bytes are not a valid message."""
 
 
 class _Message(NamedTuple):
-    """A message: its start, kind, start and end of its body, and header."""
+    """A message, with offsets in the file."""
 
     start: int
     kind: int
-    body: int
-    end: int
+    body: int  # start of the body
+    end: int  # end of the body
     header: bytes
 
 
 def read_schema(path: str) -> pa.Schema:
-    """Read the schema; raise `BadMessage` if there is none."""
+    """Read the schema. Raise `BadMessage` if the file does not begin with one."""
     with _open_arrow(path) as file:
         return _schema(file)
 
@@ -58,7 +60,7 @@ def read_schema(path: str) -> pa.Schema:
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     """Cut a file of `size` bytes into ranges of about `target` bytes, each starting at a record batch.
 
-    A file whose batches share dictionaries is not cut; a damaged file is not cut after the damage.
+    A file whose batches share dictionaries is not cut. A damaged file is not cut after the damage.
     """
     with _open_arrow(path) as file:
         starts = [0]
@@ -74,7 +76,10 @@ def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
 
 
 def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -> Iterator[Row | Reject]:
-    """Read the rows of a range's record batches; reasons, in addition to those of `make_row`: ``damaged``, ``truncated``."""
+    """Read the rows of the record batches in a file range.
+
+    Reasons of rejects, in addition to those of `make_row`: ``damaged``, ``truncated`` and ``too-large``.
+    """
     at, allowance = part.start, Allowance(part.end - part.start)
     with _open_arrow(part.path) as file:
         size = min(part.end, file.size())
@@ -104,13 +109,13 @@ def _has_dictionary(kind: pa.DataType) -> bool:
 
 
 def _open_arrow(path: str) -> Any:
-    """Open a file; memory-map a local one, so that batches are not copied into memory."""
+    """Open a file. A local file is memory-mapped, so that batches are not copied."""
     with storage_errors(f"cannot read {path}"):
         return pa.memory_map(str(to_path(path))) if is_local(path) else pa.PythonFile(open_file(path), "r")
 
 
 def _messages(file: Any, start: int) -> Iterator[_Message]:
-    """Iterate over the messages from `start` on; raise `BadMessage` unless the last one is the end mark."""
+    """Yield the messages from `start` on. Raise `BadMessage` if one is invalid, or if the file ends without the end mark."""
     size, first = file.size(), start == 0
     if first:
         file.seek(0)
@@ -138,7 +143,7 @@ def _messages(file: Any, start: int) -> Iterator[_Message]:
 
 
 def _check_end(file: Any, at: int, size: int) -> None:
-    """Raise `BadMessage` unless the end mark is followed by nothing or by the index of the file format."""
+    """Raise `BadMessage` if anything but the index of the file format follows the end mark."""
     file.seek(0)
     follows = size - at
     if file.read(len(_MAGIC)) == _MAGIC:
@@ -153,7 +158,7 @@ def _check_end(file: Any, at: int, size: int) -> None:
 
 
 def _length(file: Any) -> int | None:
-    """Read the length of the next header; 0 is the end mark, None the end of the file."""
+    """Return the length of the next header, 0 at the end mark, or None at the end of the file."""
     word = file.read(4)
     if word == _CONTINUATION_MARK.to_bytes(4, "little"):
         word = file.read(4)
@@ -183,10 +188,8 @@ def _follow(data: bytes, at: int) -> int:
 
 
 def _check_unpacked(file: Any, message: _Message) -> int:
-    """Return the unpacked size of a batch's buffers, 0 if they are not compressed; raise `TooLarge` if it is too large.
-
-    Each compressed buffer begins with its unpacked size.
-    """
+    """Return the unpacked size of a batch's buffers in bytes, or 0 without compression. Raise `TooLarge` above the limit."""
+    # Each compressed buffer begins with its unpacked size.
     data, unpacked = message.header, 0
     try:
         batch = _table(data, _follow(data, _table(data, struct.unpack_from("<I", data, 0)[0])[_HEADER]))
@@ -221,12 +224,13 @@ def _rows(
     file: Any,
     schema: pa.Schema,
     message: _Message,
-    whole: RowAddress,
+    batch_address: RowAddress,
     columns: Columns,
     max_bytes: int,
     allowance: Allowance,
     path: str,
 ) -> Iterator[Row | Reject]:
+    """Read the rows of one record batch, or reject the batch."""
     try:
         _check_unpacked(file, message)
         file.seek(message.start)
@@ -234,16 +238,16 @@ def _rows(
             path.read(message.start, message.end - message.start)
         batch = pa.ipc.read_record_batch(file.read_buffer(message.end - message.start), schema)
     except TooLarge as error:
-        yield whole.reject("too-large", str(error), message.end - message.start)
+        yield batch_address.reject("too-large", str(error), message.end - message.start)
         return
     except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
-        yield whole.reject("damaged", str(error), message.end - message.start)
+        yield batch_address.reject("damaged", str(error), message.end - message.start)
         return
-    yield from read_batch(batch, whole, columns, max_bytes, allowance, size=message.end - message.start)
+    yield from read_batch(batch, batch_address, columns, max_bytes, allowance, size=message.end - message.start)
 
 
 def _check_all(file: Any) -> None:
-    """Raise `TooLarge` if a batch of a file, or all its dictionaries together, would unpack to too many bytes."""
+    """Raise `TooLarge` if one batch of a file, or all its dictionaries together, would unpack to too many bytes."""
     dictionaries = 0
     try:
         for message in _messages(file, 0):
@@ -252,13 +256,13 @@ def _check_all(file: Any) -> None:
                 dictionaries += unpacked if message.kind == _DICTIONARY else 0
                 check_unpacked(dictionaries, message.end, _MAX_UNPACKED_BYTES, "a file with dictionaries")
     except BadMessage:
-        pass  # reading the batch reports it
+        pass  # the reader of the batches reports it
 
 
 def _from_stream(
     file: Any, part: FileRange, source: str, columns: Columns, max_bytes: int, allowance: Allowance
 ) -> Iterator[Row | Reject]:
-    """Read a file whose batches need the dictionaries before them."""
+    """Read a file whose batches need the dictionaries before them, from its start."""
     _check_all(file)
     file.seek(0)
     file.seek(len(_MAGIC) if file.read(len(_MAGIC)) == _MAGIC else 0)
