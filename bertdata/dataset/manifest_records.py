@@ -1,6 +1,6 @@
 """Define the records inside a manifest: entries of files and inputs, and counts of sources, formulas, words and rows.
 
-The fields are in written order. A field that may be None is omitted from manifests that do not need it.
+The order of the fields is their order in manifest.json. A field that is None is omitted. See docs/reference/manifest.md.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ExportedShard(FileEntry, frozen=True, kw_only=True):
 
 
 class InputEntry(Record, frozen=True, kw_only=True):
-    """An input file of a corpus. `cut`, `date`, `checksum` and `index` are of dumps; a trial run has no digest."""
+    """An input file of a corpus. Only dumps have a `cut`, `date`, `checksum` and `index`. A trial run has no digest."""
 
     name: str
     source: str
@@ -132,7 +132,7 @@ class InputEntry(Record, frozen=True, kw_only=True):
 
 
 class ShardInput(Record, frozen=True, kw_only=True):
-    """A shard of another dataset, from which this one was made."""
+    """A shard of the dataset from which this dataset was made."""
 
     name: str
     bytes: Count
@@ -142,7 +142,7 @@ class ShardInput(Record, frozen=True, kw_only=True):
 
 
 class InputName(Record, frozen=True, kw_only=True):
-    """The input of a corpus, as the manifest of its rows names it."""
+    """An input of a corpus, in the manifest of rows made from it."""
 
     name: str
     source: str
@@ -158,9 +158,9 @@ class Amounts(Record, frozen=True, kw_only=True):
 
 
 class Apparatus(Record, frozen=True, kw_only=True):
-    """Characters of books without whitespace: read, kept, and dropped by kind.
+    """Characters of books, without whitespace: read, kept, and dropped by kind of apparatus.
 
-    `put_back`: running prose among the kept text that a rule would have dropped, by kind.
+    `put_back` counts kept characters that a rule had dropped at first, because they are running prose.
     """
 
     characters: Count
@@ -170,7 +170,7 @@ class Apparatus(Record, frozen=True, kw_only=True):
 
 
 class SourceEntry(Record, frozen=True, kw_only=True):
-    """The documents and text of a source, and the removed text."""
+    """The documents and text of a source, and the text removed from it."""
 
     documents: Count
     text_bytes: Count
@@ -202,7 +202,7 @@ class TemplateRevision(Record, frozen=True, kw_only=True):
 
 
 class LearnedTemplates(Record, frozen=True, kw_only=True):
-    """Templates learned from a wiki's dump, the digest of all, and why other unknown templates were not learned."""
+    """Templates learned from a wiki's dump, the digest of all of them, and the reason for each template that was not learned."""
 
     wiki: str
     sha256: str
@@ -211,7 +211,7 @@ class LearnedTemplates(Record, frozen=True, kw_only=True):
 
 
 class Formulas(Record, frozen=True, kw_only=True):
-    """Formulas by tag or template."""
+    """Counts of formulas by tag or template, and of sentences dropped with a formula."""
 
     found: dict[str, Count]
     written: dict[str, Count]
@@ -230,7 +230,7 @@ class Sample(Record, frozen=True, kw_only=True):
 
 
 class Coverage(Record, frozen=True, kw_only=True):
-    """Coverage of the words of one language by a vocabulary."""
+    """How a vocabulary covers the words of one language."""
 
     words: Count
     unknown_share: Number
@@ -240,7 +240,7 @@ class Coverage(Record, frozen=True, kw_only=True):
 
 
 class CorpusInfo(Record, frozen=True, kw_only=True):
-    """The corpus of a manifest of rows."""
+    """The corpus from which rows were made."""
 
     rows: Count
     counts: Sequence[StageCounts]
@@ -257,7 +257,7 @@ class DifferentIds(Record, frozen=True, kw_only=True):
 
 
 class Pairing(Record, frozen=True, kw_only=True):
-    """Pairs with one fact about A: all, NotNext pairs, and NotNext pairs whose B has a different value."""
+    """Counts of pairs whose A has one value of a fact: all, NotNext pairs, and NotNext pairs whose B has another value."""
 
     pairs: Count
     not_next: Count
@@ -265,7 +265,7 @@ class Pairing(Record, frozen=True, kw_only=True):
 
 
 class Statistics(Record, frozen=True, kw_only=True):
-    """Counts of rows, total or of a split. For a split, they include the number of `shards`."""
+    """Counts of rows, of all rows or of a split. Only a split has `shards`."""
 
     shards: Count | None = None
     rows: Count
@@ -286,10 +286,10 @@ class Statistics(Record, frozen=True, kw_only=True):
 
     @property
     def ones(self) -> int:
-        """Pairs with label 1, under any objective's name for it."""
+        """The number of pairs with label 1, NotNext or swapped."""
         return self.not_next if self.not_next is not None else self.swapped or 0
 
     @property
     def ones_share(self) -> float:
-        """Share of pairs with label 1."""
+        """The share of pairs with label 1."""
         return self.not_next_share if self.not_next_share is not None else self.swapped_share or 0.0

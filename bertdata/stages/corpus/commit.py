@@ -51,12 +51,12 @@ _MAX_LISTED = 100  # dropped templates listed in the manifest
 
 @dataclass(frozen=True)
 class CorpusCommit:
-    """Check that the counts add up, then write the data card and, last, the manifest."""
+    """The last step of `build_corpus`."""
 
     root: str
     config: CorpusConfig
-    inputs: StoredValue
-    ignored: dict[str, dict[str, int]]
+    inputs: StoredValue  # the `InputEntry` of each input file
+    ignored: dict[str, dict[str, int]]  # number of files that were not read, by kind of input and suffix
 
     kind: ClassVar = CorpusReport
 
@@ -65,7 +65,7 @@ class CorpusCommit:
         return [to_path(self.root)]
 
     def add_up(self, reports: Iterable[list[CorpusReport]]) -> tuple[list[SourceCounts], list[TaskEntry]]:
-        """Return the summed counts of each source, and each report's files, inputs and checks."""
+        """Return the summed counts of each source, and the part of each report to keep: files, inputs and checks."""
         kept: list[TaskEntry] = []
 
         def parts() -> Iterator[SourceCounts]:
@@ -77,9 +77,8 @@ class CorpusCommit:
         return sums.add_up(parts()), kept
 
     def __call__(self, totals: Iterable[list[SourceCounts]], entries: Iterable[TaskEntry]) -> None:
-        # The books must balance: for each source, records = documents + drops + rejects. A task
-        # that ran twice, or not at all, shows up here, before the manifest declares the dataset
-        # complete.
+        # For each source, records = documents + drops + rejects. Check this before the manifest declares the dataset complete,
+        # to detect a task that ran twice or not at all.
         root, inputs = to_path(self.root), decode(self.inputs.read(), list[InputEntry])
         _check_published(entries)
         added = sums.add_up(chain.from_iterable(totals))
@@ -112,7 +111,7 @@ class CorpusCommit:
         manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
 
     def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[TaskEntry]) -> list[ListEntry]:
-        """Count the pages that a dump's index lists but the dump lacks. Return the file that lists them."""
+        """Count the pages that are in a dump's index but not in the dump. Return the reject list of these pages, if any."""
         root, name = to_path(self.root), "rejects/missing-pages.jsonl"
         found = missing.find(entries)
         for of_dump in found:
@@ -120,17 +119,18 @@ class CorpusCommit:
             tally.entered += of_dump.pages
             tally.rejected[missing.REASON] += of_dump.pages
         if not found:
-            (root / name).unlink(missing_ok=True)  # left by a commit that was interrupted before it moved an index away
+            (root / name).unlink(missing_ok=True)  # an interrupted commit may have written it when there still was an index
             return []
         return [
             write_list(root, name, [{"id": d.dump, "reason": missing.REASON, "where": d.where, "pages": d.pages} for d in found])
         ]
 
     def _check_share(self, tallies: list[Tally], lost: int, inputs: list[InputEntry], lists: list[ListEntry]) -> None:
+        """Raise EmptyResultError without documents, and TooManyRejectsError above `max_rejects`."""
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
 
-        def reasons() -> str:  # only when a run ends; a repeated commit finds its files in place
+        def reasons() -> str:  # called only before raising: a repeated commit has moved the lists already
             return _most(tally.rejected for tally in tallies) + self._example(lists)
 
         if not left:
@@ -139,8 +139,8 @@ class CorpusCommit:
                 f"none of {entered} records became a document ({dropped or 'the input is empty'}). Check the input and the "
                 "options that drop documents"
             )
-        # A few malformed records are normal in a dump. Many mean a wrong file or a damaged
-        # download, and a corpus without the affected text would look fine.
+        # A few malformed records are normal in a dump. Many mean a wrong file or a damaged download, which would be easy to
+        # miss in the finished corpus.
         if rejected > self.config.max_rejects * entered:
             raise TooManyRejectsError(
                 f"{rejected} of {entered} records were rejected ({reasons()}), more than `max_rejects` {self.config.max_rejects} "
@@ -151,13 +151,12 @@ class CorpusCommit:
         if lost > self.config.max_rejects * size:
             raise TooManyRejectsError(
                 f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons()}), a larger share than "
-                f"`max_rejects` {self.config.max_rejects} allows: look at {self.root}/rejects, fetch the damaged dump again, or "
-                "take what there is with a larger `max_rejects`"
+                f"`max_rejects` {self.config.max_rejects} allows: look at {self.root}/rejects, then download the damaged dump "
+                "again, or keep the undamaged text with a larger `max_rejects`"
             )
 
     def _example(self, lists: list[ListEntry]) -> str:
-        """Return the first reject, or else the first drop. Most failures, such as a missing column, are the same for all
-        records."""
+        """Describe the first reject, or else the first drop, because failures such as a missing column affect all records."""
         if not lists:
             return ""
         with open_file(to_path(self.root) / lists[0].name) as file:
@@ -167,9 +166,9 @@ class CorpusCommit:
 
 
 def _dropped_templates(totals: list[SourceCounts]) -> DroppedTemplates:
-    """Return the number of template calls that produced no words, and the most frequent template names.
+    """Return the number of template calls that produced no words, and the most frequent templates.
 
-    sums.py explains which tasks are counted. For the first names, `examples` holds a line with a call of the template, if known.
+    sums.py explains which tasks are counted. The first names have an example, a line that calls the template.
     """
     counts = _total(total.templates.names for total in totals)
     lines = {name: line for total in totals for name, (_, line) in total.templates.examples.items()}
@@ -200,9 +199,9 @@ def _total(parts: Iterable[dict[str, int]]) -> Counter[str]:
 
 
 def _formulas(totals: list[SourceCounts]) -> Formulas:
-    """Return formulas by tag or template, and the sentences dropped together with unwritten formulas.
+    """Return the counts of formulas by tag or template, and of the sentences dropped with a formula.
 
-    Formulas found = written + dropped + omitted with a table, a list or another place without prose.
+    Each formula found is written, dropped, or left out with a table, a list or another place without prose.
     """
     counts = _total(total.formulas for total in totals)
     sentences = counts.pop("sentences", 0)
@@ -242,7 +241,7 @@ def _sources(totals: list[SourceCounts]) -> dict[str, SourceEntry]:
 
 
 def _apparatus(counts: Counter[str]) -> Apparatus:
-    """Return character counts of books, without whitespace: read, kept, removed by kind, and put back by kind."""
+    """Return the counts of characters of books. `Apparatus` describes them."""
     from ...sources.books import KEPT, PUT_BACK, READ
 
     back = {name.removeprefix(PUT_BACK): counts.pop(name) for name in sorted(counts) if name.startswith(PUT_BACK)}
@@ -252,7 +251,7 @@ def _apparatus(counts: Counter[str]) -> Apparatus:
 
 
 def _check_published(entries: Iterable[TaskEntry]) -> None:
-    """Raise VerificationError if a file range differs from the bytes whose published checksum was verified."""
+    """Raise VerificationError if a dump changed between the check of its published checksum and its extraction."""
     published = {
         (part.name, part.start, part.end): (part.sha256, part.path, entry.checksum.partition(":")[0])
         for entry in entries
@@ -265,21 +264,21 @@ def _check_published(entries: Iterable[TaskEntry]) -> None:
             if sha256 != part.sha256:
                 raise VerificationError(
                     f"{path} has changed during this run: bytes {part.start}-{part.end} are not those whose {algorithm} "
-                    "was found right: fetch it again, then start again with `overwrite`"
+                    "was verified: download it again, then start again with `overwrite`"
                 )
 
 
 def _with_digests(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> list[InputEntry]:
-    """Add each file's SHA-256.
+    """Add the SHA-256 of each file. A trial run adds no digests.
 
-    For a file read in ranges, it is the SHA-256 of the ranges' digests as text, in order. A trial adds no digest.
+    For a file read in ranges, it is the SHA-256 of the concatenated hexadecimal digests of the ranges, in order.
     """
     numbers = {(file.source, file.name): number for number, file in enumerate(inputs)}
     digests, starts = [""] * len(inputs), array("q", [0]) * len(inputs)  # of each file's first range
     others = defaultdict[int, list[tuple[int, str]]](list)
     for kind, part in ((entry.kind, part) for entry in entries for part in entry.inputs):
         if (number := numbers.get((kind, part.name))) is None:
-            continue  # a check
+            continue  # not an input: a task that checked a published checksum
         if digests[number]:
             others[number].append((part.start, part.sha256))
         else:
@@ -291,7 +290,7 @@ def _with_digests(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> lis
 
 
 def _with_licences(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> list[InputEntry]:
-    """Record the licences that a file's documents declare. A file without any keeps the licence of its source."""
+    """Set the licences that the documents of a file declare. Without any, the file keeps the licence of its source."""
     declared = defaultdict[tuple[str, str], Counter[str]](Counter)
     for entry in entries:
         for name, counts in entry.licences.items():
