@@ -1,4 +1,4 @@
-"""Define the steps shared by all chains: distribute tasks to workers, run each once, collect the reports."""
+"""Define the steps that all chains share: distribute tasks to workers, run each task once, and collect the reports."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ REPORTS_PER_SUM = 1000  # reports that are added up at a time
 
 
 class Chain(Step):
-    """A chain of steps that builds in `root`. Files there contain its tasks and other values that its steps need.
+    """A chain of steps that builds in `root`.
 
-    So the size of a submitted job does not grow with the input.
+    Files in `root` contain the tasks and other values that the steps need, so the size of a submitted job does not grow with the
+    input.
     """
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
@@ -64,16 +65,14 @@ class Chain(Step):
 
 
 class Tasks(Step):
-    """Expand ranges of the task file and distribute the tasks. Without the GroupByKey, an engine would fuse all into one
-    worker."""
+    """Read the tasks from ranges of the task file, and distribute them to the workers."""
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
         self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
 
     def expand(self, begin: Steps) -> Steps:
-        # Only a few ranges of the task file are in the job itself. Each worker expands its ranges
-        # to tasks, and the GroupByKey redistributes them: engines run consecutive Maps on one
-        # worker ("fusion"), which would otherwise get all the tasks of a range.
+        # The job itself contains only a few ranges of the task file. Each worker expands its ranges to tasks, and the GroupByKey
+        # redistributes them. Without it, the engine would fuse the steps, and one worker would run all the tasks of a range.
         return (
             begin
             | "Create" >> Create(self._ranges)
@@ -84,7 +83,7 @@ class Tasks(Step):
 
 
 def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, TaskRangeTuple]]:
-    """Return the location of each task of a range, by number. Tasks contain names, and an engine may keep them all in memory."""
+    """Return the number and the location of each task in a range. An engine may keep all of them in memory, so leave out names."""
     with runs.entered():
         return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.each(root)]
 
@@ -96,20 +95,19 @@ def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: Runs) ->
 
 
 def shuffle_of(steps: Steps, root: Path, name: str, tasks: int, partitions: int) -> Shuffle:
-    """Return the shuffle of a run that builds in `root`: through files if these steps run locally, else through the engine."""
+    """Return a shuffle for these steps: through files in `root` if they run locally, else through the engine."""
     return FileShuffle(work_root(root), name, tasks, partitions) if steps.is_local else EngineShuffle(partitions)
 
 
 class Regroup(Step):
-    """The output of a shuffle's `put` -> each partition with the input of `get`, after all tasks have written."""
+    """Group the output of a shuffle's `put` by partition, as the input of `get`, after all tasks have written."""
 
     def __init__(self, shuffle: Shuffle) -> None:
         self._shuffle = shuffle
 
     def expand(self, elements: Steps) -> Steps:
-        # With files, the pieces are on disk already. The first GroupByKey waits until all tasks
-        # have written, with a single key. Then there is an element for each partition,
-        # redistributed by the second one.
+        # With files, the records are on disk already. The first GroupByKey has a single key, so it waits until all tasks have
+        # written. The second one distributes the partitions to the workers.
         if not isinstance(self._shuffle, FileShuffle):
             return elements | "By partition" >> GroupByKey()
         written = elements | "All tasks" >> GroupByKey()
@@ -117,34 +115,37 @@ class Regroup(Step):
 
 
 class Runs:
-    """The runs that build in these directories. A step writes there only if it can see them, and while they continue.
+    """The runs that build in these directories. A step checks that its host sees them, and that they have not ended.
 
-    `packages` are the packages whose versions affect the step's output. A worker must have the same versions of them and of
-    bertdata.
+    `packages` are the packages whose versions affect the step's output. A worker must have the same versions of these packages
+    and of bertdata as the host of the command.
     """
 
     def __init__(self, *roots: Path, packages: Sequence[str] = ()) -> None:
         self._packages, self._versions = tuple(packages), versions(packages)
-        # A run that is only inspected has no token yet. On a disk, each run writes to a separate directory.
+        # A plan that is only displayed has no token yet. On a disk, no token is needed: each run has a separate directory.
         self._tokens = [(str(root), "" if is_local(root) else token(root)) for root in roots]
 
     @contextlib.contextmanager
     def entered(self, *, begun: bool = True) -> Iterator[None]:
-        """Raise StorageError if this host cannot see a run (unless `begun` is False), OutputLockedError if the run is over.
+        """Check the runs, then run the block, in which only these runs can write to a store.
 
-        Raise UsageError on a host with other code or packages than the host of the command.
+        Raises:
+            StorageError: This host cannot see a run, which is not checked if `begun` is False.
+            OutputLockedError: A newer run has replaced a run.
+            UsageError: This host has other code or packages than the host of the command.
         """
         _check_versions(self._packages, self._versions)
-        with storage_errors(), fenced(*((to_path(root), known) for root, known in self._tokens if known)):
+        with storage_errors(), fenced(*((to_path(root), own_token) for root, own_token in self._tokens if own_token)):
             admit(seen_s=SEEN_S)
-            for root, known in self._tokens if begun else ():
-                if not known:
+            for root, own_token in self._tokens if begun else ():
+                if not own_token:
                     check_begun(to_path(root))
             yield
 
 
 class Writing(InContext):
-    """Call a function that writes below these directories for an element."""
+    """Call a function for an element. The function writes to the directories of these runs."""
 
     def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
         self._function, self._runs = function, Runs(*roots, packages=packages)
@@ -157,8 +158,10 @@ class Writing(InContext):
 
 
 class Perform(InContext):
-    """Run each task, or reuse its report, of this `kind`, from an earlier run. `emit` makes elements of it; the default is a
-    reference to the report."""
+    """Run each task, or reuse its report from an earlier run. A report has the type `kind`.
+
+    `emit` returns the elements for a report. The default is a reference to the report.
+    """
 
     def __init__(
         self, root: Path, step: str, work: TaskFunction, kind: type[Any], packages: Sequence[str] = (), emit: Emit | None = None
@@ -168,8 +171,8 @@ class Perform(InContext):
         self._runs = Runs(root, packages=packages)
 
     def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
-        # The path differs between machines, and the input's digest is checked, so the path is not part of the task's identity.
-        # See also `dataset.run.perform`, which compares the identity with the stored record.
+        # The identity of a task has no paths, which differ between machines. `perform` compares it with the stored record, and
+        # also compares the digests of the inputs.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
             root, paths = to_path(self._root), task.paths()
@@ -187,21 +190,21 @@ def _own_versions(packages: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
-    """Raise UsageError on a host with other versions than the host of the command, because it might write different bytes."""
+    """Raise UsageError on a host with other versions than the host of the command. Its output might differ."""
     installed = _own_versions(packages)
     if other := [f"{name} {installed[name]}, not {version}" for name, version in driver.items() if installed[name] != version]:
         raise UsageError(
-            f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs. Install the same versions on "
-            "all hosts ('code' is a digest of bertdata's source), then run the same command again"
+            f"a worker on {os.uname().nodename} has other versions than the host of this command: {'; '.join(other)}. Install the "
+            "same versions on all hosts ('code' is a digest of bertdata's source), then run the same command again"
         )
 
 
 class CommitStep(Protocol):
-    """The last step of a pipeline. `roots` are the directories that it commits by writing their manifests.
+    """The last step of a pipeline, which writes the manifests.
 
-    `add_up` gets the reports of consecutive tasks, each of this `kind`, one per root for each task. It returns their sum, whose
-    size does not grow with their number, and the part of each report to keep. The call gets all sums and, in order of tasks,
-    all kept parts.
+    `roots` returns the directories to commit. `add_up` takes the reports of consecutive tasks, a list for each task with one report
+    of the type `kind` per root. It returns their sum, whose size does not grow with the number of reports, and the part of each
+    report to keep. The call takes all sums, and all kept parts in task order.
     """
 
     kind: ClassVar[Any]
@@ -214,9 +217,9 @@ class CommitStep(Protocol):
 
 
 class Gather(Step):
-    """Collect references to the reports of `count` tasks, and call `commit` once, the only leaf of a pipeline.
+    """Collect references to the reports of `count` tasks, then commit. Every pipeline ends with this step.
 
-    `stage` is the name of the last step in progress reports.
+    `stage` is the name of the commit in progress reports.
     """
 
     def __init__(self, commit: CommitStep, count: int, stage: str = "commit", packages: Sequence[str] = ()) -> None:
@@ -228,7 +231,7 @@ class Gather(Step):
 
 
 class CommitOnce(InContext):
-    """Commit unless that is already done: an engine may call twice, and then the work files are gone."""
+    """Commit unless an earlier call has done so. An engine may call twice, and the first call removes the work files."""
 
     def __init__(self, commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
         self._commit, self._runs, self._count, self._stage = commit, runs, count, stage
@@ -258,5 +261,5 @@ def _in_order(elements: Iterable[Any], numbers: range) -> list[Any]:
     """Sort elements by number and drop repeated ones, which an engine may deliver. Raise VerificationError if one is missing."""
     once = {element[0]: element for element in elements}
     if sorted(once) != list(numbers):
-        raise VerificationError(f"of {len(numbers)} reports the engine brought {len(once)}: run the same command again")
+        raise VerificationError(f"the engine returned {len(once)} of {len(numbers)} reports: run the same command again")
     return [once[number] for number in numbers]
