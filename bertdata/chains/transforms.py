@@ -83,7 +83,7 @@ class Tasks(Step):
 
 
 def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, TaskRangeTuple]]:
-    """Return the number and the location of each task in a range. An engine may keep all of them in memory, so leave out names."""
+    """Return the number and the location of each task in a range. Omit names, because an engine may keep all in memory."""
     with runs.entered():
         return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.each(root)]
 
@@ -194,15 +194,15 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
     installed = _own_versions(packages)
     if other := [f"{name} {installed[name]}, not {version}" for name, version in driver.items() if installed[name] != version]:
         raise UsageError(
-            f"a worker on {os.uname().nodename} has other versions than the host of this command: {'; '.join(other)}. Install the "
-            "same versions on all hosts ('code' is a digest of bertdata's source), then run the same command again"
+            f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs. Install the same versions on "
+            "all hosts ('code' is a digest of bertdata's source), then run the same command again"
         )
 
 
 class CommitStep(Protocol):
     """The last step of a pipeline, which writes the manifests.
 
-    `roots` returns the directories to commit. `add_up` takes the reports of consecutive tasks, a list for each task with one report
+    `roots` returns the directories to commit. `add_up` takes the reports of consecutive tasks, a list for each task with a report
     of the type `kind` per root. It returns their sum, whose size does not grow with the number of reports, and the part of each
     report to keep. The call takes all sums, and all kept parts in task order.
     """
