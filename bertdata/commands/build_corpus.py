@@ -114,7 +114,7 @@ def build_corpus(
 
 
 def with_files(options: Mapping[str, Any]) -> dict[str, object]:
-    """Read the files that options name: your templates' text, and the digests of `exclude`, `exclude_ids` and `depends_on`."""
+    """Replace paths in options: `templates` by file contents, `exclude`, `exclude_ids` and `depends_on` by paths and digests."""
     values: dict[str, Any] = {name: named_files(options[name], name) for name in _FILES if name in options}
     if "templates" in options:
         values["templates"] = tables(options["templates"])
@@ -152,7 +152,7 @@ def plan_corpus(
     config: CorpusConfig | None = None,
     overwrite: bool = False,
 ) -> Plan:
-    """Cut the paths of each kind in `INPUTS` into tasks. The files of a finished corpus are only read if they have changed."""
+    """Find the input files and cut them into tasks. If the corpus is finished and no file has changed, do not read the files."""
     directory = to_path(str(output))
     readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
     functions = {"read": [name for name, _ in readers], "maps": maps, "filters": filters}
@@ -160,7 +160,9 @@ def plan_corpus(
     paths_by_kind = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in readers:
         paths_by_kind[name] = (*paths_by_kind.get(name, ()), *paths)
-    known = given_digest("build-corpus", {kind: [*paths] for kind, paths in paths_by_kind.items()}, settings.identity())
+    arguments_digest = given_digest(
+        "build-corpus", {kind: [*paths] for kind, paths in paths_by_kind.items()}, settings.identity()
+    )
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
     try:
@@ -168,11 +170,11 @@ def plan_corpus(
         identity["seen"] = _seen(files)
         if identity["seen"] and not overwrite and (record := finished(directory, identity)):
             summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
-            return Finished(outputs=(Output(directory, record),), given=known, summary=summary)
+            return Finished(outputs=(Output(directory, record),), given=arguments_digest, summary=summary)
         cut = cut_input(settings, files)._replace(ignored=ignored)
         learned = _learn(cut, settings)
     except (StorageError, TransferError) as error:
-        return complete_already([directory], known, error)
+        return complete_already([directory], arguments_digest, error)
     if found := [each for each in learned if not each.skipped]:
         settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in found))
         identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
@@ -180,7 +182,7 @@ def plan_corpus(
     sizes = [entry.bytes for entry in cut.inputs]
     return BuildPlan(
         outputs=(Output(directory, identity),),
-        given=known,
+        given=arguments_digest,
         reads=tuple(path for entries in files.values() for _, path in entries),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(sizes)),),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
@@ -207,7 +209,10 @@ def _learn(cut: CorpusPlan, config: CorpusConfig) -> list[Learned]:
 
 
 def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:
-    """Return a digest of the files of each kind, another one after each change of a file; nothing where one is in a store."""
+    """Return a digest of the files of each kind and their stamps, or an empty string if a file is in a store.
+
+    The digest changes whenever a file changes.
+    """
     found = [(kind, name, path) for kind in sorted(files) for name, path in files[kind]]
     if not all(is_local(path) for _, _, path in found):
         return ""
@@ -220,7 +225,7 @@ def _amount(sizes: Sequence[int]) -> str:
 
 
 def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
-    """Find the files of each kind of input that was given; also count those that no kind reads, by kind and suffix."""
+    """Find the input files of each kind. Also count the files that are not read, by kind and suffix."""
     options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in paths_by_kind}
     unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
     files = {kind: find(paths_by_kind[kind], source(kind).suffixes, options[kind], unread[kind]) for kind in unread}
@@ -235,15 +240,15 @@ def _left_out(ignored: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _notes(ignored: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Name the files that are not read, by suffix, with a way to convert each kind."""
+    """List the suffixes of files that are not read, and how to convert such files."""
     for kind, suffixes in ignored.items():
         yield f"  ignored    {kind}: {describe(suffixes)}"
         yield from (f"             {way}" for way in conversions(suffixes, kind))
 
 
-def _with_functions(config: CorpusConfig, given: Mapping[str, Sequence[str | Callable[..., Any]]]) -> CorpusConfig:
-    """Name the user's functions in a configuration, with the digests of their sources; raise UsageError for a missing one."""
-    names = {field: [name_of(each, field) for each in functions] for field, functions in given.items()}
+def _with_functions(config: CorpusConfig, by_field: Mapping[str, Sequence[str | Callable[..., Any]]]) -> CorpusConfig:
+    """Add the names of the user's functions and the digests of their sources. Raise UsageError if one cannot be loaded."""
+    names = {field: [name_of(each, field) for each in functions] for field, functions in by_field.items()}
     for field, each in names.items():
         for name in each:
             load(name, field)
@@ -254,14 +259,14 @@ def _with_functions(config: CorpusConfig, given: Mapping[str, Sequence[str | Cal
 
 
 def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
-    """Read tables of templates for `CorpusConfig.templates`: what a worker needs of them goes with its task.
+    """Return the name and contents of each template file, for `CorpusConfig.templates`, so that workers need not read the files.
 
-    Raise UsageError for one that cannot be read, and for two of one name.
+    Raise UsageError if a file cannot be read, or if two files have the same name.
     """
     contents: dict[str, str] = {}
     for path in map(Path, paths_of(paths)):
         if path.name in contents:
-            raise UsageError(f"`templates` {path}: another file has this name: rename one of them", field="templates", value=path)
+            raise UsageError(f"`templates` {path}: two files have this name. Rename one of them", field="templates", value=path)
         with storage_errors(f"`templates` {path}"):
             if not path.exists():
                 raise UsageError(f"`templates` {path}: no such file. Check the path", field="templates", value=path)
@@ -277,7 +282,7 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
 def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
     """Return name, path and SHA-256 of each file, for `CorpusConfig.exclude`, `exclude_ids` or `depends_on`.
 
-    Raise UsageError for a file that cannot be read; `field` is where it was given.
+    Raise UsageError if a file cannot be read. `field` is the option that names the files.
     """
     files = []
     for path in map(to_path, paths_of(paths)):

@@ -1,4 +1,4 @@
-"""Make rows to train on from a corpus and a vocabulary: sentence pairs, or rows for another objective."""
+"""Build training rows from a corpus and a vocabulary: sentence pairs, or rows for another objective."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
 
-_MAX_LOST_TOKEN_SHARE = 0.1  # share of the tokens; at 128 tokens pairs lose a few in a hundred, at 16 half
+_MAX_LOST_TOKEN_SHARE = 0.1  # share of dropped tokens above which to warn: pairs of 128 tokens drop a few %, of 16 tokens half
 
 
 @storage_errors()
@@ -70,7 +70,11 @@ def make_pairs(
             corpus is tokenized once for all of them.
 
     Returns:
-        The datasets, in the order of the lengths. Issues a warning if the rows drop a tenth or more of the tokens.
+        The datasets, in the order of the lengths.
+
+    Warns:
+        UserWarning: The rows drop more than a tenth of the tokens, the vocabulary does not fit the text, or a fast tokenizer
+            library returned wrong ids, which were replaced.
 
     Raises:
         UsageError: `corpus` or `vocab` is invalid, or equal to `output`.
@@ -107,19 +111,19 @@ def make_pairs(
 
 
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
-    """Return warnings about finished rows: lost text, and tasks for which a fast tokenizer library gave other ids."""
+    """Return warnings about finished rows: dropped tokens, and tasks for which a fast tokenizer library returned wrong ids."""
     different = pairs.manifest.different_ids
-    text = (
+    ids_warning = (
         f"{pairs.path}: in {different.tasks:,} tasks the fast tokenizer library gave other ids than `tokenizers`, which "
         f"encoded those tasks instead, so the rows are right. The text: {different.text!r}. Please report it to the library"
         if different
         else ""
     )
-    return [warning for warning in (lost_text(pairs), text) if warning]
+    return [warning for warning in (lost_text(pairs), ids_warning) if warning]
 
 
 def lost_text(pairs: DataSet[PairsManifest]) -> str:
-    """Say that over a tenth of the text's tokens are in no row, and why; nothing where it is less."""
+    """Return a warning with reasons if more than a tenth of the text's tokens are not in any row, else an empty string."""
     stages = [stage for stage in pairs.counts if stage.stage.split()[-1] == "tokens"]
     reasons: Counter[str] = sum((Counter(stage.dropped) for stage in stages), Counter())
     share = reasons.total() / max(1, sum(stage.entered for stage in stages))
@@ -134,15 +138,15 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsPlan(Plan):
-    """What `make_pairs` will do. configs: one for each output, which differ in length."""
+    """The plan of `make_pairs`."""
 
     source: Corpus
     vocabulary: AnyVocabulary
-    configs: tuple[PairsConfig, ...]
+    configs: tuple[PairsConfig, ...]  # one for each output; only `max_seq_length` differs
 
     @property
     def tasks(self) -> int:
-        """The number of tasks of the largest step; tokenizing counts also on an engine."""
+        """The number of tasks of the largest step. On an engine, `steps` lacks the tokenizing, which counts here too."""
         return max(len(self.source.tasks), self.configs[0].shards)
 
     def chain(self, roots: Sequence[Path | None]) -> Chain:
@@ -154,7 +158,7 @@ class PairsPlan(Plan):
         return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards)
 
     def estimate(self, workers: int | None) -> Estimate:
-        """Build rows of samples and estimate what the run takes."""
+        """Build rows from samples, and estimate the time, memory and disk that the run needs."""
         from .estimate import estimate
         from .shards_sample import of_pairs
 
@@ -179,7 +183,10 @@ def plan_pairs(
     strip_accents: bool | None = None,
     beam_args: Sequence[str] = (),
 ) -> Plan:
-    """Return what `make_pairs` would do; nothing is written."""
+    """Return the plan of `make_pairs`. Write nothing.
+
+    If the corpus or vocabulary cannot be read, but the same command has finished before, the plan has nothing to do.
+    """
     from ..stages.rows.partitions import shard_count
     from ..stages.rows.partners import fill
     from ..tokens.read import read_any
@@ -200,7 +207,7 @@ def plan_pairs(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": config.identity()} for config in configs]
-    # On an engine, the tokenize tasks leave no records to count.
+    # On an engine, the tokenizing tasks write no records by which to count them.
     tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),

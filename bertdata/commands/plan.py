@@ -61,7 +61,13 @@ class Output:
 class Plan:
     """The work of a command. Each command has its own subclass.
 
-    given: a digest of what the command was given.  summary: the plan in one line; notes: further lines.  reads: the inputs.
+    Attributes:
+        outputs: The datasets to write.
+        given: Digest of the command's arguments, which run.json stores as ``given``.
+        summary: The plan in one line.
+        notes: Further lines to print.
+        reads: Paths of the inputs.
+        steps: The steps to report.
     """
 
     outputs: tuple[Output, ...]
@@ -87,45 +93,48 @@ class Plan:
         return max((step.bytes for step in self.steps), default=0)
 
     def chain(self, roots: Sequence[Path | None]) -> Chain:
-        """Return the steps; `roots` are where to build each output, None for one that is complete."""
+        """Return the steps. `roots` are the build directories of the outputs, with None for a complete output."""
         raise NotImplementedError
 
     def estimate(self, workers: int | None) -> Estimate:
-        """Run a part of the work on samples of the input and estimate what the run takes."""
+        """Run the work on samples of the input, and estimate the time, memory and disk that the run needs."""
         raise NotImplementedError
 
-    def to_do(self, overwrite: bool, concerned: Callable[[Path], bool] = lambda _: True) -> list[Path]:
-        """Return the directories of the outputs that are not complete, or are to be made again."""
+    def to_do(self, overwrite: bool, include: Callable[[Path], bool] = lambda _: True) -> list[Path]:
+        """Return the directories of outputs to build: those that are not complete, or all with `overwrite`.
+
+        Skip directories for which `include` returns False.
+        """
         with storage_errors("cannot read the output"):
             return [
                 output.directory
                 for output in self.outputs
-                if concerned(output.directory) and (overwrite or not is_done(output.directory, output.identity))
+                if include(output.directory) and (overwrite or not is_done(output.directory, output.identity))
             ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished(Plan):
-    """A plan whose outputs are complete.
+    """A plan whose outputs are complete: the input is unchanged, or cannot be read.
 
     Attributes:
-        unreached: Why the input could not be compared with the input of the outputs.
+        unreached: The error of an input that cannot be read, or None.
     """
 
     unreached: BertDataError | None = None
 
-    def to_do(self, overwrite: bool, concerned: Callable[[Path], bool] = lambda _: True) -> list[Path]:
-        """Return no directory."""
+    def to_do(self, overwrite: bool, include: Callable[[Path], bool] = lambda _: True) -> list[Path]:
+        """Return an empty list."""
         return []
 
 
 def given_digest(command: str, *arguments: Any) -> str:
-    """Return a digest of a command's arguments. It identifies a finished dataset whose input is unreachable."""
+    """Return a digest of a command's arguments, which identifies a finished dataset if the input cannot be read."""
     return hashlib.sha256(json.dumps([command, *arguments], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def complete_already(directories: Sequence[Path], given: str, error: BertDataError) -> Plan:
-    """Return a finished plan if the same command has made these datasets before; otherwise raise `error`."""
+    """Return a finished plan if an earlier run with the same arguments has made these datasets. Otherwise raise `error`."""
     if not all(is_done(directory, {"given": given}) for directory in directories):
         raise error
     names = ", ".join(map(str, directories))
@@ -147,7 +156,7 @@ def paths_of(paths: Paths) -> tuple[str, ...]:
 
 
 def kept(plan: Plan) -> Iterator[str]:
-    """Yield a line for each output of which an unfinished run of the same settings has done some tasks."""
+    """Yield a message for each output with finished tasks of an unfinished run, which this run reuses."""
     for output in plan.outputs:
         done = {} if isinstance(plan, Finished) else unfinished(output.directory, output.identity)
         if any(done.values()):
