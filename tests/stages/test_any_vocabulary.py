@@ -149,7 +149,7 @@ def test_what_is_missing_is_said_before_a_run(run: Run, corpus: Path, vocabulari
     assert "one token for mask and pad" in told
     assert "write ROLE=TOKEN" in run(*command, "--dry-run", "--special-tokens", "bos=<s>", code=2).stderr
     told = run(*command, "--dry-run", "--lowercase", "--special-tokens", "pad=<|x|>,mask=<|y|>", code=2).stderr
-    assert "is for a bare vocab.txt" in told
+    assert "a bare vocab.txt" in told
     config: dict[str, Any] = {"chinese_words": "jieba", "special_tokens": "pad=<|x|>,mask=<|y|>"}
     with pytest.raises(UsageError, match="`chinese_words` is for BERT's kind"):
         bertdata.make_pairs(corpus, vocab=path, output=tmp_path / "out", config=PairsConfig(**config))
