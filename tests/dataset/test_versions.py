@@ -50,7 +50,7 @@ def _change_code(site: Path) -> None:
     """Change one line: titles of JSON lines get a sign in front of them."""
     path = site / "bertdata" / "stages" / "corpus" / "sources" / "base.py"
     source = path.read_text()
-    old = "return Document(id, source, code, title, url, sentences, starts, as_of) if sentences"
+    old = "return Document(id, source, code, title, url, sentences, starts, as_of, licence)"
     assert source.count(old) == 1
     path.write_text(source.replace(old, old.replace("title", "'#' + title")))
 
