@@ -20,7 +20,7 @@ _UNIT = re.compile(rf"(?<=: )bertdata .+|\s+|(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSI
 
 
 class Line(NamedTuple):
-    """A line to print: its indent, the indent of its continuation lines, and its text."""
+    """A line to print: its indent and that of its continuation lines, both in columns, and its text."""
 
     indent: int
     hanging: int

@@ -39,7 +39,7 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
 
     The page is a single file without scripts or network access. It is based on the manifest and a sample of the rows, so it
     takes seconds at any size. build-corpus, train-vocab and make-pairs also write report.html. This command writes the file
-    again and adds the time of each stage, if the run recorded it.
+    again.
 
     \b
         bertdata report pairs

@@ -69,7 +69,8 @@ class Step(NamedTuple):
 
 
 class Reporter(Protocol):
-    """Receiver of a command's progress and messages. `started` and `progress` are called from another thread."""
+    """Receiver of a command's progress and messages. While tasks run, another thread calls
+    `started` and `progress`. At the end, the thread of the command calls `progress` once more for each step."""
 
     def started(self, step: Step) -> None:
         """Report that a step has started."""
@@ -120,7 +121,7 @@ class _Stage:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the last look has seen its end."""
+        """Whether the last report had all tasks as done."""
         return self.last.done == self.step.total and not self.last.workers
 
     def receive(self, line: TaskProgress) -> None:
@@ -215,7 +216,8 @@ class Monitor:
 def watched(monitor: Monitor, reporter: Reporter, seconds: float) -> Iterator[None]:
     """Report each running step every `seconds` until the block ends, then report each step once more.
 
-    If checking the run is slow, the reports are less frequent, with a pause of at most five seconds.
+    A step that ends before the first check gets the last report only, without `started`. If the block fails, there is no last
+    report. If checking the run is slow, the reports are less frequent, with a pause of at most five seconds.
     """
     finished, begun = threading.Event(), set[str]()
 

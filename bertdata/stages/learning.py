@@ -19,7 +19,7 @@ from ..records import FileRange, Page
 from ..sources import dumps
 from ..sources.dumps import multistream
 from ..storage import files
-from ..text.wikitext import Templates, is_redirect, load_templates
+from ..text.wikitext import Templates, is_redirect, load_templates, namespaces
 from ..text.wikitext.templates.braces import normalize
 from ..text.wikitext.templates.learn import Definition, compile_definition, link
 from ..text.wikitext.templates.survey import Survey, survey
@@ -33,7 +33,6 @@ _STREAMS_SHARE, _MIN_STREAMS = 1e-7, 200  # streams of 100 pages per compressed 
 _MAX_UNINDEXED = 16 << 20  # bytes of dumps without an index that are read once more for their templates
 _MAX_TEXT = 200 << 20  # bytes of template pages in memory
 _MAX_NAMES, _MAX_ROUNDS = 1000, 8  # unknown templates of the sample; redirects and templates within templates
-_TEMPLATE_NAMESPACE = 10  # the namespace
 _MISSING = "not in the dump"
 
 
@@ -182,7 +181,7 @@ Find = Callable[[Sequence[str]], Mapping[str, Page]]
 
 def _finder(places: _Places, site: dumps.Site, config: CorpusConfig) -> Find | None:
     """Return a function that finds template pages by name, or None if the dump has none."""
-    prefixes = frozenset(name for name, number in site.namespaces.items() if number == _TEMPLATE_NAMESPACE) | {"template"}
+    prefixes = frozenset(name for name, number in site.namespaces.items() if number == namespaces.TEMPLATE) | {"template"}
     paths, indexes, size = places
     if all(indexes):
         offsets = multistream.template_offsets(indexes, prefixes)
@@ -192,7 +191,7 @@ def _finder(places: _Places, site: dumps.Site, config: CorpusConfig) -> Find | N
     held = 0
     ranges = (FileRange(path, path, 0, files.size(path)) for path in paths)
     for page in chain.from_iterable(dumps.read_pages(part, site, config.max_page_bytes) for part in ranges):
-        if isinstance(page, Page) and page.namespace == _TEMPLATE_NAMESPACE and held < _MAX_TEXT:
+        if isinstance(page, Page) and page.namespace == namespaces.TEMPLATE and held < _MAX_TEXT:
             pages.setdefault(_name(page), page)
             held += len(page.text)
     return (lambda names: pages) if pages else None
@@ -220,6 +219,6 @@ class _Streams:
                 path, path, offset, offset + 1
             )  # a stream that begins before the end of its range is read completely
             for page in dumps.read_pages(part, self.site, self.largest):
-                if isinstance(page, Page) and page.namespace == _TEMPLATE_NAMESPACE and (name := _name(page)) in wanted:
+                if isinstance(page, Page) and page.namespace == namespaces.TEMPLATE and (name := _name(page)) in wanted:
                     found.setdefault(name, page)
         return found

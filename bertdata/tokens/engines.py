@@ -180,15 +180,17 @@ class Gigatoken:
         stops = np.cumsum(self._bytes.take(ids, mode="clip"), dtype=np.int32 if len(data) < 1 << 27 else np.int64)
         if np.array_equal(np.insert(stops, 0, 0)[ends], edges):
             return Encoded(ids, ends, stops)
-        found = list[Encoded]()
+        found = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]()
         for text, part in zip(texts, parts, strict=True):
             own = np.cumsum(self._bytes[part], dtype=np.int64)
-            found.append(Encoded(part, ends, own) if own[-1:].sum() == len(text) else self._exact([text]))
-        ends = np.cumsum(_sizes([each.ids for each in found]))
-        starts = np.repeat(edges - _sizes(texts), np.diff(ends, prepend=0))
-        return Encoded(
-            np.concatenate([each.ids for each in found]), ends, np.concatenate([each.stops for each in found]) + starts
-        )
+            if own[-1:].sum() == len(text):
+                found.append((part, own))
+            else:
+                answer = self._exact([text])
+                found.append((answer.ids, answer.stops))
+        ids_of, stops_of = zip(*found, strict=True)
+        starts = np.repeat(edges - _sizes(texts), _sizes(ids_of))
+        return Encoded(np.concatenate(ids_of), np.cumsum(_sizes(ids_of)), np.concatenate(stops_of) + starts)
 
     def _changes(self, text: bytes) -> bool:
         """Return True if normalization may change a text, or if it has unassigned characters."""

@@ -2,7 +2,7 @@
 
 from .mapped import Shards
 from .origins import Origin
-from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, of_age, pair_batch, pair_schema
+from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, as_written, pair_batch, pair_schema
 from .views import padded
 from .write import joined, name, read_batches, write
 
@@ -14,7 +14,7 @@ __all__ = [
     "Shards",
     "joined",
     "name",
-    "of_age",
+    "as_written",
     "padded",
     "pair_batch",
     "pair_schema",

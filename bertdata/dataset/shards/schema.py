@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ...records import Document
 
-__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "of_age", "pair_batch", "pair_schema"]
+__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "as_written", "pair_batch", "pair_schema"]
 
 BATCH_BYTES = 2 << 20  # text per record batch of documents, which is in memory until it is written
 
@@ -48,7 +48,7 @@ DOCUMENT = _with_features(
 )
 
 
-def of_age(schema: pa.Schema, names: Container[str]) -> pa.Schema:
+def as_written(schema: pa.Schema, names: Container[str]) -> pa.Schema:
     """Return a schema without `licence` if a file lacks this column, as in corpora made before it was added."""
     if "licence" in names or "licence" not in schema.names:
         return schema

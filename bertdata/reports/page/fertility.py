@@ -1,4 +1,4 @@
-"""Write the page that compares vocabularies on a corpus."""
+"""Make the HTML page that compares vocabularies on a corpus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_WORDS = 10  # split words per vocabulary and language
 
 
 def page(title: str, results: Sequence[Fertility]) -> str:
-    """Return the page."""
+    """Return the HTML of the page."""
     sections = [Section("tokens", "Tokens", _tokens(results)), Section("split", "Costliest split words", _split(results))]
     contents = [(section.name, section.title) for section in sections]
     note = "Fertility is the number of tokens per word. In languages without spaces, each character counts as a word."
