@@ -100,9 +100,9 @@ class CorpusConfig(Config):
         "How to handle verse in books. auto keeps poems and plays but drops verse quoted in prose.",
         section=_BOOKS,
     )
-    footnotes: Literal["drop", "keep"] = option(
-        "drop",
-        "Drop or keep footnotes and footnote marks in books.",
+    footnotes: Literal["prose", "drop", "keep"] = option(
+        "prose",
+        "Footnotes of books: prose keeps long ones (about 40 words) without their marks, keep keeps all with their marks.",
         section=_BOOKS,
     )
     encoding: str = option(

@@ -39,7 +39,7 @@ class CorpusOptions(TypedDict, total=False):
     text_marks: Literal["keep", "drop"]
     book_sentences: int
     verse: Literal["auto", "keep", "drop"]
-    footnotes: Literal["drop", "keep"]
+    footnotes: Literal["prose", "drop", "keep"]
     encoding: str
     language: str
     sentence_splitter: str

@@ -143,6 +143,24 @@ def test_footnotes_go_and_stay(note: str, mark: str) -> None:
     assert marked in kept and any(NOTE in paragraph for paragraph in kept)
 
 
+LONG_NOTE = "The miller had been aboard since Tuesday, although he told the crew that he came at night. " * 3
+
+
+@pytest.mark.parametrize(
+    "note",
+    [f"[Footnote 1: {LONG_NOTE[:-1]}]", f"    [1] {LONG_NOTE}", f"FOOTNOTES:\n\n1. {LONG_NOTE}"],
+    ids=["brackets", "mark", "under a heading"],
+)
+def test_a_long_footnote_is_a_paragraph_without_its_mark(note: str) -> None:
+    marked = PROSE[0].replace("harbour", "harbour[1]", 1)
+    text = (
+        "\n\n".join([*map(wrapped, (marked, *PROSE[1:], *note.split("\n\n")))]) + "\n\n\n\nCHAPTER II\n\n\n" + wrapped(PROSE[0])
+    )
+    first = PROSE[0] if "[" in note else marked  # no note with the mark [1]: it may be part of the text
+    assert clean(text) == [first, *PROSE[1:], LONG_NOTE.strip(), PROSE[0]]
+    assert LONG_NOTE.strip() not in clean(text, footnotes="drop")
+
+
 @pytest.mark.parametrize("gap", ["\n\n\n\n", "\n\n\n\nCHAPTER II\n\n\n"], ids=["wide gap", "chapter"])
 @pytest.mark.parametrize("note", NOTES.values(), ids=NOTES)
 def test_text_after_a_footnotes_heading_is_kept(note: tuple[str, str], gap: str) -> None:

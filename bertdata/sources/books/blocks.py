@@ -7,7 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Block", "has_items", "is_list", "is_prose", "is_table", "is_verse", "margin", "split_blocks", "split_unparted"]
+from ..lines import fold_case
+
+__all__ = [
+    "Block",
+    "has_items",
+    "is_list",
+    "is_paragraph",
+    "is_prose",
+    "is_table",
+    "is_verse",
+    "margin",
+    "split_blocks",
+    "split_unparted",
+]
 
 _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # leader dots before a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
@@ -17,6 +30,8 @@ _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])
 _QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
 _SHORTEST_PROSE = 45  # a prose line that continues is longer than this
+_SHORTEST_PARAGRAPH = 75  # characters
+_SENTENCE_MARKS = frozenset(".!?…。！？।؟۔")
 _MAX_WRAPPED_WIDTH = 120  # a longer line was not wrapped
 _MIN_UNWRAPPED_SHARE = 0.2  # minimum share of such lines for a book with one paragraph per line; 0 in wrapped books
 _MAX_MEAN_BLOCK_LINES = 20  # mean lines between blank lines; above this, blank lines do not separate paragraphs
@@ -164,6 +179,15 @@ def is_prose(block: Block) -> bool:
     """Return True if a block is running text: two or more lines, with every line except the last filled."""
     lines = block.lines
     return len(lines) >= 2 and all(len(line) > _SHORTEST_PROSE for line in lines[:-1]) and not is_table(block)
+
+
+def is_paragraph(block: Block) -> bool:
+    """Return True if a block is a paragraph of sentences, not a list: most of its words are not capitalized."""
+    text = " ".join(block.lines)
+    if len(text) < _SHORTEST_PARAGRAPH or not _SENTENCE_MARKS.intersection(text) or has_items(block):
+        return False
+    words = [word for word in text.split() if not word[0].isdigit()]
+    return sum(word == fold_case(word) or word[0].islower() for word in words) >= 0.5 * len(words)
 
 
 def _has_columns(line: str) -> bool:

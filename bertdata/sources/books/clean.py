@@ -16,7 +16,7 @@ from .account import Account
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures
 from .back import drop_about_author, drop_advertisements, drop_index
 from .blocks import Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
-from .footnotes import drop_footnotes
+from .footnotes import drop_footnotes, keep_prose_notes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
 from .headings import is_heading, is_short, plain_name, signers, speakers
 from .notation import drop_music, resolve_signs
@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
     verse: str = "auto"
     encoding: str = ""
-    footnotes: str = "drop"
+    footnotes: str = "prose"
     counts: Counter[str] | None = None
 
 
@@ -59,12 +59,13 @@ class _Text(NamedTuple):
     section: int
 
 
-def clean(text: str, verse: str = "auto", footnotes: str = "drop") -> list[str]:
+def clean(text: str, verse: str = "auto", footnotes: str = "prose") -> list[str]:
     r"""Return the paragraphs of a book: its prose, without license, headings, contents, pictures and tables.
 
     A stanza is one paragraph.  `verse`: ``keep`` all; ``drop`` all; or ``auto``: keep a book or section that is mostly verse,
     such as a poem or a play, and drop lines quoted in prose.
-    `footnotes`: ``drop`` notes and their reference marks, or ``keep`` both.
+    `footnotes`: ``prose`` drops notes and their reference marks, but keeps notes of about 40 words or more of running text;
+    ``drop`` removes all notes and marks; ``keep`` keeps them.
 
     >>> clean("CHAPTER I\n\n\nThe kettle sang\nall day.\n\n[Illustration]\n\nNo one came.\n")
     ['The kettle sang all day.', 'No one came.']
@@ -85,10 +86,12 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
     blocks = [block._replace(at=at) for at, block in enumerate(front + blocks[_FRONT_BLOCKS:])]
     blocks = account.blocks("credits", blocks)
     for name, step in _STEPS.items():
-        if name != "footnotes" or reading.footnotes == "drop":
+        if name != "footnotes" or reading.footnotes != "keep":
             # No rule is trusted completely: `put_back` returns prose that a rule should not have
             # removed.
             rest, characters = put_back(name, blocks, list(step(blocks)), account.characters)
+            if name == "footnotes" and reading.footnotes == "prose":
+                rest = keep_prose_notes(blocks, rest)
             blocks = account.blocks(name, rest)
             account.put_back(name, characters)
     names = set() if reading.verse == "drop" else speakers(blocks)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..lines import fold_case
-from .blocks import Block, margin
+from .account import size
+from .blocks import Block, is_paragraph, margin
 from .headings import is_chapter
 
-__all__ = ["drop_footnotes", "is_note"]
+__all__ = ["drop_footnotes", "is_note", "keep_prose_notes"]
 
 _NOTE_WORDS = (
     "foot-?notes?|endnotes?|fu(?:ß|ss)noten?|voetnoo?te?n?|notes? de bas de page|notas? (?:al|a) pie"
@@ -27,6 +28,8 @@ _HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_NOTE_WORDS})[\W_]{{0,99}}")  # after 
 _NUMBERED = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
 _MAX_NOTE_BLOCKS = 40  # blocks of a note; an unclosed bracket drops only its own block
 _PART_GAP_LINES = 3  # blank lines before a new part of the book
+_MIN_PROSE_NOTE_CHARACTERS = 200  # without whitespace: about 40 words; shorter notes are mostly sources and translations
+_NOTE_MARK = re.compile(rf"(?:\[_?{_MARK}_?\]|\d{{1,4}}\.?)[.:]?\s")
 
 
 def drop_footnotes(blocks: list[Block]) -> list[Block]:
@@ -46,6 +49,21 @@ def drop_footnotes(blocks: list[Block]) -> list[Block]:
     removed: set[str] = set()
     kept = list(_without_sections(_without_notes(blocks, _references(blocks), removed)))
     return [_without_marks(block, removed) for block in kept] if removed else kept
+
+
+def keep_prose_notes(before: list[Block], after: list[Block]) -> list[Block]:
+    """Put long notes of running text back where they were, without their marks and brackets.
+
+    `before` are the blocks with notes, and `after` those without them.
+
+    >>> note = Block(["[Footnote 1: " + "The tea came by the river, and " * 7 + "was late.]"], 1, 1, 0)
+    >>> [block.lines[0][:22] for block in keep_prose_notes([note, Block(["[Footnote 2: Ibid.]"], 1, 1, 1)], [])]
+    ['The tea came by the riv']
+    """
+    kept = {block.at for block in after}
+    notes = [_without_brackets(block) for block in before if block.at not in kept]
+    prose = [note for note in notes if is_paragraph(note) and sum(map(size, note.lines)) >= _MIN_PROSE_NOTE_CHARACTERS]
+    return sorted(after + prose, key=lambda block: block.at)
 
 
 def is_note(block: Block) -> bool:
@@ -109,6 +127,18 @@ def _without_bracketed(block: Block, removed: set[str]) -> Iterator[Block]:
     removed.update(note[1] or note[2] or "" for note in notes)
     if lines := [line for line in _BRACKETED.sub("", text).split("\n") if line.strip()]:
         yield block._replace(lines=lines)
+
+
+def _without_brackets(note: Block) -> Block:
+    """Remove the mark of a note, and the brackets around it."""
+    first, rest = note.lines[0].lstrip(), note.lines[1:]
+    opening = _OPENS.match(first) or _NOTE_MARK.match(first)
+    lines = [first[opening.end() :].lstrip() if opening else first, *rest]
+    # A note of several blocks has its closing bracket in the last one.
+    last = lines[-1].rstrip()
+    if last.endswith("]") and "".join(lines).count("[") < "".join(lines).count("]"):
+        lines[-1] = last[:-1]
+    return note._replace(lines=lines)
 
 
 def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:

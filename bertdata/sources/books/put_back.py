@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import groupby
 
-from ..lines import fold_case
 from .account import size
 from .apparatus import ends_with_number, opens_picture
 from .back import is_about_author, is_advertisement, is_imprint, is_index
-from .blocks import Block, has_items
+from .blocks import Block, is_paragraph
 from .footnotes import is_note
 from .headings import begins_notes, is_chapter, is_contents, is_notes
 
@@ -23,8 +22,6 @@ __all__ = ["put_back"]
 _CHARACTERS_PER_WORD = 5  # per word, without whitespace
 _MAX_PROSE = 200 * _CHARACTERS_PER_WORD
 _MAX_UNNAMED = 0.02  # share of a book
-_SHORTEST_PROSE = 75  # characters of a block
-_SENTENCE_MARKS = frozenset(".!?…。！？।؟۔")
 
 # The blocks that name a section: its heading, or an entry that has its form. Other rules judge each block on its own lines.
 _NAMES: dict[str, Callable[[Block], bool]] = {
@@ -77,21 +74,12 @@ def _lawful(run: list[Block], names: Callable[[Block], bool], characters: int) -
     for at, block in enumerate(run):
         if names(block):
             is_named, prose = True, 0
-        elif _is_prose(block):
+        elif is_paragraph(block):
             first = first if prose else at
             prose += _size(block)
             if prose > _MAX_PROSE:
                 return first
     return len(run) if is_named or sum(map(_size, run)) <= _MAX_UNNAMED * characters else 0
-
-
-def _is_prose(block: Block) -> bool:
-    """Return True if a block is a paragraph of sentences, not a list: most of its words are not capitalized."""
-    text = " ".join(block.lines)
-    if len(text) < _SHORTEST_PROSE or not _SENTENCE_MARKS.intersection(text) or has_items(block):
-        return False
-    words = [word for word in text.split() if not word[0].isdigit()]
-    return sum(word == fold_case(word) or word[0].islower() for word in words) >= 0.5 * len(words)
 
 
 def _size(block: Block) -> int:

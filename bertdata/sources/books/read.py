@@ -85,7 +85,7 @@ def read_books(
             yield from _read(part, sentences, reading or Reading(), max_bytes)
 
 
-def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "drop") -> list[str]:
+def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "prose") -> list[str]:
     """Read the paragraphs of one book, a ``.txt`` or ``.epub`` file; return its prose, [] if it has none.
 
     verse and footnotes: see `clean`.  encoding: of a text file; ``""`` to detect it.
