@@ -178,6 +178,20 @@ def test_broken_markup_loses_no_prose(body: str) -> None:
     assert " ".join(prose(body)).split() == f"{ONE} {TWO}".split()
 
 
+@pytest.mark.parametrize("name", ["contents", "figure", "title"])
+def test_a_chapter_in_an_element_with_an_ambiguous_class_is_kept(name: str) -> None:
+    chapter = [
+        f"{number} o'clock: the ferry left the harbour, and nobody had seen the miller come aboard." for number in range(16)
+    ]
+    body = "".join(f"<p>{paragraph}</p>" for paragraph in chapter)
+    left_out: Counter[str] = Counter()
+    markup = page(f"<div class='{name}'><h2>I</h2>{body}<div class='pagenum'>7</div></div><p>{ONE}</p>")
+    assert [passage.lines[0] for passage in passages(markup, left_out)] == [*chapter, ONE]
+    assert +left_out == {"headings": 1, "page numbers": 1}
+    assert prose(f"<div class='{name}'>{body[:400]}</div><p>{ONE}</p>") == [ONE]
+    assert prose(f"<div class='footnotes'>{body}</div><p>{ONE}</p>") == [ONE]
+
+
 def test_entities_of_a_file_are_not_expanded() -> None:
     bomb = "<!DOCTYPE html [ <!ENTITY a 'tea tea'> " + "".join(f"<!ENTITY b{n} '{'&a;' * 9}'>" for n in range(9)) + " ]>"
     text = page(f"<p>{ONE} &b8; &#xD800;</p>").replace("<!DOCTYPE html>", bomb)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..lines import join_lines, one_line
 from .account import size
+from .blocks import Block, is_paragraph
 from .xml_tags import Tag, attributes, tags_and_text
 
 __all__ = ["SKIPPED_PAGES", "Passage", "counted_as", "passages", "text_size"]
@@ -56,6 +57,10 @@ _COUNTED_AS = {  # count name per element, or per value of epub:type or class; `
     }.items()
     for kind in kinds.split()
 }
+_AMBIGUOUS = _words(  # classes that authors also use for chapters and for the page as a whole
+    "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
+)
+_MAX_AMBIGUOUS_PROSE = 1000  # characters of paragraphs, without whitespace: about 200 words; see `put_back`
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
 _LONGEST_VERSE = 60  # a line of verse is not longer
@@ -94,13 +99,23 @@ def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]
     if shape.is_contents:
         left_out["contents"] += text_size(markup)
         return []
-    reader, begun = _Reader(shape.unclosed, left_out), not shape.has_body
-    for part in tags_and_text(markup):
+    # A chapter in `<div class="contents">` is only recognized at its end. Read such a page again,
+    # with these elements kept.
+    reader = _read(markup, shape, set())
+    if reader.chapters:
+        reader = _read(markup, shape, reader.chapters)
+    left_out.update(reader.left_out)
+    return reader.passages
+
+
+def _read(markup: str, shape: _Shape, chapters: set[int]) -> _Reader:
+    reader, begun = _Reader(shape.unclosed, chapters), not shape.has_body
+    for at, part in enumerate(tags_and_text(markup)):
         begun = begun or (isinstance(part, Tag) and part.name == "body")
         if begun:
-            reader.take(part)
+            reader.take(at, part)
     reader.flush()
-    return reader.passages
+    return reader
 
 
 class _Shape(NamedTuple):
@@ -135,24 +150,36 @@ class _Element(NamedTuple):
 
 
 class _Reader:
-    """Track the elements of a page, and collect the text outside dropped elements."""
+    """Track the elements of a page, and collect the text outside dropped elements.
 
-    def __init__(self, unclosed: set[str], left_out: Counter[str]) -> None:
-        self._unclosed, self._left_out = unclosed, left_out
+    `chapters` are the numbers of start tags, in the page, whose elements are kept in spite of their class. After reading, it has
+    those of dropped elements with an ambiguous class and more than 200 words of prose.
+    """
+
+    def __init__(self, unclosed: set[str], chapters: set[int]) -> None:
+        self._unclosed, self._keep = unclosed, chapters
         self._kind = ""  # of the outermost dropped element
+        self._start = -1  # number of its start tag, if its class is ambiguous
+        self._prose = 0  # characters of its paragraphs
         self._open: list[_Element] = []
         self._names: Counter[str] = Counter()  # of the open elements
         self._dropping = self._verse = 0  # number of open elements that are dropped, or verse
         self._text: list[str] = []
         self.passages: list[Passage] = []
+        self.left_out: Counter[str] = Counter()
+        self.chapters: set[int] = set()
 
-    def take(self, part: Tag | str) -> None:
-        """Process a tag or a text."""
+    def take(self, at: int, part: Tag | str) -> None:
+        """Process part number `at` of a page: a tag or a text."""
         if isinstance(part, str):
             if not self._dropping:
                 self._text.append(part)
             elif name := counted_as(self._kind):
-                self._left_out[name] += size(part)
+                self.left_out[name] += size(part)
+                if self._start >= 0 and is_paragraph(Block([one_line(part)], 1, 1)):
+                    self._prose += size(part)
+                    if self._prose > _MAX_AMBIGUOUS_PROSE:
+                        self.chapters.add(self._start)
             return
         if part.name == "br" and not self._dropping:
             self._text.append("\v")
@@ -161,9 +188,9 @@ class _Reader:
         if part.end:
             self._close(part.name)
         elif not part.empty and part.name not in _VOID:
-            self._begin(part)
+            self._begin(at, part)
 
-    def _begin(self, tag: Tag) -> None:
+    def _begin(self, at: int, tag: Tag) -> None:
         if tag.name == "p" and self._open and self._open[-1].name == "p":
             self._close("p")
         known = attributes(tag.attributes) if tag.attributes.strip() else {}
@@ -172,10 +199,11 @@ class _Reader:
         is_root = tag.name in ("html", "body")  # may be unclosed
         reasons = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
         if not is_root:
-            reasons += [*sorted(classes & _NO_PROSE), *({tag.name} & _DROPPED)]
+            reasons += [*sorted(classes & (_NO_PROSE - _AMBIGUOUS if at in self._keep else _NO_PROSE)), *({tag.name} & _DROPPED)]
         dropped = bool(reasons) and (is_root or tag.name not in self._unclosed)
         if dropped and not self._dropping:
-            self._kind = reasons[0]
+            self._kind, self._prose = reasons[0], 0
+            self._start = at if set(reasons) <= _AMBIGUOUS and not kinds & _NO_PROSE else -1
         verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
         self._open.append(_Element(tag.name, dropped, verse))
         self._names[tag.name] += 1
@@ -201,7 +229,7 @@ class _Reader:
             text = text.replace("\n", "\v")
         for part in re.split(r"\v\s*\v\s*", text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
-            self._left_out["ornaments"] += sum(size(line) for line in lines if not any(map(str.isalnum, line)))
+            self.left_out["ornaments"] += sum(size(line) for line in lines if not any(map(str.isalnum, line)))
             lines = [line for line in lines if any(map(str.isalnum, line))]
             if lines:
                 verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _LONGEST_VERSE)
