@@ -6,37 +6,28 @@ import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ..config.base import options_of
 from ..config.train import read_training
-from ..dataset import manifest
-from ..dataset.manifest_types import PairsManifest
 from ..errors import UsageError
 from ..pieces import shown
-from ..reports.mask_rules import MaskRule, of_epoch
+from ..reports.mask_rules import MaskRule
 from ..reports.summary import count
 from ..reports.trace import Change, Trace
 from ..storage.terminal import clean
-from ..tokens.read import read_any
-from ..training.masks import MaskConfig
 from .build_commands import echo
 from .folding import Line, print_folded
-from .options import Command, config_options
+from .options import Command
 from .paths import LocalPath, to_path
 
 __all__ = ["command"]
 
 _MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES, _MAX_ROWS = 6, 240, 12, 4  # limits without --full
 _MAX_COMPARED = 1_000  # words of a change that are compared; a longer change is shown as replaced
-_OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
 
 
-@click.command(
-    "trace", cls=Command, arrow=True, writes=False, sections={"Masks at a training step": ["step", "run", *_OF_BATCHES]}
-)
+@click.command("trace", cls=Command, arrow=True, writes=False)
 @click.argument("corpus", type=to_path, required=False)
 @click.argument("name", metavar="ID|TITLE", required=False)
 @click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was built from, to show the wikitext.")
@@ -44,9 +35,8 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
     "--vocab", type=to_path, metavar="PATH", help="Vocabulary to encode the sentences with.  [default: the vocabulary of --pairs]"
 )
 @click.option("--pairs", type=to_path, metavar="PATH", help="Dataset of make-pairs, to show the rows that contain the document.")
-@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
 @click.option("--full", is_flag=True, help="Show all changes, sentences and rows, and the wikitext.")
-@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step to show masks of, counted from 0.")
+@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step of --run to show masks of, counted from 0.")
 @click.option(
     "--run",
     type=LocalPath(),
@@ -62,23 +52,18 @@ _OF_BATCHES = ("batch_size", "seed", *options_of(MaskConfig))
     show_default=True,
     help="Number of training processes of --run, to show ranks.",
 )
-@click.option(
-    "--batch-size", type=click.IntRange(min=1), default=256, show_default=True, help="Rows per batch, for --step without --run."
-)
-@click.option("--seed", type=int, default=12345, show_default=True, help="Random seed of the batches, for --step without --run.")
-@config_options(MaskConfig)
 def command(
     corpus: Path | None,
     name: str | None,
     wikipedia: tuple[str, ...],
     vocab: Path | None,
     pairs: Path | None,
-    epoch: int,
     full: bool,
+    step: int | None,
+    run: Path | None,
     steps: str | None,
     to: Path | None,
     world_size: int,
-    **step: Any,
 ) -> None:
     """Trace one document of CORPUS, selected by id or title.
 
@@ -95,12 +80,12 @@ def command(
     from ..stages.trace import trace
 
     if steps is not None or to is not None or corpus is None or name is None:
-        _write_steps(corpus, step["run"], steps or "", to, world_size)
+        _write_steps(corpus, run, steps or "", to, world_size)
         return
-    if step["run"] is not None and step["step"] is None and pairs is None:
-        _show_steps(trace(corpus, name).id, step["run"], world_size)
+    if run is not None and step is None:
+        _show_steps(trace(corpus, name).id, run, world_size)
         return
-    rule = _rule(pairs, epoch, **step)
+    rule = None if step is None else _rule(pairs, step, run)
     traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     print_folded(_lines(traced, full))
     if pairs is not None:
@@ -136,38 +121,13 @@ def _show_steps(document: str, run: Path, world_size: int) -> None:
     )
 
 
-def _rule(
-    pairs: Path | None, epoch: int, step: int | None, run: Path | None, batch_size: int, seed: int, **masks: Any
-) -> MaskRule | None:
-    """Return the mask rule: that of a training step, or BERT's defaults in an epoch."""
-    source_of = click.get_current_context().get_parameter_source
-    used = [name for name in ("epoch", "run", *_OF_BATCHES) if source_of(name) is click.core.ParameterSource.COMMANDLINE]
-    if pairs is None or step is None:
-        if unused := [name for name in ("step", *used) if name != "epoch" and (name in used or step is not None)]:
-            raise UsageError(f"{flag_of(unused[0])} shows masks of rows: pass --pairs and --step")
-        return None if pairs is None else _of_epoch(pairs, epoch)
+def _rule(pairs: Path | None, step: int, run: Path | None) -> MaskRule:
+    """Return the masks of a training step of a run."""
     from ..training import at_step
 
-    wrong = {"epoch"} if run is None else {"epoch", *_OF_BATCHES}
-    if unused := [name for name in used if name in wrong]:
-        raise UsageError(f"{flag_of(unused[0])} has no effect: {'--step' if run is None else run} determines it. Omit it")
-    if run is not None:
-        return at_step.of_run(pairs, step, read_training(run))
-    return at_step.of_batches(pairs, step, batch_size, seed=seed, masks=MaskConfig(**masks))
-
-
-def _of_epoch(pairs: Path, epoch: int) -> MaskRule | None:
-    contents = manifest.read(pairs, PairsManifest)
-    if epoch and contents.settings.masking == "static":
-        raise UsageError(
-            f"--epoch {epoch}: the rows of {pairs} have static masks, which are the same in every epoch. Omit --epoch"
-        )
-    return of_epoch(read_any(pairs), contents.settings, epoch)
-
-
-def flag_of(name: str) -> str:
-    """Return the command line flag of a parameter."""
-    return f"--{name.replace('_', '-')}"
+    if pairs is None or run is None:
+        raise UsageError("--step shows masks of rows in a training run: pass --pairs and --run", field="step", value=step)
+    return at_step.of_run(pairs, step, read_training(run))
 
 
 def _lines(traced: Trace, full: bool) -> Iterator[Line]:

@@ -9,28 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..config import OBJECTIVES
 from ..config.train import TrainConfig
-from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from ..reports.mask_rules import MaskRule
-from .masks import MaskConfig, Masker, is_causal
-from .recipe import prepare
-from .windowed_plan import PlanOptions, plan_of
+from .masks import Masker, is_causal
+from .recipe import PhaseRows, prepare
 
-__all__ = ["of_batches", "of_run"]
+__all__ = ["of_run"]
 
 Array = npt.NDArray[Any]
-
-
-def of_batches(pairs: str | Path, step: int, batch_size: int, *, seed: int = 12345, masks: MaskConfig | None = None) -> MaskRule:
-    """Return the mask rule for rows of `pairs` at a step of `batches`. The arguments are those of `batches`.
-
-    A row that is not in the step is masked as in a step of its epoch with the same share of masks.
-    """
-    options = PlanOptions(seed=seed, widths=None, mixture=None, epoch_steps=None)
-    return _rule(Shards(pairs), 0, step, step, batch_size, options, masks)
 
 
 def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
@@ -45,20 +33,15 @@ def of_run(pairs: str | Path, step: int, config: TrainConfig) -> MaskRule:
     if Path(pairs).resolve() not in paths:
         run_paths = ", ".join(map(str, part.shards.paths))
         raise UsageError(f"`step` {step:,}: the run then reads {run_paths}, not {pairs}", field="step", value=step)
-    directory = paths.index(Path(pairs).resolve())
-    return _rule(part.shards, directory, step, step - part.first, part.batch_size, part.options, part.masks)
+    return _rule(part, step, paths.index(Path(pairs).resolve()))
 
 
-def _rule(
-    shards: Shards, directory: int, step: int, number: int, batch_size: int, options: PlanOptions, masks: MaskConfig | None
-) -> MaskRule:
-    """Return the mask rule of step `step`, step `number` of its phase, for the rows of directory number `directory`."""
-    has_masks = OBJECTIVES[shards.objective].masks
-    if shards.masking == "static" or not has_masks:
-        what = "have one mask, which they were stored with" if has_masks else "have no masks"
-        raise UsageError(f"`step` {step:,}: the rows of {shards.paths[directory]} {what}", field="step", value=step)
-    masks, seed = MaskConfig.or_default(masks), options["seed"]
-    planned = plan_of(shards, batch_size, **options)
+def _rule(part: PhaseRows, step: int, directory: int) -> MaskRule:
+    """Return the mask rule of a step of a phase, for the rows of directory number `directory`."""
+    shards, seed, number, planned = part.shards, part.options["seed"], step - part.first, part.plan()
+    if (masks := part.masks) is None:
+        problem = f"`step` {step:,}: the rows of {shards.paths[directory]} have one mask, which they were stored with"
+        raise UsageError(problem, field="step", value=step)
     if is_causal(masks, seed, number):
         problem = f"`step` {step:,} is causal: it predicts each next token and masks none"
         raise UsageError(problem, field="step", value=step)

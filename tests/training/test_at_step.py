@@ -11,20 +11,18 @@ from conftest import Build, read_manifest
 from tiny import write_pairs
 
 from bertdata.cli import cli
-from bertdata.config.train import Phase, TrainConfig
+from bertdata.config.train import Phase, TrainConfig, read_training
 from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 from bertdata.labels import IGNORED
 from bertdata.reports.mask_rules import MaskRule
-from bertdata.training.at_step import of_batches, of_run
-from bertdata.training.masks import MaskConfig, Schedule
+from bertdata.training.at_step import of_run
 
 pytest.importorskip("torch")
 from bertdata.training.loader import batches  # noqa: E402
 from bertdata.training.recipe import prepare  # noqa: E402
 
 LENGTHS = np.random.default_rng(7).integers(6, 65, 90).tolist()
-MASKS = (None, MaskConfig(0.3, unit="word"), MaskConfig(Schedule(0.4, 0.1, 9), unit="span", mask_shares="100/0/0"))
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +48,12 @@ def compare(rule: MaskRule, loader: Any, step: int, shards: Shards, first: int =
     return seen
 
 
-@pytest.mark.parametrize("masks", MASKS, ids=["pieces", "words", "spans"])
-def test_masks_are_those_of_batches(pairs: Path, masks: MaskConfig | None) -> None:
-    shards = Shards(pairs)
+def test_masks_of_words_are_those_of_a_run(pairs: Path) -> None:
+    run = TrainConfig(phases=(Phase(shards=(str(pairs),), steps=30),), batch_size=8, masked_lm_prob=0.3, unit="word")
+    (part,) = prepare(run).parts
     for step in (0, 13, 27):  # of several epochs
-        loader = batches(shards, 8, seed=5, masks=masks, start_step=step, steps=1)
-        assert compare(of_batches(pairs, step, 8, seed=5, masks=masks), loader, step, shards) == 8
+        loader = batches(part.shards, 8, start_step=step, steps=1, masks=part.masks, **part.options)
+        assert compare(of_run(pairs, step, run), loader, step, part.shards) == 8
 
 
 def test_masks_are_those_of_a_run(pairs: Path, tmp_path: Path) -> None:
@@ -82,7 +80,7 @@ def test_masks_are_those_of_a_run(pairs: Path, tmp_path: Path) -> None:
 
 
 def test_rows_held_out_are_in_no_step(pairs: Path) -> None:
-    rule = of_batches(pairs, 2, 8)
+    rule = of_run(pairs, 2, TrainConfig(phases=(Phase(shards=(str(pairs),), steps=3),), batch_size=8))
     ids = np.full((1, 20), 7)
     masked, _, labels = rule.mask(ids, np.array([90]), None)
     assert (masked == ids).all() and (labels == IGNORED).all() and "held out" in rule.when(90)
@@ -94,17 +92,15 @@ def test_a_trace_shows_them(
     pairs = build("make-pairs", tmp_path / "pairs", sample_corpus, "--vocab", sample_vocab)
     pieces = (pairs / "vocab.txt").read_text(encoding="utf-8").split("\n")
     asked = ["trace", str(sample_corpus), "sampleenwiki:107", "--pairs", str(pairs)]
-    steps = ["--step", "9", "--batch-size", "4", "--masked-lm-prob", "0.4", "--seed", "2"]
-    cli.main([*asked, *steps], standalone_mode=False)
+    run = tmp_path / "run.toml"
+    run.write_text(f'batch_size = 4\nmasked_lm_prob = 0.4\n[[phases]]\nshards = "{pairs}"\nsteps = 10\n')
+    cli.main([*asked, "--step", "9", "--run", str(run)], standalone_mode=False)
     said = " ".join(capsys.readouterr().out.split())
     number = int(said.split("masked (step 9, epoch")[0].rpartition("row ")[2].split()[0])
     row = Shards(pairs)[number]["input_ids"]
-    _, positions, labels = of_batches(pairs, 9, 4, seed=2, masks=MaskConfig(0.4)).mask(
-        row[None].astype(np.int64), np.array([number]), None
-    )
+    _, positions, labels = of_run(pairs, 9, read_training(run)).mask(row[None].astype(np.int64), np.array([number]), None)
     wanted = [f"{at} {pieces[i]} (" for at, i in zip(positions[0], labels[0], strict=True) if i != IGNORED]
     assert len(wanted) > 20 and all(each in said for each in wanted)
-    for more in (["--epoch", "1", "--step", "2"], ["--run", "x.toml"], ["--seed", "3"]):
-        with pytest.raises(UsageError):
-            cli.main([*asked, *more], standalone_mode=False)
+    with pytest.raises(UsageError, match="pass --pairs and --run"):
+        cli.main([*asked, "--step", "2"], standalone_mode=False)
     assert read_manifest(pairs)["kind"] == "pairs"

@@ -22,7 +22,6 @@ from bertdata.training.token_weights import token_weights
 
 torch = pytest.importorskip("torch")
 from bertdata.training import attention, loader  # noqa: E402
-from bertdata.training.at_step import of_batches  # noqa: E402
 from bertdata.training.trainer import train  # noqa: E402
 from bertdata.training.trainer.model import BertForPreTraining  # noqa: E402
 
@@ -232,9 +231,6 @@ def test_options_without_effect_are_refused(rows: dict[bool, Shards], tmp_path: 
         loader.batches(rows[True], 8, masks=MaskConfig(token_weights=str(tmp_path / "weights.json")))
     with pytest.raises(UsageError, match="no such file"):
         loader.batches(rows[True], 8, masks=MaskConfig(token_weights=str(tmp_path / "none.json")))
-    step = next(step for step in range(9) if is_causal(HALF, 12345, step))
-    with pytest.raises(UsageError, match=f"`step` {step} is causal"):
-        of_batches(rows[True].paths[0], step, 8, masks=HALF)
 
 
 @pytest.mark.parametrize(

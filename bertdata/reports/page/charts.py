@@ -31,7 +31,7 @@ __all__ = [
 
 WIDTH_PX = 400
 _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
-_MAX_LABELS = 7
+_MAX_LABELS, _MAX_BINS = 7, 16
 _HEAD_HEIGHT = 46  # of a chart in `stacked`: its title and its legend
 _STYLE = """svg { font: 11px Helvetica, Arial, sans-serif; fill: #1f2937; } .f { fill: #6b7280; } .b { font-weight: bold; }
 .grid { stroke: #e5e7eb; } .axis { stroke: #6b7280; } .s0 { fill: #2c6694; } .s1 { fill: #a5501c; }
@@ -102,13 +102,13 @@ def by_doubling(values: Sequence[Values], most: int = 18) -> Values:
     return 1 << np.arange(max(low, high - most), max(high, low + 1) + 1)
 
 
-def up_to(most: int, bins: int = 16) -> Values:
+def up_to(most: int) -> Values:
     """Return edges of equal bins from 1 to a length.
 
-    >>> up_to(128, 4).tolist()
-    [1, 33, 65, 97, 129]
+    >>> up_to(5).tolist()
+    [1, 2, 3, 4, 5, 6]
     """
-    return 1 + np.unique(np.round(np.linspace(0, most, min(bins, most) + 1)).astype(int))
+    return 1 + np.unique(np.round(np.linspace(0, most, min(_MAX_BINS, most) + 1)).astype(int))
 
 
 def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, Values]]) -> Html:

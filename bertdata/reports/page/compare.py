@@ -15,13 +15,12 @@ from ..summary import percent
 from .charts import COLOURS, histogram, up_to
 from .documents import length_charts
 from .markup import Column, Html, join, number, table, text
-from .measure import pairs_of, predictors, words_of
 from .sample import read_documents, read_rows
 from .section import Section, Subject
 
 __all__ = ["compare"]
 
-_SHARE, _AUC = "share", "AUC of"
+_SHARE = "share"
 _DIGEST_DIGITS = 12  # of a digest: enough to distinguish two
 _STAGES = {"tokens": "tokens of text"}  # names of stages next to the statistics of rows
 
@@ -30,7 +29,7 @@ def compare(sets: list[Subject[Manifest]]) -> Section:
     """Return the figures of datasets in columns, the difference of two, and what inputs and options differ."""
     columns = [Column(""), *(Column(_head(subject), numbers=True) for subject in sets)]
     columns += [Column("Difference", numbers=True)] if len(sets) == 2 else []
-    figures_of_sets = [dict([*_figures(subject.manifest), *_of_rows(subject)]) for subject in sets]
+    figures_of_sets = [dict(_figures(subject.manifest)) for subject in sets]
     rows = []
     for name in dict.fromkeys(name for of_set in figures_of_sets for name in of_set):
         values = [of_set.get(name) for of_set in figures_of_sets]
@@ -131,21 +130,6 @@ def _statistics(manifest: PairsManifest) -> Iterator[tuple[str, float]]:
             yield named.get(name, name.replace("_", " ")), value
 
 
-def _of_rows(subject: Subject[Manifest]) -> Iterator[tuple[str, float]]:
-    """Yield figures of the sampled rows: how well a figure predicts the label, and the length of words."""
-    if not isinstance(subject.manifest, PairsManifest):
-        return
-    sample, config = read_rows(subject.directory, subject.manifest), subject.manifest.settings
-    if sample is None or not sample.table.num_rows:
-        return
-    if (pairs := pairs_of(sample, config)) is not None:
-        yield from ((f"{_AUC} {name}", round(area, 3)) for name, area, _ in predictors(pairs))
-    if (lengths := words_of(sample, subject.vocabulary)) is not None and len(lengths):
-        yield "words, in rows that were read", len(lengths)
-        yield f"words of several tokens, {_SHARE}", float((lengths > 1).mean())
-        yield "tokens in a word", float(lengths.mean())
-
-
 def _options(config: dict[str, object]) -> Iterator[tuple[str, str]]:
     for name, value in config.items():
         if isinstance(value, dict):
@@ -155,7 +139,7 @@ def _options(config: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _written(name: str, value: float) -> str:
-    return f"{value:.3f}" if name.startswith(_AUC) else percent(value) if name.endswith(_SHARE) else number(value)
+    return percent(value) if name.endswith(_SHARE) else number(value)
 
 
 def _difference(name: str, values: list[float | None]) -> str:
@@ -169,8 +153,6 @@ def _difference(name: str, values: list[float | None]) -> str:
         return "–"
     if first == last:
         return "="
-    if name.startswith(_AUC):
-        return f"{last - first:+.3f}"
     if name.endswith(_SHARE):
         points = round(100 * (last - first), 2)
         return f"{points:+.2f} points" if points else "under 0.01 points"

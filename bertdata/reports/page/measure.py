@@ -1,4 +1,4 @@
-"""Measure rows that were read: which features predict a label and should not, how masks are distributed, how full rows are."""
+"""Measure rows that were read: which features predict a label and should not, how masks are distributed, how long words are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...tokens.vocab import AnyVocabulary
 from ..mask_rules import of_epoch
 from .sample import RowSample
 
-__all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "padding_by_width", "pairs_of", "predictors", "words_of"]
+__all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "pairs_of", "predictors", "words_of"]
 
 _MAX_MASKED_ROWS = 2_048  # rows that are masked to see how
 Array = npt.NDArray[Any]
@@ -109,22 +109,6 @@ def of_partners(values: dict[str, Pairing]) -> tuple[float, float]:
         return 0.5, 0.5
     error = np.sqrt((counts.sum() + 1) / (12 * ones.sum() * zeros.sum()))
     return float((ones * below).sum() / (ones.sum() * zeros.sum())), float(error)
-
-
-def padding_by_width(lengths: Array, most: int, steps: int = 8) -> list[tuple[int, float, float]]:
-    """Return (width, share of rows, share of padding) if each row is padded to the smallest of `steps` widths that holds it.
-
-    >>> padding_by_width(np.array([2, 4, 8, 8]), 8, 2)
-    [(4, 0.5, 0.25), (8, 0.5, 0.0)]
-    """
-    widths = np.unique(np.ceil(np.arange(1, steps + 1) * most / steps).astype(int))
-    of = np.searchsorted(widths, lengths)
-    shares = []
-    for index, width in enumerate(widths.tolist()):
-        of_width = lengths[of == index]
-        if len(of_width):
-            shares.append((width, len(of_width) / len(lengths), 1 - float(of_width.sum()) / (len(of_width) * width)))
-    return shares
 
 
 def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary) -> Masks | None:

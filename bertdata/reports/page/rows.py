@@ -1,4 +1,4 @@
-"""Write the report of rows: from page to row, lengths and padding, features that predict labels, masks, tokens, rows to read."""
+"""Write the report of rows: from page to row, lengths, features that predict labels, masks, words, rows to read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from ...config import LABEL_1, OBJECTIVES, PairsConfig
 from ...dataset.manifest_types import PairsManifest
-from ...pieces import bare, shown
 from ...tokens.vocab import AnyVocabulary
 from ..examples import pick
 from ..mask_rules import unit_of
@@ -17,15 +16,15 @@ from ..summary import percent
 from .charts import histogram, up_to
 from .documents import sources_and_languages
 from .flow import flow, stages_of
-from .markup import Column, Html, bar, foreign, join, number, table, tag
-from .measure import Masks, masks_of, of_partners, padding_by_width, pairs_of, predictors, words_of
+from .markup import Column, Html, bar, join, table, tag
+from .measure import Masks, masks_of, of_partners, pairs_of, predictors, words_of
 from .sample import RowSample, read_rows
 from .section import Section, Subject, counted, figures
-from .tokens import language_of, row_article
+from .tokens import row_article
 
 __all__ = ["key_figures", "sections"]
 
-_SHOWN, _TOKENS = 6, 20
+_MAX_SHOWN = 6  # rows
 _LEAK_SIGMAS = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
 _UNITS = {"piece": "piece by piece", "word": "by whole words", "span": "by spans of words"}
 _LABELS = {
@@ -64,7 +63,7 @@ def sections(subject: Subject[PairsManifest]) -> Iterator[Section]:
     sample, config = read_rows(subject.directory, manifest), manifest.settings
     if sample is None or not sample.table.num_rows:
         return
-    yield Section("lengths", "Lengths and padding", _lengths(sample, config, manifest))
+    yield Section("lengths", "Lengths", _lengths(sample, config, manifest))
     if config.objective in LABEL_1:
         yield Section("labels", "Labels", _labels(sample, config, manifest))
     known = subject.vocabulary
@@ -73,7 +72,6 @@ def sections(subject: Subject[PairsManifest]) -> Iterator[Section]:
         yield Section("masks", "Masks", _masks(masks, config, known))
     if (lengths := words_of(sample, known)) is not None and len(lengths):
         yield Section("words", "Words", _words(lengths, manifest))
-    yield Section("tokens", "Tokens", _tokens(sample, subject))
     yield Section("samples", "Rows", _samples(sample, masks, config, subject))
 
 
@@ -84,14 +82,7 @@ def _lengths(sample: RowSample, config: PairsConfig, manifest: PairsManifest) ->
     pictures = [histogram("Tokens in a row", "tokens", up_to(most), [("", lengths)])]
     if (pairs := pairs_of(sample, config)) is not None:
         pictures.append(histogram("Tokens in A (blue) and B (orange)", "tokens", up_to(most), [("A", pairs.a), ("B", pairs.b)]))
-    columns = [Column(name, numbers=True) for name in ("Width", "Rows", "Padding")]
-    by_width = padding_by_width(lengths, most)
-    rows = [(number(width), percent(share), percent(padding), bar(padding, "drop")) for width, share, padding in by_width]
-    filled = 1 - float(lengths.sum()) / max(1.0, sum(share * len(lengths) * width for width, share, _ in by_width))
-    text = f"Padded to {most:,} tokens, {percent(manifest.statistics.padding_share)} of all places are padding; "
-    text += f"each row padded to the next of the widths below, {percent(filled)} are."
-    padding = table("Rows by the least width that holds them", [*columns, Column("")], rows)
-    return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"), tag("p", text), padding)
+    return join(tag("p", f"Measured on {what}.", class_="faint"), tag("div", *pictures, class_="pair"))
 
 
 def _labels(sample: RowSample, config: PairsConfig, manifest: PairsManifest) -> Html:
@@ -162,27 +153,6 @@ def _words(lengths: Any, manifest: PairsManifest) -> Html:
     return join(tag("p", text), counted("", "Tokens", list(zip(names, sizes, strict=True)), "Words"))
 
 
-def _tokens(sample: RowSample, subject: Subject[PairsManifest]) -> Html:
-    pieces, special, spoken = subject.vocabulary.pieces, subject.vocabulary.special, subject.languages
-    mark = special.mark
-
-    def told(piece: str, most: int) -> Html:
-        return tag("span", foreign(piece, language_of(piece, spoken), most), class_="piece")
-
-    ids = sample.flat("input_ids")[0]
-    counts = np.bincount(ids, minlength=len(pieces))
-    counts[sorted(special.never)] = 0
-    order = np.argsort(-counts, kind="stable")[:_TOKENS]
-    frequent = [(told(shown(pieces[i], mark), 40), int(counts[i])) for i in order if counts[i]]
-    seen = np.flatnonzero(counts)
-    texts = [bare(pieces[i], mark) for i in seen if i != special.unk]
-    longest = sorted(texts, key=lambda piece: (-len(piece), piece))[:_TOKENS]
-    text = f"{len(seen):,} of {len(pieces):,} pieces occur in the {counts.sum():,} tokens that were read, special ones aside."
-    spread = [(told(piece, 60), len(piece)) for piece in longest]
-    tables = (counted("Most frequent", "Piece", frequent, "Tokens"), counted("Longest", "Piece", spread, "Characters"))
-    return join(tag("p", text), tag("div", *tables, class_="pair"))
-
-
 def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subject: Subject[PairsManifest]) -> Html:
     known = subject.vocabulary
     rows = sample.table.num_rows if masks is None else min(sample.table.num_rows, int(masks.rows.max(initial=0)) + 1)
@@ -197,5 +167,5 @@ def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subjec
         tag("li", tag("mark", "word", class_="kept"), " shown as it is, and predicted"),
         class_="key",
     )
-    shown_rows = (row_article(sample, masks, index, config, known, subject.languages) for index in pick(rows, _SHOWN))
+    shown_rows = (row_article(sample, masks, index, config, known, subject.languages) for index in pick(rows, _MAX_SHOWN))
     return join(tag("p", note, class_="faint"), key if masks is not None else "", *shown_rows)

@@ -1,4 +1,4 @@
-"""Write the report of a training run: curve, rates, predictions and end."""
+"""Write the report of a training run: curve, evaluations, predictions and errors."""
 
 from __future__ import annotations
 
@@ -81,8 +81,6 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
         yield Section("benchmarks", "Benchmarks", _benchmarks(benchmarks))
     if body := _drawn(records):
         yield Section("drawn", "Rows by source and language", body)
-    if body := _speed(records):
-        yield Section("rates", "Rates", body)
     if predicted := _predictions(predictions):
         yield Section("predictions", "Predictions", predicted)
     if errors := [record for record in records if record["kind"] == "error"]:
@@ -155,15 +153,6 @@ def _drawn(records: list[Record]) -> Html:
         lines += [(name, foreign(value or "unknown"), f"{n:,}", percent(n / counts.total())) for value, n in counts.most_common()]
     columns = (Column("By"), Column("Name"), Column("Rows", numbers=True), Column("Share", numbers=True))
     return table("", columns, lines) if lines else Html("")
-
-
-def _speed(records: list[Record]) -> Html:
-    rows = []
-    for key, name in (("sequences_per_second", "Rows a second"), ("tokens_per_second", "Tokens a second")):
-        if values := _rates(records, key):
-            rows.append((name, *(f"{value:,.0f}" for value in (np.median(values), min(values), max(values)))))
-    columns = (Column("Rate"), *(Column(name, numbers=True) for name in ("Median", "Least", "Most")))
-    return join(table("", columns, rows))
 
 
 def _predictions(predictions: Any) -> Html:
