@@ -186,7 +186,8 @@ def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType(
         for part in ("cores", ", "):
             where = where.replace(part, phrases.get(part, part))
         told = phrases.get(sentence, sentence).format(date=date, size=size, where=where, runs=runs)
-        lines.append(f"{', '.join(f'`{name}`' for name in names) + ': ' if len(kinds) > 1 else ''}{told}")
+        listed = phrases.get(", ", ", ").join(f"`{name}`" for name in names) + phrases.get(": ", ": ")
+        lines.append(f"{listed if len(kinds) > 1 else ''}{told}")
     return lines
 
 

@@ -10,10 +10,10 @@ __all__ = ["CHINESE", "SHOWN"]
 SHOWN = {
     ("prose of Wikipedia pages, one core", "mwparserfromhell"): "单核抽取维基百科页面正文",
     ("its words against MediaWiki's own", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
-    ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文转 WordPiece id，新文本",
-    ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文转 WordPiece id，已见过的词",
-    ("English to ids, WordPiece, new text, one core", "nanotoken"): "单核，英文转 WordPiece id，新文本",
-    ("English to ids, byte-level BPE, new text, one core", "gigatoken"): "单核，英文转字节级 BPE id，新文本",
+    ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文切成 WordPiece 并转 id，未见过的词",
+    ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文切成 WordPiece 并转 id，已见过的词",
+    ("English to ids, WordPiece, new text, one core", "nanotoken"): "单核，英文切成 WordPiece 并转 id，未见过的词",
+    ("English to ids, byte-level BPE, new text, one core", "gigatoken"): "单核，英文切成字节级 BPE 并转 id，未见过的词",
     (
         "label leakage through lengths and positions, 128 tokens",
         "BERT's own algorithm",
@@ -39,11 +39,12 @@ CHINESE = {
     "{what} ({unit})": "{what}（{unit}）",
     "cores": "核",
     ", ": "、",
+    ": ": "：",
     "{unit}, lower is better": "{unit}，越小越好",
     "measured {date} at size {size} on {where}; median of {runs} runs.": (
-        "{date} 在 {where} 上以 `--size {size}` 测得，取 {runs} 次运行的中位数。"
+        "{date}，在 {where} 上以 `--size {size}` 测得，取 {runs} 次运行的中位数。"
     ),
-    "measured {date} at size {size} on {where}; one run.": "{date} 在 {where} 上以 `--size {size}` 测得，只运行一次。",
+    "measured {date} at size {size} on {where}; one run.": "{date}，在 {where} 上以 `--size {size}` 测得，只运行一次。",
     "rows/s": "行/秒",
     "tokens/s": "token/秒",
     "MB/s": "MB/秒",
