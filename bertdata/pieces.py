@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypedDict
 
 __all__ = [
     "BEGINS",
-    "OF_BERT",
+    "BERT_TOKENS",
     "ROLES",
     "Special",
     "VocabularyEntries",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
-OF_BERT = {role: f"[{role.upper()}]" for role in ROLES}  # the special tokens of a BERT, which a manifest of rows does not name
+BERT_TOKENS = {role: f"[{role.upper()}]" for role in ROLES}  # BERT's special tokens, which a manifest of rows omits
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark means that it continues one
 _UNSPACED_SCRIPTS = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),
@@ -84,7 +84,7 @@ def of_bert(pieces: Sequence[str]) -> Special:
     Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(5,), mark='##')
     """
     bracketed = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
-    named = {role: bracketed.pop(token, -1) for role, token in OF_BERT.items()}
+    named = {role: bracketed.pop(token, -1) for role, token in BERT_TOKENS.items()}
     return Special(**named, others=tuple(bracketed.values()), mark="##")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bertdata.codec import decode, encode
-from bertdata.config import LABEL_1, CorpusConfig, PairsConfig
+from bertdata.config import LABEL_1_COUNTS, CorpusConfig, PairsConfig
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_records import CorpusShard
 from bertdata.storage.files import file_entry
@@ -74,7 +74,7 @@ def statistics(lengths: Sequence[int], config: PairsConfig) -> dict[str, Any]:
     """What a manifest says of rows of these lengths."""
     rows, tokens = len(lengths), sum(lengths)
     found: dict[str, Any] = {"rows": rows, "documents": rows, "repeated_ids": 0, "tokens": tokens}
-    if name := LABEL_1.get(config.objective):
+    if name := LABEL_1_COUNTS.get(config.objective):
         found |= {name: rows // 2, f"{name}_share": 0.5}
     found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length), "unknown_share": 0.0}
     if config.masking == "static":

@@ -19,7 +19,7 @@ from ..stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, parti
 from ..stages.shuffle import Receive
 from ..storage.files import to_path
 from .steps import FlatMap, Map, Step, Steps
-from .transforms import Chain, Gather, Perform, Regroup, Tasks, Writing, shuffle_of
+from .transforms import Chain, Gather, GuardedCall, Regroup, TaskRunner, Tasks, shuffle_of
 
 __all__ = ["BuildCorpus"]
 
@@ -41,14 +41,14 @@ class BuildCorpus(Chain):
     def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
         super().__init__(root, plan.tasks)
         self._plan, self._config = plan, config
-        self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shards]))
+        self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shard_count]))
         self._inputs = self._store("inputs", plan.inputs)
         self._ignored = {kind: dict(suffixes) for kind, suffixes in plan.ignored.items()}
 
     def expand(self, begin: Steps) -> Steps:
         root, config, plan = str(self._root), self._config, self._plan
-        extract = Extract(root, config, plan.shards, bool(self._rules))
-        perform = Perform(self._root, "extract", extract, CorpusReport, packages(config))
+        extract = Extract(root, config, plan.shard_count, bool(self._rules))
+        perform = TaskRunner(self._root, "extract", extract, CorpusReport, packages(config))
         reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
@@ -59,7 +59,7 @@ class Choose(Step):
     """Reports of tasks -> a round for each rule, which drops documents -> reports of the remaining documents."""
 
     def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
-        self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shards
+        self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shard_count
         self._tasks = len(plan.tasks)
         self._bytes = sum(entry.bytes * (1 if entry.name.endswith(_PLAIN) else 4) for entry in plan.inputs)
 
@@ -73,7 +73,7 @@ class Choose(Step):
             partitions = partition_count(rule, self._bytes)
             tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, partitions, self._shards)
             names += (rule.name,) * rule.drops
-        rewrite = Writing(
+        rewrite = GuardedCall(
             Rewrite(self._root, names, self._format, self._shards), to_path(self._root), packages=format_packages(self._format)
         )
         return tasks | "Rewrite" >> Map(rewrite)
@@ -97,11 +97,11 @@ class Round(Step):
         #   task -> Claim -> (partition, claims) -> By partition -> Decide -> (task, losses) -> By task -> Keep losses
         return (
             tasks
-            | "Claim" >> FlatMap(Writing(put, root))
+            | "Claim" >> FlatMap(GuardedCall(put, root))
             | "By partition" >> Regroup(claims)
-            | "Decide" >> FlatMap(Writing(Decide(rule, claims, losses), root))
+            | "Decide" >> FlatMap(GuardedCall(Decide(rule, claims, losses), root))
             | "By task" >> Regroup(losses)
-            | "Keep losses" >> Map(Writing(Receive(losses, KeepLosses(self._root, rule)), root))
+            | "Keep losses" >> Map(GuardedCall(Receive(losses, KeepLosses(self._root, rule)), root))
         )
 
 

@@ -19,7 +19,7 @@ from ..stages.shuffle import FileShuffle, Receive, Shuffle
 from ..storage.files import to_path
 from ..tokens.vocab import AnyVocabulary
 from .steps import FlatMap, Map, Steps
-from .transforms import Chain, Gather, Perform, Regroup, Tasks, Writing, shuffle_of
+from .transforms import Chain, Gather, GuardedCall, Regroup, TaskRunner, Tasks, shuffle_of
 
 __all__ = ["MakePairs"]
 
@@ -48,17 +48,17 @@ class MakePairs(Chain):
             | "Tasks" >> Tasks(self._root, self._tasks)
             | "Tokenize" >> FlatMap(self._tokenize(shuffle, work))
             | "Partition" >> Regroup(shuffle)
-            | "Build pairs" >> Map(Writing(build, *commit.roots(), packages=packages))
+            | "Build pairs" >> Map(GuardedCall(build, *commit.roots(), packages=packages))
             | "Commit" >> Gather(commit, self._layout.total, packages=packages)
         )
 
-    def _tokenize(self, shuffle: Shuffle, work: Path) -> Perform | Writing:
+    def _tokenize(self, shuffle: Shuffle, work: Path) -> TaskRunner | GuardedCall:
         """Return the step that moves a task's documents to their partitions. A resumed run keeps finished files."""
         packages, reader = self._config.packages, self._source.reader
         tokenize = partitions.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
         if isinstance(shuffle, FileShuffle):
-            return Perform(work, "tokenize", partitions.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
-        return Writing(partitions.PutTokens(tokenize, shuffle), work, packages=packages)
+            return TaskRunner(work, "tokenize", partitions.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
+        return GuardedCall(partitions.PutTokens(tokenize, shuffle), work, packages=packages)
 
 
 def _written(number: int, report: FilesReport) -> list[tuple[int, int]]:

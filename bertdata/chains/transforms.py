@@ -25,7 +25,7 @@ from ..storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ..storage.storage import storage_errors
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
-__all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "Perform", "Regroup", "Tasks", "Writing", "shuffle_of"]
+__all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "TaskRunner", "Regroup", "Tasks", "GuardedCall", "shuffle_of"]
 
 TaskFunction = Callable[[Task, Work], Any]  # returns a report
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
@@ -68,7 +68,7 @@ class Tasks(Step):
     """Read the tasks from ranges of the task file, and distribute them to the workers."""
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
-        self._runs, self._root, self._ranges = Runs(root), str(root), ranges(tasks)
+        self._runs, self._root, self._ranges = RunDirectories(root), str(root), ranges(tasks)
 
     def expand(self, begin: Steps) -> Steps:
         # The job itself contains only a few ranges of the task file. Each worker expands its ranges to tasks, and the GroupByKey
@@ -82,13 +82,13 @@ class Tasks(Step):
         )
 
 
-def _expand(range: TaskRange, root: str, runs: Runs) -> list[tuple[int, TaskRangeTuple]]:
+def _expand(range: TaskRange, root: str, runs: RunDirectories) -> list[tuple[int, TaskRangeTuple]]:
     """Return the number and the location of each task in a range. Omit names, because an engine may keep all in memory."""
     with runs.entered():
         return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.each(root)]
 
 
-def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: Runs) -> Task:
+def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: RunDirectories) -> Task:
     with runs.entered():
         (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
         return task
@@ -114,7 +114,7 @@ class Regroup(Step):
         return written | "Partitions" >> FlatMap(self._shuffle.each_partition) | "Spread" >> GroupByKey()
 
 
-class Runs:
+class RunDirectories:
     """The runs that build in these directories. A step checks that its host sees them, and that they have not ended.
 
     `packages` are the packages whose versions affect the step's output. A worker must have the same versions of these packages
@@ -144,11 +144,11 @@ class Runs:
             yield
 
 
-class Writing(InContext):
+class GuardedCall(InContext):
     """Call a function for an element. The function writes to the directories of these runs."""
 
     def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
-        self._function, self._runs = function, Runs(*roots, packages=packages)
+        self._function, self._runs = function, RunDirectories(*roots, packages=packages)
         self.function = function
 
     def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> Any:
@@ -157,7 +157,7 @@ class Writing(InContext):
             return list(result) if isinstance(result, Iterator) else result
 
 
-class Perform(InContext):
+class TaskRunner(InContext):
     """Run each task, or reuse its report from an earlier run. A report has the type `kind`.
 
     `emit` returns the elements for a report. The default is a reference to the report.
@@ -168,7 +168,7 @@ class Perform(InContext):
     ) -> None:
         self._root, self._step, self._work, self._kind, self._emit = str(root), step, work, kind, emit
         self.function = emit or _references
-        self._runs = Runs(root, packages=packages)
+        self._runs = RunDirectories(root, packages=packages)
 
     def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         # The identity of a task has no paths, which differ between machines. `perform` compares it with the stored record, and
@@ -224,7 +224,7 @@ class Gather(Step):
 
     def __init__(self, commit: CommitStep, count: int, stage: str = "commit", packages: Sequence[str] = ()) -> None:
         self._commit, self._count, self._stage = commit, count, stage
-        self._runs = Runs(*commit.roots(), packages=packages)
+        self._runs = RunDirectories(*commit.roots(), packages=packages)
 
     def expand(self, reports: Steps) -> Steps:
         return reports | "Gather" >> ToList() | "Commit" >> Map(CommitOnce(self._commit, self._runs, self._count, self._stage))
@@ -233,7 +233,7 @@ class Gather(Step):
 class CommitOnce(InContext):
     """Commit unless an earlier call has done so. An engine may call twice, and the first call removes the work files."""
 
-    def __init__(self, commit: CommitStep, runs: Runs, count: int, stage: str = "commit") -> None:
+    def __init__(self, commit: CommitStep, runs: RunDirectories, count: int, stage: str = "commit") -> None:
         self._commit, self._runs, self._count, self._stage = commit, runs, count, stage
 
     @storage_errors()

@@ -159,13 +159,13 @@ def build(plan: Plan, options: RunOptions) -> list[DataSet[Any]]:
 def show_plan(plan: Plan, options: RunOptions) -> None:
     """Print the finished part of a run, and estimates of time, memory and disk from samples."""
     from ..commands.estimate import free_space
-    from ..commands.plan import kept
+    from ..commands.plan import reused_tasks
 
     todo = plan.to_do(options.overwrite)
     for directory in plan.directories:
         if directory not in todo:
             echo(f"  {_describe_complete(manifest.read(directory), directory)}")
-    for line in kept(plan):
+    for line in reused_tasks(plan):
         echo(line)
     if not todo:
         return

@@ -13,7 +13,7 @@ import click
 
 from ..config.languages import problem_of
 from ..dataset.manifest import check_files, listed, read
-from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
 from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
 from ..pieces import shown
@@ -171,7 +171,7 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
     from ..tokens.read import read_any
 
     contents = read(directory)
-    assert isinstance(contents, RowManifest)  # callers reject other kinds
+    assert isinstance(contents, ReadableManifest)  # callers reject other kinds
     row = examples.row(directory, contents, number)
     if isinstance(contents, CorpusManifest):
         _print(examples.document_lines(Document(**row), search=search), search=search)
@@ -215,7 +215,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         return
     from ..commands.inspect import choose
 
-    assert isinstance(manifest, RowManifest)
+    assert isinstance(manifest, ReadableManifest)
     for each in choose(directory, manifest, count, order):
         echo()
         show_row(directory, each, epoch)

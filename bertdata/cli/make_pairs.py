@@ -11,7 +11,7 @@ from ..config import PairsConfig
 from ..reports.card import reading_line
 from ..reports.vocabulary_warnings import poor_fit
 from .build_commands import build, common_options, echo, print_result, show_plan, take_options
-from .options import Command, config_options, in_options, sections_of, take
+from .options import Command, config_options, sections_of, take, with_option_names
 from .paths import to_path
 
 __all__ = ["command"]
@@ -63,7 +63,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
     values |= {"lengths": max_seq_length, "beam_args": options.beam_args}
     plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
-    for line in (plan.summary, *map(in_options, plan.notes)):
+    for line in (plan.summary, *map(with_option_names, plan.notes)):
         echo(line, err=True)
     if dry_run:
         show_plan(plan, options)
@@ -71,6 +71,6 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
         for pairs in build(plan, options):
             print_result(pairs, reading_line(str(pairs.path), config.format))
             for warning in warnings_of(pairs):
-                echo(f"warning: {in_options(warning)}", err=True, level="warning")
+                echo(f"warning: {with_option_names(warning)}", err=True, level="warning")
             if warning := poor_fit(pairs.manifest):
                 echo(warning, err=True, level="warning")

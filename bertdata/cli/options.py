@@ -13,12 +13,12 @@ import click
 
 from ..config.base import Config, Option, options_of
 from ..errors import BertDataError, UsageError, did_you_mean, nearest
-from ..storage.process import arrow_alone
+from ..storage.process import import_arrow_without_pandas
 from . import bars
 from .config_file import from_file
 from .output import echo
 
-__all__ = ["Command", "config_options", "in_options", "sections_of", "take"]
+__all__ = ["Command", "config_options", "with_option_names", "sections_of", "take"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MADE_BY = {  # parameter name: the command that creates its value
@@ -52,7 +52,7 @@ class Command(click.Command):
         super().__init__(*args, **attributes)
         self._sections, self._first, self._writes, self._arrow = sections or {}, first, writes, arrow
         for param in (param for param in self.params if isinstance(param, click.Option)):
-            param.help = self.in_options(param.help or "")
+            param.help = self.with_option_names(param.help or "")
         if first is not None:
             help_text = "Show the help of all options and exit."
             self.params.append(
@@ -63,11 +63,11 @@ class Command(click.Command):
         """Run the command. Errors that name a field such as `max_seq_length` are changed to name ``--max-seq-length``."""
         bars.begin(writes=self._writes)
         if (ctx.obj or {}).get("own_process") and self._arrow:
-            arrow_alone()
+            import_arrow_without_pandas()
         try:
             return super().invoke(ctx)
         except BertDataError as error:
-            error.args = (from_file(ctx, error.field, self.in_options(str(error))),)
+            error.args = (from_file(ctx, error.field, self.with_option_names(str(error))),)
             raise
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -94,7 +94,7 @@ class Command(click.Command):
         message = "; ".join(part for part in parts if part)
         return message[:1].upper() + message[1:]
 
-    def in_options(self, message: str) -> str:
+    def with_option_names(self, message: str) -> str:
         """Name this command's options where the library's message names fields and arguments."""
         for param in (param for param in self.params if isinstance(param, click.Option)):
             message = message.replace(f"`{param.name}`", "--no-wait" if param.name == "wait" else param.opts[0])
@@ -124,10 +124,10 @@ class Command(click.Command):
                         formatter.write("".join(f"{margin}{line}\n" for line in lines))
 
 
-def in_options(message: str) -> str:
+def with_option_names(message: str) -> str:
     """Name the options of the running command in a note or warning of the library."""
     command = click.get_current_context().command
-    return command.in_options(message) if isinstance(command, Command) else message
+    return command.with_option_names(message) if isinstance(command, Command) else message
 
 
 def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -191,7 +191,7 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
             raise click.BadParameter(message, ctx, param) from None
 
 
-class _OfSeveral(type(click.INT)):  # type: ignore[misc]
+class _RepeatedInt(type(click.INT)):  # type: ignore[misc]
     """An integer of an option that can be repeated."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -217,7 +217,7 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
     shown = not option.unset and default not in ("", None, ())
     metavar = option.metavar or None
     if multiple and form is int:
-        form = _OfSeveral()
+        form = _RepeatedInt()
     first = (default,) if multiple else default
     return click.option(flags, name, type=form, default=first, multiple=multiple, show_default=shown, metavar=metavar, help=help)
 

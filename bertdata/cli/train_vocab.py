@@ -11,7 +11,7 @@ from ..config import VocabConfig
 from ..reports.vocabulary_warnings import fewer, unknown
 from ..storage.files import is_local
 from .build_commands import build, common_options, echo, print_result, show_plan, take_options
-from .options import Command, config_options, in_options, take
+from .options import Command, config_options, take, with_option_names
 from .paths import to_path
 
 __all__ = ["command"]
@@ -53,4 +53,4 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
             print_result(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
             config = vocab.manifest.settings
             for warning in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
-                echo(in_options(warning), err=True, level="warning")
+                echo(with_option_names(warning), err=True, level="warning")

@@ -13,7 +13,7 @@ from ..reports.summary import count, size
 from .bars import bytes_bar
 from .build_commands import echo
 from .config_file import config_option
-from .options import Command, in_options
+from .options import Command, with_option_names
 from .paths import to_path
 
 __all__ = ["command"]
@@ -51,7 +51,7 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
         with bytes_bar(directory.name) as progress:
             result = verify(directory, workers=workers, progress=progress)
         for problem in result.problems[:_MAX_PROBLEM_LINES]:
-            echo(f"{directory / problem.name}: {in_options(problem.what)}", err=True)
+            echo(f"{directory / problem.name}: {with_option_names(problem.what)}", err=True)
         if len(result.problems) > _MAX_PROBLEM_LINES:
             echo(f"{directory}: and {count(len(result.problems) - _MAX_PROBLEM_LINES, 'file')} more", err=True)
         for note in result.notes:

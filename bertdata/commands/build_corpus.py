@@ -24,7 +24,7 @@ from ..reports.summary import count, size
 from ..sources.dumps import read_site
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
-from ..stages.corpus.plan_tasks import CorpusPlan, own_splitters, packages
+from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.corpus.sources import source
 from ..stages.learning import Learned, learn
@@ -33,7 +33,7 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 from .execute import run
-from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, given_digest, paths_of
+from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, digest_arguments, paths_of
 from .progress import Progress, PythonReporter, Step
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def plan_corpus(
     paths_by_kind = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in readers:
         paths_by_kind[name] = (*paths_by_kind.get(name, ()), *paths)
-    arguments_digest = given_digest(
+    arguments_digest = digest_arguments(
         "build-corpus", {kind: [*paths] for kind, paths in paths_by_kind.items()}, settings.identity()
     )
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
@@ -170,7 +170,7 @@ def plan_corpus(
         identity["seen"] = _seen(files)
         if identity["seen"] and not overwrite and (record := finished(directory, identity)):
             summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
-            return Finished(outputs=(Output(directory, record),), given=arguments_digest, summary=summary)
+            return Finished(outputs=(Output(directory, record),), arguments_digest=arguments_digest, summary=summary)
         cut = cut_input(settings, files)._replace(ignored=ignored)
         learned = _learn(cut, settings)
     except (StorageError, TransferError) as error:
@@ -182,7 +182,7 @@ def plan_corpus(
     sizes = [entry.bytes for entry in cut.inputs]
     return BuildPlan(
         outputs=(Output(directory, identity),),
-        given=arguments_digest,
+        arguments_digest=arguments_digest,
         reads=tuple(path for entries in files.values() for _, path in entries),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(sizes)),),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
@@ -252,7 +252,7 @@ def _with_functions(config: CorpusConfig, by_field: Mapping[str, Sequence[str | 
     for field, each in names.items():
         for name in each:
             load(name, field)
-    used = sorted({*itertools.chain(*names.values()), *own_splitters(config)})
+    used = sorted({*itertools.chain(*names.values()), *user_splitters(config)})
     digests = tuple((name, source_digest(name)) for name in used)
     maps, filters = tuple(names["maps"]), tuple(names["filters"])
     return dataclasses.replace(config, map_functions=maps, filter_functions=filters, functions=digests)

@@ -20,7 +20,7 @@ from ..errors import StorageError, TransferError, UsageError
 from ..reports.summary import size
 from ..storage.files import is_local, is_private
 from ..storage.process import imports_frozen, worker_count
-from .plan import Finished, Plan, RunOptions, kept
+from .plan import Finished, Plan, RunOptions, reused_tasks
 from .progress import EVERY, EVERY_IN_STORE, Monitor, Reporter, watched
 
 __all__ = ["run"]
@@ -45,12 +45,12 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
                 return []
     if options.check_space:
         _check_space(plan, options)
-    for line in kept(plan):
+    for line in reused_tasks(plan):
         reporter.note(line)
     with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots: list[Path | None] = []
         for output in plan.outputs:  # `building` commits each when the block ends
-            begun = building(output.directory, {**output.identity, "given": plan.given}, overwrite=options.overwrite)
+            begun = building(output.directory, {**output.identity, "given": plan.arguments_digest}, overwrite=options.overwrite)
             roots.append(_unfinished(stack.enter_context(begun)))
         if new := any(root is not None for root in roots):
             _build(plan, options, reporter, roots, processes)
@@ -65,7 +65,7 @@ def _finished(plan: Finished, options: RunOptions, reporter: Reporter) -> list[D
         reporter.warning(plan.summary)
     else:
         for output in plan.outputs:
-            with building(output.directory, {**output.identity, "given": plan.given}) as root:
+            with building(output.directory, {**output.identity, "given": plan.arguments_digest}) as root:
                 _unfinished(root)
     return [DataSet.read(directory, new=False) for directory in plan.directories]
 

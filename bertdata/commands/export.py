@@ -27,7 +27,7 @@ from ..storage.storage import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
 from .execute import run
-from .plan import Output, Plan, RunOptions, complete_already, given_digest
+from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
 from .progress import Progress, PythonReporter, Step
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def plan_export(
 ) -> Plan:
     """Return what `export` would do; nothing is written."""
     source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
-    arguments_digest = given_digest("export", str(directory), str(vocab or ""), settings.identity())
+    arguments_digest = digest_arguments("export", str(directory), str(vocab or ""), settings.identity())
     try:
         source, tasks = read(source_path, settings.split)
         vocabulary = _vocabulary(source_path, source, settings.to, vocab)
@@ -140,7 +140,7 @@ def plan_export(
 
     return ExportPlan(
         outputs=(Output(target, identity),),
-        given=arguments_digest,
+        arguments_digest=arguments_digest,
         reads=(source_path,),
         steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..dataset import manifest
-from ..dataset.manifest_types import CorpusManifest, Manifest, RowManifest
+from ..dataset.manifest_types import CorpusManifest, Manifest, ReadableManifest
 from ..dataset.staging import steady
 from ..errors import UsageError
 from ..pieces import join
@@ -71,7 +71,7 @@ def inspect(
     with steady(path):
         contents = manifest.read(path)
         manifest.check_files(path, manifest.listed(contents))
-        if not isinstance(contents, RowManifest):
+        if not isinstance(contents, ReadableManifest):
             raise UsageError(f"{path} contains {contents.kind}. Pass a corpus or rows")
         if reason:
             return list(islice(_listed(path, contents, reason), n))
@@ -84,7 +84,7 @@ def inspect(
         return [{"row": number, **_example(path, contents, number, vocabulary)} for number in numbers]
 
 
-def choose(directory: Path, contents: RowManifest, count: int, order: Order) -> list[int]:
+def choose(directory: Path, contents: ReadableManifest, count: int, order: Order) -> list[int]:
     """Return the numbers of the examples to show, in ascending order; for the longest, in descending order of length."""
     if order == "longest":
         return longest(directory, contents, count)
@@ -93,7 +93,7 @@ def choose(directory: Path, contents: RowManifest, count: int, order: Order) -> 
     return examples.pick(contents.rows, count)
 
 
-def _example(directory: Path, contents: RowManifest, number: int, vocabulary: AnyVocabulary | None) -> dict[str, Any]:
+def _example(directory: Path, contents: ReadableManifest, number: int, vocabulary: AnyVocabulary | None) -> dict[str, Any]:
     values = examples.row(directory, contents, number)
     if vocabulary is None:
         return values

@@ -17,13 +17,13 @@ from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..reports.summary import count, size
-from ..reports.vocabulary_warnings import poor_fit, unsaid
+from ..reports.vocabulary_warnings import assumed_accents, poor_fit
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens import segment
 from .execute import run
-from .plan import Output, Plan, RunOptions, complete_already, given_digest
+from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
 from .progress import Progress, PythonReporter, Step
 
 if TYPE_CHECKING:
@@ -194,7 +194,9 @@ def plan_pairs(
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
-    arguments_digest = given_digest("make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents)
+    arguments_digest = digest_arguments(
+        "make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents
+    )
     try:
         source = read(corpus)
         vocabulary = read_any(vocab, lowercase, strip_accents, settings.special_tokens)
@@ -211,7 +213,7 @@ def plan_pairs(
     tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),
-        given=arguments_digest,
+        arguments_digest=arguments_digest,
         reads=(corpus,),
         steps=(*tokenize, Step("Build pairs", "pairs", partitions, source.text_bytes)),
         notes=notes,
@@ -237,7 +239,7 @@ def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_acc
         if config.chinese_words != "none":
             segment.require()
         silent = strip_accents is None and not says_accents(path)
-        return (f"  vocabulary {path}: {unsaid(*vocabulary)}",) if silent else ()
+        return (f"  vocabulary {path}: {assumed_accents(*vocabulary)}",) if silent else ()
     if problem := missing(vocabulary, config.objective):
         raise UsageError(f"the vocabulary {path} {problem}")
     if config.chinese_words != "none":

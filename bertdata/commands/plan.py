@@ -20,7 +20,17 @@ from .progress import Step
 if TYPE_CHECKING:
     from .estimate import Estimate
 
-__all__ = ["Finished", "Output", "Paths", "Plan", "RunOptions", "complete_already", "given_digest", "kept", "paths_of"]
+__all__ = [
+    "Finished",
+    "Output",
+    "Paths",
+    "Plan",
+    "RunOptions",
+    "complete_already",
+    "digest_arguments",
+    "paths_of",
+    "reused_tasks",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +73,7 @@ class Plan:
 
     Attributes:
         outputs: The datasets to write.
-        given: Digest of the command's arguments, which run.json stores as ``given``.
+        arguments_digest: Digest of the command's arguments, which run.json stores as ``given``.
         summary: The plan in one line.
         notes: Further lines to print.
         reads: Paths of the inputs.
@@ -71,7 +81,7 @@ class Plan:
     """
 
     outputs: tuple[Output, ...]
-    given: str
+    arguments_digest: str
     summary: str
     notes: tuple[str, ...] = ()
     reads: tuple[str | Path, ...] = ()
@@ -128,20 +138,20 @@ class Finished(Plan):
         return []
 
 
-def given_digest(command: str, *arguments: Any) -> str:
+def digest_arguments(command: str, *arguments: Any) -> str:
     """Return a digest of a command's arguments, which identifies a finished dataset if the input cannot be read."""
     return hashlib.sha256(json.dumps([command, *arguments], sort_keys=True, default=str).encode()).hexdigest()
 
 
-def complete_already(directories: Sequence[Path], given: str, error: BertDataError) -> Plan:
+def complete_already(directories: Sequence[Path], arguments_digest: str, error: BertDataError) -> Plan:
     """Return a finished plan if an earlier run with the same arguments has made these datasets. Otherwise raise `error`."""
-    if not all(is_done(directory, {"given": given}) for directory in directories):
+    if not all(is_done(directory, {"given": arguments_digest}) for directory in directories):
         raise error
     names = ", ".join(map(str, directories))
     return Finished(
         outputs=tuple(Output(directory, {}) for directory in directories),
         summary=f"{names}: already complete (could not check whether the input has changed): {error}",
-        given=given,
+        arguments_digest=arguments_digest,
         unreached=error,
     )
 
@@ -155,10 +165,10 @@ def paths_of(paths: Paths) -> tuple[str, ...]:
     return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
 
 
-def kept(plan: Plan) -> Iterator[str]:
-    """Yield a message for each output with finished tasks of an unfinished run, which this run reuses."""
+def reused_tasks(plan: Plan) -> Iterator[str]:
+    """Yield a message for each output with finished tasks that this run reuses from an earlier run."""
     for output in plan.outputs:
         done = {} if isinstance(plan, Finished) else unfinished(output.directory, output.identity)
         if any(done.values()):
             tasks = ", ".join(f"{name} {count(number, 'task')}" for name, number in done.items())
-            yield f"{output.directory}: an earlier run did {tasks}, which are kept"
+            yield f"{output.directory}: an earlier run finished {tasks}, which this run reuses"

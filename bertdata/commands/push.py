@@ -21,7 +21,7 @@ from ..config import PushConfig
 from ..credentials import cause
 from ..dataset import croissant, manifest, shards
 from ..dataset.manifest_records import File, ShardEntry
-from ..dataset.manifest_types import Manifest, RowManifest
+from ..dataset.manifest_types import Manifest, ReadableManifest
 from ..errors import OutputExistsError, TransferError, UsageError, VerificationError
 from ..extras import missing_package
 from ..reports import card
@@ -93,7 +93,7 @@ def push(
     source, settings = to_path(str(directory)), PushConfig.with_options(config, options)
     contents = manifest.read(source)
     manifest.check_files(source, manifest.listed(contents))
-    if settings.format == "parquet" and not isinstance(contents, RowManifest):
+    if settings.format == "parquet" and not isinstance(contents, ReadableManifest):
         raise UsageError(f"{source} is a dataset of kind {contents.kind}, which cannot be converted to Parquet. Omit `format`")
     api = _api()
     with storage_errors(f"cannot push to {name}"), _silent():
@@ -265,7 +265,7 @@ class _Push:
     def _descriptions(self, contents: dict[str, object]) -> tuple[str, str]:
         """Return the data card and croissant.json of the converted dataset."""
         converted = decode(contents, type(self.contents))
-        assert isinstance(converted, RowManifest)  # `push` has refused any other kind
+        assert isinstance(converted, ReadableManifest)  # `push` has refused any other kind
         return card.write(converted), croissant.text(converted, croissant.columns(self.source, self.contents))
 
     def _check(self) -> None:

@@ -20,7 +20,7 @@ from ..stages.vocab import STAGE
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from .execute import run
-from .plan import Output, Plan, RunOptions, complete_already, given_digest
+from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
 from .progress import Progress, PythonReporter, Step
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class VocabPlan(Plan):
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
     """Return what `train_vocab` would do; nothing is written."""
     directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
-    arguments_digest = given_digest("train-vocab", str(corpus), settings.identity())
+    arguments_digest = digest_arguments("train-vocab", str(corpus), settings.identity())
     try:
         source = read(corpus)
     except (StorageError, TransferError) as error:
@@ -119,7 +119,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
     return VocabPlan(
         outputs=(Output(directory, identity),),
-        given=arguments_digest,
+        arguments_digest=arguments_digest,
         reads=(corpus,),
         steps=(Step("Count words", "count", len(sample.tasks), read_bytes), Step(STAGE.capitalize(), STAGE, 1)),
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",

@@ -8,7 +8,7 @@ from .choice import ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
-from .objectives import LABEL_1, OBJECTIVES, PACKED
+from .objectives import LABEL_1_COUNTS, OBJECTIVES, PACKED
 from .pairs import PairsConfig, mask_shares
 from .push import PushConfig
 from .toml import parse_toml, read_small, read_toml
@@ -17,7 +17,7 @@ from .vocab import VocabConfig
 __all__ = [
     "CONFIGS",
     "FORMATS",
-    "LABEL_1",
+    "LABEL_1_COUNTS",
     "OBJECTIVES",
     "PACKED",
     "ChoiceConfig",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["LABEL_1", "OBJECTIVES", "PACKED", "Objective"]
+__all__ = ["LABEL_1_COUNTS", "OBJECTIVES", "PACKED", "Objective"]
 
 
 class Objective(NamedTuple):
@@ -40,5 +40,5 @@ OBJECTIVES = {  # by the value of `objective`
         "Running text cut to length, as for GPT: a `[SEP]` ends each document.", masks=False, roles=("pad", "sep")
     ),
 }
-LABEL_1 = {name: each.label_1 for name, each in OBJECTIVES.items() if each.label_1}
+LABEL_1_COUNTS = {name: each.label_1 for name, each in OBJECTIVES.items() if each.label_1}
 PACKED = tuple(name for name, each in OBJECTIVES.items() if each.packs)

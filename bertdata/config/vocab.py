@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..pieces import OF_BERT
+from ..pieces import BERT_TOKENS
 from .base import Config, option
 
 __all__ = ["VocabConfig"]
@@ -106,7 +106,7 @@ class VocabConfig(Config):
                 f"`extra_tokens`: write {token!r} in square brackets: [{token}]",
                 field="extra_tokens",
             )
-        taken = any(token in OF_BERT.values() or token.startswith("[unused") for token in self.extra_tokens)
+        taken = any(token in BERT_TOKENS.values() or token.startswith("[unused") for token in self.extra_tokens)
         repeated = len(set(self.extra_tokens)) < len(self.extra_tokens)
         self._require(
             not (taken or repeated),

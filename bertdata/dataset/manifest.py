@@ -24,7 +24,7 @@ from ..tally import StageCounts, Tally
 from .manifest_records import File, FileEntry, ListEntry, RowFile, ShardInput
 from .manifest_rules import CARD, CROISSANT, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
-from .staging import DATA, STATE, builds, recover
+from .staging import DATA, STATE, builds, finish_commit
 from .staging import MANIFEST as NAME
 from .versions import versions
 
@@ -171,7 +171,7 @@ def read_json(directory: Path) -> dict[str, Any]:
     """Read an unmodified manifest. The values of its fields are not checked."""
     if not directory.is_dir():
         raise NoInputError(f"{directory} is not a directory. Pass a directory that bertdata has written")
-    recover(directory, reading=True)
+    finish_commit(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         _refuse(directory, manifest)

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from ..codec import WrongValue, decode
-from ..config import CONFIGS, LABEL_1, PairsConfig
+from ..config import CONFIGS, LABEL_1_COUNTS, PairsConfig
 from ..config.base import type_problem
 from ..errors import UsageError
 from .manifest_records import FileEntry, Statistics
@@ -129,7 +129,7 @@ def _pairs(manifest: PairsManifest) -> Iterator[str]:
     """Check the counts of pairs, total and by split, and that each shard belongs to a split."""
     config = PairsConfig.of(manifest.config)
     needed = ["parts"] if config.pack else []
-    if name := LABEL_1.get(config.objective):
+    if name := LABEL_1_COUNTS.get(config.objective):
         needed += [name, f"{name}_share"]
     if config.masking == "static":
         needed += ["masked", "masked_share", "max_predictions"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..codec import Count, Record
 from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
-from ..pieces import OF_BERT
+from ..pieces import BERT_TOKENS
 from ..tally import StageCounts
 from .manifest_records import (
     CorpusInfo,
@@ -32,7 +32,7 @@ from .manifest_records import (
     Statistics,
 )
 
-__all__ = ["KINDS", "CorpusManifest", "ExportManifest", "Manifest", "PairsManifest", "RowManifest", "VocabManifest"]
+__all__ = ["KINDS", "CorpusManifest", "ExportManifest", "Manifest", "PairsManifest", "ReadableManifest", "VocabManifest"]
 
 
 class Manifest(Record, frozen=True, kw_only=True, dict=True):
@@ -122,7 +122,7 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     @property
     def roles(self) -> dict[str, str]:
         """The special tokens by role. For BERT's vocabulary, the manifest does not name them."""
-        return OF_BERT if self.special_tokens is None else self.special_tokens
+        return BERT_TOKENS if self.special_tokens is None else self.special_tokens
 
     @property
     def mark(self) -> str:
@@ -154,4 +154,4 @@ KINDS: dict[str, type[Manifest]] = {
     "pairs": PairsManifest,
     "export": ExportManifest,
 }
-RowManifest = CorpusManifest | PairsManifest  # datasets whose shards this package can read
+ReadableManifest = CorpusManifest | PairsManifest  # datasets whose shards this package can read

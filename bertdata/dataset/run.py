@@ -29,10 +29,10 @@ from ..storage.moves import remove, remove_temporary
 from ..storage.process import release_memory
 from ..storage.progress import NO_CONTEXT, TaskContext, Work
 from ..storage.storage import storage_errors
-from .differences import NO_BYTES, differences, first_few, in_terms_of
+from .differences import FIELDS_WITHOUT_EFFECT, differences, first_few, translate_identity
 from .manifest_records import File
 from .reports import InputRange, TaskReport, record_path
-from .staging import DATA, MANIFEST, STATE, begin, builds, discard, is_begun, is_complete, own_state, recover, size
+from .staging import DATA, MANIFEST, STATE, begin, builds, discard, finish_commit, is_begun, is_complete, own_state, size
 
 __all__ = [
     "STATE",
@@ -73,7 +73,7 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
         if local:
             # The order matters: lock, finish an interrupted commit, then check for a complete dataset.
             stack.enter_context(lock(state / "lock"))
-        recover(directory)
+        finish_commit(directory)
         if is_complete(directory) and not local:
             clean_up(directory)  # a run may have been killed after it wrote the manifest
         refuse_reserved(state)
@@ -101,7 +101,7 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
             if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
                 discard(root)
             raise
-        recover(directory)
+        finish_commit(directory)
 
 
 def _refuse_foreign(directory: Path) -> None:
@@ -131,7 +131,7 @@ def _refuse_links(directory: Path) -> None:
 
 def is_done(directory: Path, part: dict[str, object]) -> bool:
     """Return True if the directory contains a finished dataset whose identity includes `part`."""
-    return finished(directory, {name: value for name, value in part.items() if name not in NO_BYTES}) is not None
+    return finished(directory, {name: value for name, value in part.items() if name not in FIELDS_WITHOUT_EFFECT}) is not None
 
 
 def finished(directory: Path, part: dict[str, object]) -> dict[str, Any] | None:
@@ -140,8 +140,8 @@ def finished(directory: Path, part: dict[str, object]) -> dict[str, Any] | None:
     Versions are not compared: a dataset finished by another version is complete.
     """
     stored = read_json(directory / STATE / "run.json")
-    # `in_terms_of` translates `part` to the version of bertdata that wrote run.json.
-    if not isinstance(stored, dict) or {**stored, **in_terms_of(stored, part)} != stored:
+    # `translate_identity` translates `part` to the version of bertdata that wrote run.json.
+    if not isinstance(stored, dict) or {**stored, **translate_identity(stored, part)} != stored:
         return None
     return stored if is_complete(directory) else None
 
@@ -177,7 +177,7 @@ def _has_this_dataset(directory: Path, identity: dict[str, object]) -> bool:
     stored = read_json(directory / STATE / "run.json")
     if stored is None:
         raise OutputExistsError(f"{directory} contains a finished dataset, but its run.json is missing: {_REPLACE_ADVICE}")
-    if changes := differences(stored, in_terms_of(stored, identity)):
+    if changes := differences(stored, translate_identity(stored, identity)):
         raise OutputExistsError(
             f"{directory} contains a finished dataset with other settings or inputs; what differs: {first_few(changes)}: "
             f"{_REPLACE_ADVICE}"

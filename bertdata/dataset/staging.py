@@ -30,7 +30,7 @@ from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, is_local, read_json,
 from ..storage.lock import lock, release
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
-from .differences import NO_BYTES
+from .differences import FIELDS_WITHOUT_EFFECT
 
 __all__ = [
     "DATA",
@@ -46,7 +46,7 @@ __all__ = [
     "is_begun",
     "is_complete",
     "own_state",
-    "recover",
+    "finish_commit",
     "size",
     "steady",
 ]
@@ -91,9 +91,9 @@ def begin(directory: Path, identity: dict[str, object]) -> Path:
 
 def build_path(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the path of a build directory on a disk."""
-    # `NO_BYTES` are fields that do not change the output: the timestamps of inputs and the shuffle method.
+    # `FIELDS_WITHOUT_EFFECT` are fields that do not change the output: the timestamps of inputs and the shuffle method.
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # the order of inputs does not matter
-    named = {name: value for name, value in identity.items() if name not in NO_BYTES}
+    named = {name: value for name, value in identity.items() if name not in FIELDS_WITHOUT_EFFECT}
     # `given` is a digest of the arguments as the user wrote them. It does not change the output either.
     text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -201,7 +201,7 @@ def commit(root: Path) -> Iterator[bool]:
         _put_in_place(directory, root, *owners)
 
 
-def recover(directory: Path, *, reading: bool = False) -> None:
+def finish_commit(directory: Path, *, reading: bool = False) -> None:
     """Finish an interrupted commit, or undo one whose new dataset is lost. Wait for a commit in progress.
 
     With `reading`, errors are ignored, and the directory is read as it is.
@@ -312,7 +312,7 @@ def steady(*directories: Path) -> Iterator[None]:
         return stats
 
     for directory in directories:
-        recover(directory, reading=True)
+        finish_commit(directory, reading=True)
     before = look()
     try:
         yield

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import File, FileEntry
-from ..dataset.manifest_types import PairsManifest, RowManifest
+from ..dataset.manifest_types import PairsManifest, ReadableManifest
 from ..dataset.reports import TaskReport
 from ..errors import UsageError, VerificationError
 from ..pieces import Special
@@ -46,7 +46,7 @@ class ExportSource(NamedTuple):
     directory: str
     sha256: str
 
-    def manifest(self) -> RowManifest:
+    def manifest(self) -> ReadableManifest:
         """Read the manifest; raise VerificationError if it has changed."""
         return _manifest(self)
 
@@ -67,16 +67,16 @@ class ExportSource(NamedTuple):
 
 
 @functools.lru_cache(maxsize=2)
-def _manifest(source: ExportSource) -> RowManifest:
+def _manifest(source: ExportSource) -> ReadableManifest:
     contents = manifest.read_again(to_path(source.directory), source.sha256)
-    assert isinstance(contents, RowManifest)  # `read` raises for any other kind
+    assert isinstance(contents, ReadableManifest)  # `read` raises for any other kind
     return contents
 
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     """Return a dataset and a task per shard, or per shard of a split of rows, after checking the file sizes."""
     contents = manifest.read(directory)
-    if not isinstance(contents, RowManifest):
+    if not isinstance(contents, ReadableManifest):
         raise UsageError(f"{directory} contains {contents.kind}: use a corpus or rows")
     if split not in (contents.splits if isinstance(contents, PairsManifest) else ("train",)):
         raise UsageError(f"`split`: {directory} has no split {split}", field="split")
@@ -99,7 +99,7 @@ class Shard:
     root: Path
     number: int
     stem: str
-    manifest: RowManifest
+    manifest: ReadableManifest
     vocabulary: AnyVocabulary | None
     batches: Iterator[pa.RecordBatch]
     tally: Tally

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..config import OBJECTIVES
 from ..dataset.manifest_records import ShardEntry, SourceEntry
-from ..dataset.manifest_types import CorpusManifest, PairsManifest, RowManifest
-from ..pieces import OF_BERT, ROLES, word_rule
+from ..dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
+from ..pieces import BERT_TOKENS, ROLES, word_rule
 from ..tally import StageCounts
 from . import licences
 from .reading import snippets
@@ -29,7 +29,7 @@ def reading_line(directory: str, format: str = "") -> str:
     return f'datasets.load_dataset({json.dumps(directory, ensure_ascii=False)}, split="train")'
 
 
-def write(manifest: RowManifest) -> str:
+def write(manifest: ReadableManifest) -> str:
     """Return the card, with the front matter that `datasets` and the Hub read."""
     config = manifest.settings
     suffix = "parquet" if config.format == "parquet" else "arrow"
@@ -89,7 +89,7 @@ def _of_rows(manifest: PairsManifest) -> list[str]:
     config, statistics, roles = manifest.settings, manifest.statistics, _roles(manifest)
     form = OBJECTIVES[config.objective].summary + " Rows are not padded."
     for role in ("cls", "sep"):
-        form = form.replace(OF_BERT[role], roles.get(role, OF_BERT[role]))
+        form = form.replace(BERT_TOKENS[role], roles.get(role, BERT_TOKENS[role]))
     unknown = f"`{token}`" if (token := roles.get("unk")) else "unknown"
     lines = [form, f"{statistics.unknown_share:.4%} of the text tokens are {unknown}."]
     if statistics.parts is not None:
@@ -119,7 +119,7 @@ def _roles(manifest: PairsManifest) -> dict[str, str]:
     return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in tokens.items()}
 
 
-def _shares(manifest: RowManifest) -> list[str]:
+def _shares(manifest: ReadableManifest) -> list[str]:
     """List the text of each source and language, and the text removed from a corpus' documents."""
     if isinstance(manifest, CorpusManifest):
         return [*_amounts(manifest.sources, {}), *_removed(manifest)] if manifest.sources else []

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..config import LABEL_1
+from ..config import LABEL_1_COUNTS
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.shards import DOCUMENT, as_written, pair_schema
 from ..dataset.shards.views import columns_of
@@ -39,7 +39,7 @@ def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: Pairs
     """Raise VerificationError unless a table of rows matches its manifest. `numbers` [N] are the row numbers."""
     config, size = manifest.settings, manifest.vocab_size
     checked = _Checked(directory, table, numbers)
-    provenance = _PROVENANCE if config.objective in LABEL_1 else ("documents",)
+    provenance = _PROVENANCE if config.objective in LABEL_1_COUNTS else ("documents",)
     names = {*columns_of(config), *(provenance if config.provenance else ()), *(("origin",) if manifest.origins else ())}
     checked.columns(pair_schema(size, names))
     ids, ends = checked.flat("input_ids")
@@ -51,7 +51,7 @@ def check_rows(directory: Path, table: pa.Table, numbers: Array, manifest: Pairs
     types, ends = checked.flat("token_type_ids")
     checked.each(types <= 1, ends, "has a token type other than 0 and 1")
     parts = _check_parts(checked, lengths) if config.pack else None
-    if config.objective in LABEL_1:
+    if config.objective in LABEL_1_COUNTS:
         _check_labels(checked, parts)
     if config.masking == "static":
         _check_masks(checked, lengths, size)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ..config import OBJECTIVES
 from ..dataset import shards
-from ..dataset.manifest_types import CorpusManifest, RowManifest
+from ..dataset.manifest_types import CorpusManifest, ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
@@ -40,7 +40,7 @@ def pick(rows: int, count: int) -> list[int]:
     return [i * rows // count for i in range(count)]
 
 
-def row(directory: Path, manifest: RowManifest, number: int) -> dict[str, Any]:
+def row(directory: Path, manifest: ReadableManifest, number: int) -> dict[str, Any]:
     """Read one row as a dict. Raise UsageError if the number is out of range."""
     if not 0 <= number < manifest.rows:
         raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
@@ -56,7 +56,7 @@ def row(directory: Path, manifest: RowManifest, number: int) -> dict[str, Any]:
     raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the dataset again")
 
 
-def _checked(directory: Path, manifest: RowManifest, table: pa.Table, number: int) -> dict[str, Any]:
+def _checked(directory: Path, manifest: ReadableManifest, table: pa.Table, number: int) -> dict[str, Any]:
     """Return the one row of a table as a dict; raise VerificationError where it cannot be what the manifest describes."""
     if isinstance(manifest, CorpusManifest):
         check_documents(directory, table)

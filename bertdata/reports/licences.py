@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..config.input_kinds import PROJECTS, WIKI_LICENCE
 from ..dataset.manifest_records import Input
-from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, RowManifest
+from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, ReadableManifest
 from ..errors import few
 from .summary import cell, count
 
@@ -26,7 +26,7 @@ _WIKI = (
 _TABLES_NOTE = "  Text from a table may also have been changed before. Its publisher has to state these changes."
 
 
-def licence_lines(manifest: RowManifest) -> Iterator[str]:
+def licence_lines(manifest: ReadableManifest) -> Iterator[str]:
     """Yield lines with the licence of each source and its requirements."""
     inputs = _inputs(manifest)
     licences = Counter((entry.source, entry.licence) for entry in inputs)
@@ -56,7 +56,7 @@ def _inputs(manifest: Manifest) -> Sequence[Input]:
     return manifest.corpus.inputs if isinstance(manifest, PairsManifest) and manifest.corpus else manifest.inputs
 
 
-def citation(manifest: RowManifest, digest: str) -> Iterator[str]:
+def citation(manifest: ReadableManifest, digest: str) -> Iterator[str]:
     """Yield how to cite a dataset, which the digest of its shards identifies."""
     inputs = _inputs(manifest)
     sources = [

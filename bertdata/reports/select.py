@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import shards
-from ..dataset.manifest_types import Manifest, PairsManifest, RowManifest
+from ..dataset.manifest_types import Manifest, PairsManifest, ReadableManifest
 from ..errors import UsageError
 from ..tokens.read import read_any
 from .trace import rows_with
@@ -31,7 +31,7 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
     Raise UsageError if the dataset lacks the column: rows have no language, and have document ids only with `provenance`.
     """
     filters = {name: text for name, text in wanted.items() if text}
-    if not isinstance(manifest, RowManifest):
+    if not isinstance(manifest, ReadableManifest):
         raise UsageError(f"{directory} contains {manifest.kind}, which cannot be searched. Pass a corpus or rows")
     pairs = isinstance(manifest, PairsManifest)
     if pairs and (corpus_filter := next((name for name in _DOCUMENTS if name in filters), "")):
@@ -57,12 +57,12 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
             del batch
 
 
-def longest(directory: Path, manifest: RowManifest, count: int) -> list[int]:
+def longest(directory: Path, manifest: ReadableManifest, count: int) -> list[int]:
     """Return the numbers of the longest documents, by characters, or rows, by tokens; the longest first."""
     return [-number for _, number in heapq.nlargest(count, _lengths(directory, manifest))]
 
 
-def _lengths(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int]]:
+def _lengths(directory: Path, manifest: ReadableManifest) -> Iterator[tuple[int, int]]:
     """Yield the length of each row and its negated number, so that of equal lengths the first row is the largest."""
     number = 0
     for shard in manifest.shards:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from ..config import LABEL_1, OBJECTIVES, PairsConfig
+from ..config import LABEL_1_COUNTS, OBJECTIVES, PairsConfig
 from ..dataset.manifest_records import SourceEntry, Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 from ..tally import StageCounts
@@ -136,7 +136,7 @@ def _content(manifest: Manifest) -> str:
         what, total = "row" if manifest.of == "pairs" else "document", size(sum(shard.bytes for shard in manifest.shards))
         shards = count(len(manifest.shards), "shard")
         return f"{count(manifest.rows, what)} as {manifest.settings.to} in {shards}, {total}"
-    is_pairs = isinstance(manifest, PairsManifest) and manifest.settings.objective in LABEL_1
+    is_pairs = isinstance(manifest, PairsManifest) and manifest.settings.objective in LABEL_1_COUNTS
     kind = "rows" if isinstance(manifest, PairsManifest) and not is_pairs else manifest.kind
     total = size(sum(shard.bytes for shard in manifest.shards))
     return f"{count(manifest.rows, kind.removesuffix('s'))} in {count(len(manifest.shards), 'shard')}, {total}"

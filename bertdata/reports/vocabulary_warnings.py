@@ -12,7 +12,7 @@ from ..dataset.manifest_records import Coverage, SourceEntry
 from ..dataset.manifest_types import PairsManifest
 from ..tokens.segment import is_chinese
 
-__all__ = ["fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "unsaid"]
+__all__ = ["fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "assumed_accents"]
 
 _MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
 _MAX_NAMED_LANGUAGES = 3  # maximum number of languages to name
@@ -112,12 +112,12 @@ def text_by_language(sources: Mapping[str, SourceEntry]) -> dict[str, Counter[st
     return languages
 
 
-def unsaid(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:
+def assumed_accents(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:
     """Describe the assumption about accents for a bare vocab.txt, and how many of its tokens can then never occur.
 
-    >>> unsaid(["[PAD]", "tea", "##s"], True, True)
+    >>> assumed_accents(["[PAD]", "tea", "##s"], True, True)
     'no file says whether to strip accents: they are stripped, as in BERT (`strip_accents=False` keeps them)'
-    >>> unsaid(["The", "t\u00e9"], False, False)
+    >>> assumed_accents(["The", "t\u00e9"], False, False)
     'no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents=True` strips them)'
     """
     if not strip_accents:

@@ -8,7 +8,7 @@ from typing import IO
 from ..records import FileRange, Reject
 from ..storage.files import open_file
 
-__all__ = ["check_end", "read_lines", "skip_line", "split_lines", "to_blank"]
+__all__ = ["check_end", "read_lines", "skip_line", "split_lines", "to_blank_line"]
 
 _BLOCK_BYTES = 1 << 20  # bytes per read while skipping an overlong line
 
@@ -52,13 +52,13 @@ def skip_line(file: IO[bytes]) -> int:
     return skipped
 
 
-Onward = Callable[[IO[bytes], int], int]  # (file, max bytes) -> bytes to add to a range after a line's end
+Extend = Callable[[IO[bytes], int], int]  # (file, max bytes) -> bytes to add to a range after a line's end
 
 
-def split_lines(path: str, size: int, target: int, *, onward: Onward | None = None) -> list[tuple[int, int]]:
+def split_lines(path: str, size: int, target: int, *, extend: Extend | None = None) -> list[tuple[int, int]]:
     """Cut the first `size` bytes of a file into ranges of about `target` bytes, each with complete lines.
 
-    `onward` returns how far a range extends past the end of a line: `to_blank` extends to the end of a blank line.  Only the
+    `extend` returns how far a range extends past the end of a line: `to_blank_line` extends to the end of a blank line.  Only the
     bytes from each cut to the next border are read, a block at a time.  The ranges are consecutive and cover the file; a range
     with a line longer than `target` is longer.
     Raise ValueError if `target` is below 1.
@@ -78,14 +78,14 @@ def split_lines(path: str, size: int, target: int, *, onward: Onward | None = No
                 # and one more line would be too much.
                 file.seek(end - 1)
                 end += skip_line(file) - 1
-                if onward is not None:
-                    end += onward(file, size - end)
+                if extend is not None:
+                    end += extend(file, size - end)
             ranges.append((start, min(end, size)))
             start = ranges[-1][1]
     return ranges
 
 
-def to_blank(file: IO[bytes], most: int) -> int:
+def to_blank_line(file: IO[bytes], most: int) -> int:
     """Read to the end of the next blank line, but at most `most` bytes; return the number of bytes read."""
     passed, blank = 0, True
     while passed < most and (part := file.readline(_BLOCK_BYTES)):

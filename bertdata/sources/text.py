@@ -17,7 +17,7 @@ from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
-from .line_ranges import check_end, read_lines, split_lines, to_blank
+from .line_ranges import check_end, read_lines, split_lines, to_blank_line
 from .lines import MAX_LINES, count_lines, paragraphs, unify_newlines
 from .tables import Columns, is_table, read_table, split_table
 
@@ -30,7 +30,7 @@ _MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl")  # suffixes read from an archive
 DEFAULT_LINES = 1000  # maximum lines of a document, for documents made of lines
 
 _TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # article title in WikiText and the BabyLM challenge's files
-_LONGEST_TITLE = 1 << 12  # bytes
+_MAX_TITLE_BYTES = 1 << 12  # bytes
 _TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 
 
@@ -88,8 +88,8 @@ def split(
         return archives.cut(path, length, target)
     if documents == "file":
         return [(0, length)]
-    onward = to_blank if documents == "blank-lines" else partial(_to_title, lines)
-    return split_lines(path, length, target, onward=onward)
+    extend = to_blank_line if documents == "blank-lines" else partial(_to_title, lines)
+    return split_lines(path, length, target, extend=extend)
 
 
 def _to_title(lines: int, file: IO[bytes], most: int) -> int:
@@ -98,7 +98,7 @@ def _to_title(lines: int, file: IO[bytes], most: int) -> int:
     This keeps a title in the same range as the lines below it.
     """
     passed = 0
-    for start, line in read_lines(file, most, _LONGEST_TITLE):
+    for start, line in read_lines(file, most, _MAX_TITLE_BYTES):
         if line is not None and not line.strip():
             continue
         if passed == lines or (line is not None and _TITLE_BYTES.fullmatch(line)):

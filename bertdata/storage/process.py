@@ -24,7 +24,7 @@ from . import cgroup
 
 __all__ = [
     "FOR_PARENT",
-    "arrow_alone",
+    "import_arrow_without_pandas",
     "cores",
     "descendants",
     "end",
@@ -106,7 +106,7 @@ def imports_frozen() -> Iterator[None]:
             gc.enable()
 
 
-def arrow_alone() -> None:
+def import_arrow_without_pandas() -> None:
     """Import pyarrow without pandas, and let it return freed memory. Use it only in bertdata's own processes.
 
     pyarrow imports pandas for its first array, and NumPy starts a thread per core for matrices, which bertdata does not use: 0.4

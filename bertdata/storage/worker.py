@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from .process import arrow_alone
+from .process import import_arrow_without_pandas
 from .progress import TaskContext, TaskProgress
 from .terminal import guard
 
@@ -31,7 +31,7 @@ def main() -> None:
     with Connection(driver) as pipe, contextlib.suppress(EOFError, ConnectionError):
         try:
             threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
-            arrow_alone()
+            import_arrow_without_pandas()
             guard()
             with open(os.devnull, "rb") as nothing:
                 os.dup2(nothing.fileno(), 0)  # no child inherits the pipe

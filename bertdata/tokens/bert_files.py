@@ -12,7 +12,7 @@ from typing import Any
 
 from ..config import read_small
 from ..errors import UsageError
-from ..pieces import OF_BERT
+from ..pieces import BERT_TOKENS
 
 __all__ = ["MAX_TOKENIZER_BYTES", "SETTINGS", "check_pieces", "is_bert", "read_pieces", "read_settings", "read_tokenizer"]
 
@@ -49,7 +49,7 @@ def read_pieces(file: Path) -> list[str]:
 
 def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
     """Raise UsageError, with the number of a line or token, if this is not a BERT vocabulary."""
-    if missing := [token for token in OF_BERT.values() if token not in pieces]:
+    if missing := [token for token in BERT_TOKENS.values() if token not in pieces]:
         raise UsageError(
             f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has. Use another one, or train one with train_vocab"
         )

@@ -20,7 +20,7 @@ import numpy.typing as npt
 __all__ = ["train"]
 
 _MAX_WORDS = 300_000  # distinct words, the most frequent first; limits memory
-_LONGEST_WORD = 32  # characters; longer words are cut, so that products of probabilities fit in 64-bit floats
+_MAX_WORD_CHARACTERS = 32  # characters; longer words are cut, so that products of probabilities fit in 64-bit floats
 _MAX_PIECE_CHARACTERS = 16  # as in SentencePiece
 _SEEDS_PER_TOKEN = 10  # initial strings per requested token
 _KEPT_SHARE = 0.75  # share of tokens kept per round
@@ -65,13 +65,13 @@ def train(words: Mapping[str, int], alphabet: Sequence[str], size: int) -> list[
 def _known_runs(word: str, known: Mapping[str, int]) -> list[str]:
     """Cut a word where a character is unknown, and where it is too long."""
     runs = "".join(c if c in known else "\0" for c in word).split("\0")
-    return [run[start : start + _LONGEST_WORD] for run in runs for start in range(0, len(run), _LONGEST_WORD)]
+    return [run[start : start + _MAX_WORD_CHARACTERS] for run in runs for start in range(0, len(run), _MAX_WORD_CHARACTERS)]
 
 
 class _Strings:
     """Concatenated strings, with the position of each character and the hashes of all substrings by length.
 
-    There are at most `_MAX_WORDS` strings of `_LONGEST_WORD` characters, so positions fit in 32 bits, which halves the memory.
+    Positions fit in 32 bits, because there are at most `_MAX_WORDS` strings of `_MAX_WORD_CHARACTERS` characters.
     """
 
     def __init__(self, strings: Sequence[str], known: Mapping[str, int]) -> None:
@@ -136,7 +136,7 @@ class _Lattice:
         del ids
         start = np.concatenate(starts)
         order = np.argsort(texts.offset[start].astype(np.uint8), kind="stable").astype(np.int32)
-        bounds = np.searchsorted(texts.offset[start], np.arange(_LONGEST_WORD + 1), sorter=order)
+        bounds = np.searchsorted(texts.offset[start], np.arange(_MAX_WORD_CHARACTERS + 1), sorter=order)
         self.by_offset = [order[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
         before = texts.of[start]  # a string has a node more than it has characters
         self.start = start + before

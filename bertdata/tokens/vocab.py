@@ -24,7 +24,7 @@ from .. import keys
 from ..config import VocabConfig
 from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
-from ..pieces import OF_BERT, Special, VocabularyEntries, continues_word, of_bert
+from ..pieces import BERT_TOKENS, Special, VocabularyEntries, continues_word, of_bert
 from ..storage.files import to_path, write_json, write_text
 from .bert_files import SETTINGS, check_pieces, read_pieces, read_settings, read_tokenizer
 from .encoder import Encoder
@@ -47,7 +47,7 @@ __all__ = [
     "write",
 ]
 
-SPECIAL = tuple(OF_BERT.values())
+SPECIAL = tuple(BERT_TOKENS.values())
 _UNUSED_TOKENS = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT_CHARS = 1 << 16  # characters of a text that is given to the trainer
 _MAX_WORD_CHARS = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..config import CONFIGS, CorpusConfig, PairsConfig
 from ..dataset import manifest
 from ..dataset.manifest_records import CorpusShard, File, FileEntry, ListEntry, RowFile, ShardEntry
-from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, RowManifest, VocabManifest
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
 from ..dataset.staging import steady
 from ..errors import VerificationError
 from ..storage.files import is_private, json_text, to_path
@@ -121,7 +121,7 @@ class _Whole:
         special = None
         if known and isinstance(contents, VocabManifest | PairsManifest):
             special = self._vocabulary(contents, intact)
-        config = contents.settings if known and isinstance(contents, RowManifest) else None
+        config = contents.settings if known and isinstance(contents, ReadableManifest) else None
         rows = contents if isinstance(contents, PairsManifest) else None
         job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in getattr(contents, group, ())]

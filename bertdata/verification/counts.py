@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..config import LABEL_1, PairsConfig
+from ..config import LABEL_1_COUNTS, PairsConfig
 from ..dataset.manifest_records import SourceEntry, Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest
 from ..errors import VerificationError
@@ -93,7 +93,7 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
         yield from _same(f"splits.{split}.documents", entry.documents, tallies[f"{stage}documents"].entered)
         yield from _statistics(f"splits.{split}", entry, counted[split], config)
         distinct = tallies[f"{stage}documents"].left - entry.repeated_ids
-        of_one_shard = config.objective in LABEL_1 and counted[split]["shards"] == 1
+        of_one_shard = config.objective in LABEL_1_COUNTS and counted[split]["shards"] == 1
         if of_one_shard and not is_half(counted[split], distinct, config, leaks.groups(manifest)):
             yield f"splits.{split} has {not_half(counted[split])}"
     if sources := manifest.tokens:
@@ -135,7 +135,7 @@ def _statistics(where: str, stated: Statistics, counted: Counter[str], config: P
     counts |= {"parts": counted["parts"]} if config.pack else {}
     rows = max(1, counted["rows"])
     shares = {"mean_length": counted["tokens"] / rows, "padding_share": 1 - counted["tokens"] / (rows * config.max_seq_length)}
-    if name := LABEL_1.get(config.objective):
+    if name := LABEL_1_COUNTS.get(config.objective):
         counts[name], shares[f"{name}_share"] = counted["ones"], counted["ones"] / max(1, counted[_chunks(config)])
     if config.masking == "static":
         counts |= {"masked": counted["masked"], "max_predictions": max_predictions_of(config)}

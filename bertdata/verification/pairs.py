@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..config import LABEL_1, PairsConfig
+from ..config import LABEL_1_COUNTS, PairsConfig
 from ..dataset.manifest_records import ShardEntry
 from ..dataset.shards import pair_schema
 from . import batches, leaks, masks
@@ -45,10 +45,10 @@ def check(
     or 0 for rows of earlier versions, which have no origin.
     """
     columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
-    columns += ["next_sentence_label"] if config.objective in LABEL_1 else []
+    columns += ["next_sentence_label"] if config.objective in LABEL_1_COUNTS else []
     columns += ["continues_word"] if config.chinese_words != "none" else []
     columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
-    columns += (_NAMES if config.objective in LABEL_1 else ("documents",)) if config.provenance else ()
+    columns += (_NAMES if config.objective in LABEL_1_COUNTS else ("documents",)) if config.provenance else ()
     schema = pair_schema(len(vocabulary.never), [*columns, *(["origin"] if origins else [])])
     # The check reads the files and knows the rules for rows. It does not call the code that built
     # the rows, so a mistake there is not repeated here.
@@ -60,14 +60,14 @@ def check(
             if origins and not (known := part.column("origin").to_numpy() < origins).all():
                 raise CheckFailed(f"row {counts['rows'] + int(known.argmin())} has an origin that is not in the manifest")
             counts.update(_part(part, counts["rows"], config, vocabulary))
-            if config.provenance and config.objective in LABEL_1 and len(documents) <= 2 * groups:
+            if config.provenance and config.objective in LABEL_1_COUNTS and len(documents) <= 2 * groups:
                 documents.update(_names(part.column("a_document"))[: 2 * groups + 1])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
     # If the two shortest rows don't fit in one, no two rows do.
     if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
         raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
-    if config.objective in LABEL_1:
+    if config.objective in LABEL_1_COUNTS:
         if not is_half(counts, len(documents), config, groups):
             raise CheckFailed(f"has {not_half(counts)}")
     elif vocabulary.tells and counts["inside"] > counts["one word"]:
@@ -136,7 +136,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
         rows.require_tokens(~(joined & vocabulary.never[rows.ids]), "continues a word at a special token")
     if config.objective == "documents":
         counts.update(_cut_words(rows, vocabulary.continues[rows.ids] if joined is None else joined, config.max_seq_length))
-    if config.objective in LABEL_1:
+    if config.objective in LABEL_1_COUNTS:
         label, *names = (
             _of_parts(whole, rows, batch, name) for name in ("next_sentence_label", *_NAMES[: 2 * config.provenance])
         )
@@ -150,7 +150,7 @@ def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: Sp
             _documents(rows, names, label, config)
     elif config.objective == "causal":
         counts["short"] = int((rows.lengths < config.max_seq_length).sum())
-    if config.provenance and config.objective not in LABEL_1:
+    if config.provenance and config.objective not in LABEL_1_COUNTS:
         _documents_in(whole, rows, batch, config, vocabulary)
     return counts
 
@@ -211,13 +211,13 @@ def _special_tokens(rows: Rows, config: PairsConfig, vocabulary: SpecialPieces) 
         # `allowed` marks the places where a special token must or may be. Anywhere else it is an
         # error.
         allowed = ids == vocabulary.sep_id if config.objective == "full-sentences" else np.zeros(len(ids), bool)
-        if config.objective in LABEL_1:
+        if config.objective in LABEL_1_COUNTS:
             allowed[_first_of_b(rows) - 1] = True
             rows.require(ids[np.flatnonzero(allowed)] == vocabulary.sep_id, "has no [SEP] where A ends by its segment ids")
         allowed[ends[1:] - 1] = True
         allowed[starts] = True
     rows.require_tokens(~never | allowed, "has a special token inside its text")
-    if config.objective not in LABEL_1 and rows.segments.any():
+    if config.objective not in LABEL_1_COUNTS and rows.segments.any():
         rows.require_tokens(rows.segments == 0, "has a segment id other than 0")
     return len(ids) - int(np.count_nonzero(never))
 

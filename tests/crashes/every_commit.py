@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bertdata.dataset.run import building
-from bertdata.dataset.staging import recover
+from bertdata.dataset.staging import finish_commit
 from bertdata.errors import OutputExistsError
 from bertdata.storage.files import write_json, write_text
 
@@ -90,9 +90,9 @@ def try_all(work: Path, replaces: bool) -> dict[str, Any]:
     for number in range(1, 200):
         shutil.rmtree(directory, ignore_errors=True)
         shutil.copytree(kept, directory)
-        killed = forked((lambda: recover(directory)) if replaces else (lambda: again(directory, _NEW)), directory, number)
+        killed = forked((lambda: finish_commit(directory)) if replaces else (lambda: again(directory, _NEW)), directory, number)
         state = [seen(directory)]
-        for step in (lambda: recover(after, reading=True), lambda: again(after, _NEW), lambda: again(after, _OTHER)):
+        for step in (lambda: finish_commit(after, reading=True), lambda: again(after, _NEW), lambda: again(after, _OTHER)):
             shutil.rmtree(after, ignore_errors=True)
             shutil.copytree(directory, after)
             assert not forked(step, after, 0)

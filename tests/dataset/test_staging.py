@@ -22,13 +22,13 @@ from tiny import write_pairs
 
 from bertdata import Shards
 from bertdata.chains import transforms
-from bertdata.chains.transforms import Gather, Perform
+from bertdata.chains.transforms import Gather, TaskRunner
 from bertdata.dataset import manifest, staging
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.reports import TaskReport
 from bertdata.dataset.run import STATE, building, is_complete
 from bertdata.dataset.shards import windows
-from bertdata.dataset.staging import commit, recover, steady
+from bertdata.dataset.staging import commit, finish_commit, steady
 from bertdata.errors import NoInputError, OutputExistsError, OutputLockedError, StorageError, VerificationError
 from bertdata.records import Task
 from bertdata.storage.files import read_json, write_json, write_text
@@ -87,7 +87,7 @@ def test_a_commit_whose_new_data_set_is_lost_is_undone(directory: Path) -> None:
     old.mkdir(mode=0o700)
     os.rename(directory / NAME, old / NAME)
     os.rename(directory / "data", old / "data")
-    recover(directory, reading=True)
+    finish_commit(directory, reading=True)
     assert _content(directory) == WHOLE and _state(directory) == AT_REST
 
 
@@ -96,10 +96,10 @@ def test_a_reader_waits_for_a_commit_at_work_and_reads_the_old_while_that_stands
     _finish(directory, "old")
     _whole(directory)
     with lock(directory / STATE / "commit"):
-        recover(directory, reading=True)
+        finish_commit(directory, reading=True)
         assert '"old"' in (directory / NAME).read_text()
         os.rename(directory / NAME, directory / STATE / "run-away")
-        waiting = threading.Thread(target=recover, args=(directory,), kwargs={"reading": True})
+        waiting = threading.Thread(target=finish_commit, args=(directory,), kwargs={"reading": True})
         waiting.start()
         time.sleep(0.3)
         assert waiting.is_alive()
@@ -152,8 +152,8 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
     root = _begin(directory)
     with pytest.raises(StorageError, match="not found. All workers must see"):
         (
-            list(Perform(root, "extract", work, TaskReport)(Task(1, "text", ()))),
-            list(Perform(root, "extract", work, TaskReport)(TASK)),
+            list(TaskRunner(root, "extract", work, TaskReport)(Task(1, "text", ()))),
+            list(TaskRunner(root, "extract", work, TaskReport)(TASK)),
         )
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
     with building(directory, OTHER) as done:
@@ -358,7 +358,7 @@ def test_a_data_directory_that_is_a_link_is_refused_and_not_followed(directory: 
 
 def test_a_build_that_is_swapped_while_its_run_goes_is_neither_written_nor_put_in_place(directory: Path, tmp_path: Path) -> None:
     root = _begin(directory)
-    perform, late = Perform(root, "extract", lambda *_: TaskReport(), TaskReport), Late(root)
+    perform, late = TaskRunner(root, "extract", lambda *_: TaskReport(), TaskReport), Late(root)
     os.rename(root, tmp_path / "stolen")
     root.symlink_to(tmp_path / "stolen")
     for call in (lambda: list(perform(TASK)), lambda: _commit(late)):

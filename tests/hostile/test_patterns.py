@@ -38,10 +38,10 @@ BOUNDED = {  # patterns that see no more than so many characters, and why
     ("bertdata.text.sentences.starters", "_LONG_WORD"): (24, "is_written_out gives it _LOOK_BACK characters"),
     ("bertdata.sources.books.back", "_SEE"): (70, "_entries gives it no text of 70 characters"),
     ("bertdata.sources.books.back", "_DATE"): (200, "_entries gives it the last _TAIL_CHARACTERS characters of a line"),
-    ("bertdata.sources.books.notation", "_CODE"): (500, "_is_code gives it _LONGEST_SCORE characters of a line"),
+    ("bertdata.sources.books.notation", "_CODE"): (500, "_is_code gives it _MAX_SCORE_CHARACTERS characters of a line"),
     ("bertdata.sources.books.headings", "_NUMERAL"): (150, "is_heading gives it no text longer than _MAX_HEADING_CHARACTERS"),
-    ("bertdata.text.wikitext.convert.units", "_POWER"): (32, "find_unit gives it no code longer than _LONGEST_CODE"),
-    ("bertdata.text.wikitext.convert.call", "_RANGE"): (200, "_read_values gives it _LONGEST_LIST characters"),
+    ("bertdata.text.wikitext.convert.units", "_POWER"): (32, "find_unit gives it no code longer than _MAX_CODE_CHARACTERS"),
+    ("bertdata.text.wikitext.convert.call", "_RANGE"): (200, "_read_values gives it _MAX_LIST_CHARACTERS characters"),
 }
 _LINE = "it is matched once, at the beginning of a line or of a block's text"
 _NAME = "it is matched once against a file's name"
@@ -78,7 +78,7 @@ ANCHORED = {  # patterns that would take quadratic time in a search, and why not
 CLOSED = {  # patterns that see only strings with this end, and why
     ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),
 }
-LONGEST = 0.5  # seconds of the processor: a linear pattern takes hundredths, one that backtracks may take years
+MAX_CPU_S = 0.5  # seconds of the processor: a linear pattern takes hundredths, one that backtracks may take years
 CERTAIN = 0.1  # seconds for the large string, from which other work on the machine does not make a pattern look superlinear
 AT_ONCE = 0.005  # seconds for a string of that length
 BUILT = {  # patterns made when the program runs: the source of the call, and an example
@@ -167,16 +167,16 @@ def collect(module: ModuleType) -> list[Found]:
 
 
 class _TooLong(Exception):
-    """A call has taken LONGEST."""
+    """A call has taken MAX_CPU_S."""
 
 
 class _Watch:
-    """Interrupts a call that has taken LONGEST of the processor's time."""
+    """Interrupts a call that has taken MAX_CPU_S of the processor's time."""
 
     started = math.inf  # when the call began
 
     def look(self, *_: object) -> None:
-        if time.process_time() - self.started >= LONGEST:
+        if time.process_time() - self.started >= MAX_CPU_S:
             raise _TooLong
 
 
@@ -186,14 +186,14 @@ WATCH = _Watch()
 @pytest.fixture(autouse=True)
 def watched() -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, WATCH.look)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST / 4, LONGEST / 4)  # `re` looks for signals while it matches
+    signal.setitimer(signal.ITIMER_REAL, MAX_CPU_S / 4, MAX_CPU_S / 4)  # `re` looks for signals while it matches
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
 
 
 def seconds(pattern: re.Pattern[Any], method: str, text: Any) -> float:
-    """Return the processor time of one call, or of finding all matches; infinity where that is over LONGEST."""
+    """Return the processor time of one call, or of finding all matches; infinity where that is over MAX_CPU_S."""
     start = WATCH.started = time.process_time()
     try:
         if method in FROM_THE_START:

@@ -19,7 +19,7 @@ from bertdata.chains.export import Export
 from bertdata.chains.make_pairs import MakePairs
 from bertdata.chains.steps import GroupByKey, Here, Step
 from bertdata.chains.train_vocab import TrainVocab
-from bertdata.chains.transforms import Gather, Perform
+from bertdata.chains.transforms import Gather, TaskRunner
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import versions
 from bertdata.dataset.reports import TaskReport
@@ -220,7 +220,7 @@ def test_a_worker_with_other_packages_is_refused(tmp_path: Path, monkeypatch: py
     """It would write other bytes; here its pyarrow says that it is version 1.0."""
     (tmp_path / ".bertdata").mkdir()
     (tmp_path / ".bertdata" / "run.json").write_text("{}")
-    perform = Perform(tmp_path, "extract", lambda *_: TaskReport(), TaskReport, ("pyarrow",))
+    perform = TaskRunner(tmp_path, "extract", lambda *_: TaskReport(), TaskReport, ("pyarrow",))
     assert [report.number for report in perform(Task(0, "text", ()))] == [0]
     older = tmp_path / "site" / "pyarrow-1.0.dist-info"
     older.mkdir(parents=True)
@@ -241,7 +241,7 @@ def test_a_worker_with_other_code_is_refused(tmp_path: Path, monkeypatch: pytest
     """In every step, as a worker may get none of the first; here its clone has the same version number and another source."""
     (tmp_path / ".bertdata").mkdir()
     (tmp_path / ".bertdata" / "run.json").write_text("{}")
-    perform, writing = Perform(tmp_path, "extract", lambda *_: TaskReport(), TaskReport), transforms.Writing(str, tmp_path)
+    perform, writing = TaskRunner(tmp_path, "extract", lambda *_: TaskReport(), TaskReport), transforms.GuardedCall(str, tmp_path)
     assert writing(1) == "1"
     monkeypatch.setattr(versions, "code_digest", lambda: "0f")
     transforms._own_versions.cache_clear()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bertdata.chains import transforms
-from bertdata.chains.transforms import Perform, Writing
+from bertdata.chains.transforms import TaskRunner, Writing
 from bertdata.dataset import run as output
 from bertdata.dataset.reports import TaskReport
 from bertdata.dataset.run import STATE, building
@@ -46,7 +46,7 @@ def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
         raise AssertionError("it went on")
 
     root = begin(directory, 1)
-    perform = Perform(root, "extract", work, TaskReport)
+    perform = TaskRunner(root, "extract", work, TaskReport)
     for _ in range(2):
         with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
             list(perform(TASK))
@@ -87,11 +87,11 @@ def test_a_late_commit_is_refused(directory: Path) -> None:
 def test_a_command_that_continues_a_run_stops_the_earlier_command(directory: Path) -> None:
     """An engine that was lost may still work on the earlier command, which has the same settings."""
     root = begin(directory, 1)
-    earlier = Perform(root, "extract", lambda *_: TaskReport(), TaskReport)
+    earlier = TaskRunner(root, "extract", lambda *_: TaskReport(), TaskReport)
     assert begin(directory, 1) == root
     with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
         list(earlier(TASK))
-    later = Perform(root, "extract", lambda *_: TaskReport(), TaskReport)
+    later = TaskRunner(root, "extract", lambda *_: TaskReport(), TaskReport)
     assert [report.number for report in later(TASK)] == [0]
 
 

@@ -175,11 +175,11 @@ def test_pyarrow_is_imported_without_pandas() -> None:
     pytest.importorskip("pandas")
     code = """
 import sys
-from bertdata.storage.process import arrow_alone
+from bertdata.storage.process import import_arrow_without_pandas
 if sys.argv[1:]:
     import pandas
 before = sys.modules.get("pandas")
-arrow_alone()
+import_arrow_without_pandas()
 print("numpy" in sys.modules, sys.modules.get("pandas") is before, "pandas.core" in sys.modules)
 import pandas
 print(pandas.DataFrame({"a": [1]}).shape)
@@ -209,12 +209,12 @@ def test_numpy_starts_no_threads_in_a_process_of_ours_unless_asked(asked: str) -
     env |= {"OPENBLAS_NUM_THREADS": asked} if asked else {}
 
     def told(load: str) -> tuple[int, str]:
-        code = f"import os\nfrom bertdata.storage.process import arrow_alone\n{load}\n"
+        code = f"import os\nfrom bertdata.storage.process import import_arrow_without_pandas\n{load}\n"
         code += "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS', ''))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
         threads, _, variable = done.stdout.strip().partition(" ")
         return int(threads), variable
 
-    ours, usual = told("arrow_alone()"), told("import numpy, pyarrow\npyarrow.array([])")
+    ours, usual = told("import_arrow_without_pandas()"), told("import numpy, pyarrow\npyarrow.array([])")
     assert ours[0] < usual[0] if not asked else ours[0] == usual[0]
     assert ours[1] == usual[1] == asked, "the environment is as it was"

@@ -255,7 +255,7 @@ def test_what_goes_in_comes_out_or_is_dropped(texts: list[str], letters: float, 
     for text in texts:
         measures = Measures(document([text]))
         drop = check(document([text]), bounds)
-        broken = [each.reason for each in FILTERS if each.broken_by(measures, bounds)]
+        broken = [each.reason for each in FILTERS if each.violation(measures, bounds)]
         assert (drop.reason if drop else "") == (broken[0] if broken else "")
         if len(text) < shortest:
             assert drop is not None

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from ...errors import VerificationError
-from ...pieces import OF_BERT, Special, of_bert, of_tokenizer
+from ...pieces import BERT_TOKENS, Special, of_bert, of_tokenizer
 from ...storage.storage import storage_errors
 from ..manifest_rules import VOCABULARIES
 from ..manifest_types import PairsManifest
@@ -50,6 +50,6 @@ def _read_pieces(path: Path, contents: PairsManifest) -> list[str]:
         raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
     if len(pieces) != contents.vocab_size:
         raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
-    if missing := [token for token in OF_BERT.values() if token not in pieces]:
+    if missing := [token for token in BERT_TOKENS.values() if token not in pieces]:
         raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")
     return pieces

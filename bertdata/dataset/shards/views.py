@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...config import LABEL_1, PairsConfig
+from ...config import LABEL_1_COUNTS, PairsConfig
 from ...errors import VerificationError
 from ..manifest_records import ShardEntry
 from .schema import pair_schema
@@ -98,7 +98,7 @@ def columns_of(config: PairsConfig) -> tuple[str, ...]:
 
 def _needed(config: PairsConfig) -> set[str]:
     needed = {"input_ids", "token_type_ids"}
-    needed |= {"next_sentence_label"} if config.objective in LABEL_1 else set()
+    needed |= {"next_sentence_label"} if config.objective in LABEL_1_COUNTS else set()
     needed |= {"document_starts"} if config.pack else set()
     return needed | ({"masked_lm_positions", "masked_lm_labels"} if config.masking == "static" else set())
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 import numpy as np
 
 from ...codec import Record, encode
-from ...config import LABEL_1, OBJECTIVES
+from ...config import LABEL_1_COUNTS, OBJECTIVES
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
 from ..licences import origins
 from ..summary import percent
@@ -122,7 +122,7 @@ def _statistics(manifest: PairsManifest) -> Iterator[tuple[str, float]]:
     objective, roles = manifest.settings.objective, manifest.roles
     special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
     named = {"documents": "documents in rows", "tokens": f"tokens in rows{f', with {special}' if special else ''}"}
-    if label := LABEL_1.get(objective):
+    if label := LABEL_1_COUNTS.get(objective):
         name = OBJECTIVES[objective].labels[1]
         named |= {label: name, f"{label}_share": f"{name} {_SHARE}"}
     for name, value in encode(manifest.statistics).items():

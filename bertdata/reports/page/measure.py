@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...config import LABEL_1, OBJECTIVES, PairsConfig
+from ...config import LABEL_1_COUNTS, OBJECTIVES, PairsConfig
 from ...dataset.manifest_records import Pairing
 from ...dataset.shards import padded
 from ...labels import IGNORED
@@ -63,7 +63,7 @@ def auc(values: Array, labels: Array) -> tuple[float, float]:
 
 def pairs_of(rows: RowSample, config: PairsConfig) -> PairSample | None:
     """Return the pairs in rows, or None for other objectives."""
-    if config.objective not in LABEL_1:
+    if config.objective not in LABEL_1_COUNTS:
         return None
     types, ends = rows.flat("token_type_ids")
     if config.pack:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...config import LABEL_1, OBJECTIVES, PairsConfig
+from ...config import LABEL_1_COUNTS, OBJECTIVES, PairsConfig
 from ...dataset.manifest_types import PairsManifest
 from ...tokens.vocab import AnyVocabulary
 from ..examples import pick
@@ -45,7 +45,7 @@ def key_figures(subject: Subject[PairsManifest]) -> Html:
     roles = subject.manifest.roles
     special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
     known.append((f"tokens{f' with {special}' if special else ''}", f"{statistics.tokens:,}"))
-    if config.objective in LABEL_1:
+    if config.objective in LABEL_1_COUNTS:
         known.append((OBJECTIVES[config.objective].labels[1], percent(statistics.ones_share)))
     unknown = roles.get("unk") or "unknown"
     known += [("padding", percent(statistics.padding_share)), (unknown, percent(statistics.unknown_share))]
@@ -64,7 +64,7 @@ def sections(subject: Subject[PairsManifest]) -> Iterator[Section]:
     if sample is None or not sample.table.num_rows:
         return
     yield Section("lengths", "Lengths", _lengths(sample, config, manifest))
-    if config.objective in LABEL_1:
+    if config.objective in LABEL_1_COUNTS:
         yield Section("labels", "Labels", _labels(sample, config, manifest))
     known = subject.vocabulary
     masks = masks_of(sample, config, known)

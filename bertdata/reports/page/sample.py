@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from ...dataset import shards
 from ...dataset.manifest_records import ListEntry, ShardEntry
-from ...dataset.manifest_types import CorpusManifest, PairsManifest, RowManifest
+from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ...dataset.shards.write import raise_for
 from ...errors import VerificationError
 from ...storage.files import is_local, open_file
@@ -112,7 +112,7 @@ def _runs(rows: int, wanted: int) -> list[int]:
     return [runs * index // count * _RUN for index in range(count)]
 
 
-def _first_batches(directory: Path, manifest: RowManifest) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+def _first_batches(directory: Path, manifest: ReadableManifest) -> Iterator[tuple[int, int, pa.RecordBatch]]:
     """Yield for evenly spread shards: the number of rows before it, its rows, and its first record batch."""
     before, filled = 0, []
     for shard in manifest.shards:
@@ -124,7 +124,7 @@ def _first_batches(directory: Path, manifest: RowManifest) -> Iterator[tuple[int
             yield before, shard.rows, batch
 
 
-def _first_batch(path: Path, shard: ShardEntry, manifest: RowManifest) -> Iterator[pa.RecordBatch]:
+def _first_batch(path: Path, shard: ShardEntry, manifest: ReadableManifest) -> Iterator[pa.RecordBatch]:
     format = manifest.settings.format
     if manifest.kind == "pairs" and is_local(path):
         yield from islice(_parquet(path) if format == "parquet" else _mapped(path, format), 1)

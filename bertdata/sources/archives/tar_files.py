@@ -18,7 +18,7 @@ from .member import Member, Wanted, member_name, refuse_name
 
 __all__ = ["cut", "read_tar"]
 
-_LONGEST_HEADER = 1 << 20  # per member, with extensions (long names, attributes, sparse maps); tarfile keeps it in memory
+_MAX_HEADER_BYTES = 1 << 20  # per member, with extensions (long names, attributes, sparse maps); tarfile keeps it in memory
 _MAX_GLOBAL_ATTRIBUTES = 10_000  # global attributes, which tarfile also keeps in memory
 _BUFFER_BYTES = 1 << 18
 _FORMAT_ERRORS = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
@@ -131,7 +131,7 @@ def _members(file: _File) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     opening: Any = file
     with tarfile.TarFile(fileobj=opening, tarinfo=_Header, encoding="utf-8", errors="surrogateescape") as archive:
         while archive.offset:  # 0: the archive is empty, and Python 3.10 would seek to -1
-            file.left = _LONGEST_HEADER
+            file.left = _MAX_HEADER_BYTES
             info = archive.next()
             if info is None:
                 return
@@ -150,7 +150,7 @@ class _File:
     def __init__(self, file: IO[bytes], *, forward: bool) -> None:
         self._file, self._forward = file, forward
         self._at = 0 if forward else file.tell()
-        self.left = _LONGEST_HEADER
+        self.left = _MAX_HEADER_BYTES
 
     def tell(self) -> int:
         return self._at
@@ -165,7 +165,7 @@ class _File:
 
     def read(self, size: int) -> bytes:
         if size > self.left:
-            raise tarfile.ReadError(f"a header of more than {_LONGEST_HEADER} bytes")
+            raise tarfile.ReadError(f"a header of more than {_MAX_HEADER_BYTES} bytes")
         self.left -= size
         data = self._file.read(size)
         self._at += len(data)

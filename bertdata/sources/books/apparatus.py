@@ -18,7 +18,7 @@ _KINDS = (
 )
 _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
 _PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
-_LONGEST_PICTURE = 12  # blocks in a bracketed caption; an unclosed bracket drops only its own block
+_MAX_CAPTION_BLOCKS = 12  # blocks in a bracketed caption; an unclosed bracket drops only its own block
 _PAGE_NUMBER = re.compile(  # not page numbers of an index, which follow a comma
     r"\s?(?:[\[{](?!sic\b)(?:pg|page|p|pag|pagina|seite|s|blz|bladz|pág|#)[. ]*(?:\d{1,4}|[ivxlc]{1,7})[\]}]|\{\d{1,4}\}"
     r"|(?<![,;]\s)\[\d{3}\])",
@@ -27,9 +27,9 @@ _PAGE_NUMBER = re.compile(  # not page numbers of an index, which follow a comma
 _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W{0,99}(?:\d|[IVXLC]{1,20}\b)")
-_LONGEST_CONTENTS = 500  # blocks
+_MAX_CONTENTS_BLOCKS = 500  # blocks
 _NOTES_GAP = 3  # blank lines that end a transcriber's notes
-_LONGEST_NOTES = 40  # blocks, for notes without a heading
+_MAX_NOTE_BLOCKS = 40  # blocks, for notes without a heading
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
@@ -65,7 +65,7 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
         # A long caption has blank lines in it, so it continues in the next blocks. Collect blocks
         # until its bracket closes. If it does not within 12 blocks, the bracket is a typing error.
         if opens_picture(text) and text.count("[") > text.count("]"):
-            while end < min(len(blocks), at + _LONGEST_PICTURE) and text.count("[") > text.count("]"):
+            while end < min(len(blocks), at + _MAX_CAPTION_BLOCKS) and text.count("[") > text.count("]"):
                 text += "\n" + "\n".join(blocks[end].lines)
                 end += 1
             if text.count("[") > text.count("]"):
@@ -97,9 +97,9 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
             above = blocks[number - 1]
             inside = is_notes(above.lines[0]) and above.after >= _NOTES_GAP
         if not inside and begins_notes(block.lines[0]):
-            near = blocks[number + 1 : number + _LONGEST_NOTES]
+            near = blocks[number + 1 : number + _MAX_NOTE_BLOCKS]
             gaps = (at for at, after in enumerate(near, number + 1) if after.before >= _NOTES_GAP)
-            end = next(gaps, number + 1 if number + _LONGEST_NOTES < len(blocks) else len(blocks))
+            end = next(gaps, number + 1 if number + _MAX_NOTE_BLOCKS < len(blocks) else len(blocks))
         elif not inside:
             yield block
 
@@ -133,7 +133,7 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     #
     # If no heading matches, they end at the first block that is running text.
     entry = _entry(first[0])
-    for at in range(start + 2, min(len(blocks), start + _LONGEST_CONTENTS)):
+    for at in range(start + 2, min(len(blocks), start + _MAX_CONTENTS_BLOCKS)):
         if entry and _entry(blocks[at].lines[0]) == entry:
             return at
         if _is_text(blocks[at], blocks[at - 1]):

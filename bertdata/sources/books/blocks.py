@@ -29,14 +29,14 @@ _STANZA_NUMBER = re.compile(r"(?:\d{1,3}|[IVXL]{1,6})[.)] +(?=\S)")
 _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])\s+\S")
 _QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
-_SHORTEST_PROSE = 45  # a prose line that continues is longer than this
-_SHORTEST_PARAGRAPH = 75  # characters
+_MIN_PROSE_CHARACTERS = 45  # a prose line that continues is longer than this
+_MIN_PARAGRAPH_CHARACTERS = 75  # characters
 _SENTENCE_MARKS = frozenset(".!?…。！？।؟۔")
 _MAX_WRAPPED_WIDTH = 120  # a longer line was not wrapped
 _MIN_UNWRAPPED_SHARE = 0.2  # minimum share of such lines for a book with one paragraph per line; 0 in wrapped books
 _MAX_MEAN_BLOCK_LINES = 20  # mean lines between blank lines; above this, blank lines do not separate paragraphs
 _SIGNATURE_INDENT = 20  # columns from the margin to the signature of a letter
-_LONGEST_VERSE = 60  # a line of verse is not longer, except one or two per stanza
+_MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer, except one or two per stanza
 
 
 class Block(NamedTuple):
@@ -74,7 +74,7 @@ def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
 def margin(blocks: Iterable[Block]) -> int:
     """Return the indent of most long lines, which is the book's left margin."""
     # The most frequent indent of long lines. Verse and signatures are indented, but short.
-    indents = Counter(_indent(line) for block in blocks for line in block.lines if len(line) > _SHORTEST_PROSE)
+    indents = Counter(_indent(line) for block in blocks for line in block.lines if len(line) > _MIN_PROSE_CHARACTERS)
     return min(indents, key=lambda indent: (-indents[indent], indent), default=0)
 
 
@@ -127,7 +127,7 @@ def is_verse(block: Block, left: int) -> bool:
         return False
     texts = [line.strip() for line in lines]
     if len(lines) == 1:
-        return len(texts[0]) <= _LONGEST_VERSE and _indent(lines[0]) < left + 12 and not _QUOTED_OR_DATED.search(texts[0])
+        return len(texts[0]) <= _MAX_VERSE_CHARACTERS and _indent(lines[0]) < left + 12 and not _QUOTED_OR_DATED.search(texts[0])
     if len(lines) <= 3 and min(map(_indent, lines)) >= left + _SIGNATURE_INDENT:
         return False
     capitals = sum(text.lstrip(_OPENING)[:1].isupper() for text in texts)
@@ -137,8 +137,8 @@ def is_verse(block: Block, left: int) -> bool:
     # longest line of the block, because the margin of the print is unknown.
     broken = sum(_broken(text, after, width) for text, after in zip(texts, texts[1:], strict=False))
     if len(lines) == 2:
-        return capitals == 2 and width <= _LONGEST_VERSE
-    if capitals == len(lines) and width <= _LONGEST_VERSE:
+        return capitals == 2 and width <= _MAX_VERSE_CHARACTERS
+    if capitals == len(lines) and width <= _MAX_VERSE_CHARACTERS:
         return True
     return broken > 0.25 * (len(lines) - 1) or (broken > 0 and capitals >= 0.8 * len(lines))
 
@@ -178,13 +178,13 @@ def has_items(block: Block) -> bool:
 def is_prose(block: Block) -> bool:
     """Return True if a block is running text: two or more lines, with every line except the last filled."""
     lines = block.lines
-    return len(lines) >= 2 and all(len(line) > _SHORTEST_PROSE for line in lines[:-1]) and not is_table(block)
+    return len(lines) >= 2 and all(len(line) > _MIN_PROSE_CHARACTERS for line in lines[:-1]) and not is_table(block)
 
 
 def is_paragraph(block: Block) -> bool:
     """Return True if a block is a paragraph of sentences, not a list: most of its words are not capitalized."""
     text = " ".join(block.lines)
-    if len(text) < _SHORTEST_PARAGRAPH or not _SENTENCE_MARKS.intersection(text) or has_items(block):
+    if len(text) < _MIN_PARAGRAPH_CHARACTERS or not _SENTENCE_MARKS.intersection(text) or has_items(block):
         return False
     words = [word for word in text.split() if not word[0].isdigit()]
     return sum(word == fold_case(word) or word[0].islower() for word in words) >= 0.5 * len(words)

@@ -79,8 +79,8 @@ _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
 _MAX_HEADING_CHARACTERS = 150  # characters of a heading with its subtitle
-_LONGEST_TITLE = 75  # characters of a heading detected by its position only
-_LONGEST_NAME = 3  # words of a speaker's name
+_MAX_TITLE_CHARACTERS = 75  # characters of a heading detected by its position only
+_MAX_NAME_WORDS = 3  # words of a speaker's name
 _MIN_SPEAKER_SHARE = 0.8  # share of speakers' names with the same blank lines around them
 
 
@@ -148,7 +148,7 @@ def is_short(block: Block) -> bool:
     """
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
-    return len(block.lines) <= 2 and len(text) <= _LONGEST_TITLE and (not ends or title_case(text))
+    return len(block.lines) <= 2 and len(text) <= _MAX_TITLE_CHARACTERS and (not ends or title_case(text))
 
 
 def speakers(blocks: Iterable[Block]) -> set[str]:
@@ -164,13 +164,13 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     # repeated, and a heading is not.
     play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
-    short = [(block, text) for block, text in lines if len(text) <= _LONGEST_TITLE]
+    short = [(block, text) for block, text in lines if len(text) <= _MAX_TITLE_CHARACTERS]
     if not any(_SCENE.match(fold_case(text)) for _, text in short):
         return set()  # not a play; skip the slow search for headings
     for block, text in short:
         if _SCENE.match(fold_case(text)):
             play = True
-        elif len(text.split()) <= _LONGEST_NAME and not _is_part(text) and is_heading(block, ""):
+        elif len(text.split()) <= _MAX_NAME_WORDS and not _is_part(text) and is_heading(block, ""):
             names[plain_name(block)] += 1
             if play:
                 gaps.setdefault(plain_name(block), []).append((block.before, block.after))
@@ -218,7 +218,7 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
     capitals = _CONTINUED.sub("", text) if "--" in text or "—" in text else text
     if capitals.upper() == capitals and capitals.lower() != capitals and sum(map(str.isalpha, capitals)) >= 2:
         return apart or (block.after < 2 and len(text) > 3)
-    if not apart or len(block.lines) > 2 or len(text) > _LONGEST_TITLE:
+    if not apart or len(block.lines) > 2 or len(text) > _MAX_TITLE_CHARACTERS:
         return False
     if block.before >= 2 and _NUMBERED.match(text):
         return True

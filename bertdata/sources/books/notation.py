@@ -24,7 +24,7 @@ _SIGN = re.compile(
     r"|(')([aceinoruwyzæøACEINORUWYZ])|(v)([cdegklnrstzCDEGKLNRSTZ]))\]"  # not ['s], [vi]
 )
 _BRACKETS = re.compile(r" ?(?:\((\[[^\[\]()]*\])\)|(\[[^\[\]]*\]))")
-_LONGEST_SCORE = 500  # characters
+_MAX_SCORE_CHARACTERS = 500  # characters
 _STAFF = re.compile(r"[A-Z]\d?:\s")  # the clef, before the notes
 _STROKE = re.compile(r"['’|\\/<>^_]|-(?!\w)")  # of notes, bars and syllables
 _NUMBERS = re.compile(r"\d+\.?(?:\s+(?:\|\s+)?\d+\.?){2,}")  # note lengths
@@ -75,11 +75,11 @@ def _without_score(brackets: re.Match[str]) -> str:
 
 def _is_score(text: str) -> bool:
     """Return True for notes and meter: strokes or note lengths, and no two adjacent letters."""
-    if len(text) > _LONGEST_SCORE or " " not in text or re.search(r"[^\W\d_]{2}", text):
+    if len(text) > _MAX_SCORE_CHARACTERS or " " not in text or re.search(r"[^\W\d_]{2}", text):
         return False
     return _STAFF.match(text) is not None or len(_STROKE.findall(text)) > 1 or _NUMBERS.fullmatch(text.strip()) is not None
 
 
 def _is_code(block: Block) -> bool:
-    code = sum(_CODE.fullmatch(line[:_LONGEST_SCORE]) is not None for line in block.lines)
+    code = sum(_CODE.fullmatch(line[:_MAX_SCORE_CHARACTERS]) is not None for line in block.lines)
     return code >= _MIN_CODE_SHARE * len(block.lines) and any(map(str.isalnum, "".join(block.lines)))

@@ -24,8 +24,8 @@ _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # no
 _OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left over from an HTML version
 _DASHES = ("--", "—", "–")
-_LONGEST_CLOSE = 60  # characters of "I am, with esteem, your friend,"
-_LONGEST_SIGNATURE = 60
+_MAX_CLOSE_CHARACTERS = 60  # characters of "I am, with esteem, your friend,"
+_MAX_SIGNATURE_CHARACTERS = 60
 _CLOSERS = "_*=)]’”\"' "
 
 
@@ -137,7 +137,7 @@ def is_close(text: str) -> bool:
     >>> [is_close(text) for text in ("Your friend,", "In haste, your ever-loving", "He is gone.", "ANNA")]
     [True, True, False, False]
     """
-    if len(text) > _LONGEST_CLOSE or text.isupper():
+    if len(text) > _MAX_CLOSE_CHARACTERS or text.isupper():
         return False
     last = text.rstrip(_CLOSERS).rpartition(" ")[2]
     last = last if last.endswith("-") else last.replace("-", "")
@@ -146,6 +146,6 @@ def is_close(text: str) -> bool:
 
 def is_signature(text: str) -> bool:
     """Return True if a paragraph can be a signature."""
-    if len(text) > _LONGEST_SIGNATURE or any(map(str.isdigit, text)) or not text.lstrip("_\"“'‘")[:1].isupper():
+    if len(text) > _MAX_SIGNATURE_CHARACTERS or any(map(str.isdigit, text)) or not text.lstrip("_\"“'‘")[:1].isupper():
         return False
     return text.rstrip(_CLOSERS)[-1:] not in ".!?:" or title_case(text)

@@ -63,7 +63,7 @@ _AMBIGUOUS = _words(  # classes that authors also use for chapters and for the p
 _MAX_AMBIGUOUS_PROSE = 1000  # characters of paragraphs, without whitespace: about 200 words; see `put_back`
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
-_LONGEST_VERSE = 60  # a line of verse is not longer
+_MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 
 
 class Passage(NamedTuple):
@@ -232,5 +232,5 @@ class _Reader:
             self.left_out["ornaments"] += sum(size(line) for line in lines if not any(map(str.isalnum, line)))
             lines = [line for line in lines if any(map(str.isalnum, line))]
             if lines:
-                verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _LONGEST_VERSE)
+                verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS)
                 self.passages.append(Passage(lines if verse else [join_lines(lines)], verse))

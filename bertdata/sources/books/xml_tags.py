@@ -15,7 +15,7 @@ __all__ = ["Tag", "attributes", "tags_and_text"]
 _TAG = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^>\"']*)*)>")
 _UNQUOTED = re.compile(r"(/?)([A-Za-z][\w:.-]*)(?![\w:.-])([^>]*)>")  # a tag with an unclosed quotation mark
 _ATTRIBUTE = re.compile(r"(?<![\w:.-])([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_LONGEST_TAG = 1 << 16  # bytes of a tag's attributes that are parsed; attributes may contain inline images
+_MAX_TAG_BYTES = 1 << 16  # bytes of a tag's attributes that are parsed; attributes may contain inline images
 _RAW = ("script", "style")  # their content is not markup
 _ENDS = ("-->", "]]>", "</script", "</style")
 
@@ -100,6 +100,6 @@ def attributes(text: str) -> dict[str, str]:
     {'type': 'toc', 'id': 'a', 'href': 'b&c'}
     """
     values: dict[str, str] = {}
-    for name, double, single, plain in _ATTRIBUTE.findall(text[:_LONGEST_TAG]):
+    for name, double, single, plain in _ATTRIBUTE.findall(text[:_MAX_TAG_BYTES]):
         values.setdefault(name.rpartition(":")[2].lower(), html.unescape(double or single or plain))
     return values

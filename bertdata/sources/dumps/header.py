@@ -19,7 +19,7 @@ __all__ = ["Site", "read_site"]
 _PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
 _DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # further namespaces with documents
 _MAX_HEADER_BYTES = 1 << 20  # a dump's header is a few kilobytes; a file without one in its first megabyte is not a dump
-_LONGEST_NAME = 64  # MySQL's limit for database names, and a dbname is one
+_MAX_DBNAME_CHARACTERS = 64  # MySQL's limit for database names, and a dbname is one
 
 
 class Site(NamedTuple):
@@ -34,7 +34,7 @@ class Site(NamedTuple):
     namespaces: dict[str, int]
     project: str = "wikipedia"
 
-    def numbers(self, names: Sequence[str]) -> frozenset[int]:
+    def namespace_numbers(self, names: Sequence[str]) -> frozenset[int]:
         """Return the numbers of namespaces by name or number; raise UsageError if the wiki has no such namespace.
 
         Without names, return those of the project's documents: the main namespace, and the Cookbook and Wikijunior of Wikibooks.
@@ -118,4 +118,4 @@ def _dbname(text: str, base: str, path: str) -> str:
 def _plain(name: str) -> str:
     """Keep the ASCII letters, digits and ``_.-`` of a name; return "" if the result is not a name or is too long."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "", name)
-    return name if len(name) <= _LONGEST_NAME and re.search("[A-Za-z0-9]", name) else ""
+    return name if len(name) <= _MAX_DBNAME_CHARACTERS and re.search("[A-Za-z0-9]", name) else ""

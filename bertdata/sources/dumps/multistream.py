@@ -32,7 +32,7 @@ _LINE = re.compile(rb"^(\d{1,18}):\d+:[^\n]*\n", re.MULTILINE)
 _TITLED = re.compile(rb"^(\d{1,18}):\d{1,18}:([^:\n]{1,255}:[^\n]{1,255})$", re.MULTILINE)
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # a stream's header and the mark of its first block
 _STREAM_START_BYTES = 10  # bytes of that header and mark
-_LONGEST_LINE = 1 << 16  # bytes; a title has 255
+_MAX_LINE_BYTES = 1 << 16  # bytes; a title has 255
 
 
 class Index(NamedTuple):
@@ -163,7 +163,7 @@ def _offsets(index: str) -> Iterator[tuple[int, int]]:
         end = text.rfind(b"\n") + 1
         lines, rest = text[:end], text[end:]
         offsets = _LINE.findall(lines)
-        if len(offsets) != lines.count(b"\n") or len(rest) > _LONGEST_LINE:
+        if len(offsets) != lines.count(b"\n") or len(rest) > _MAX_LINE_BYTES:
             raise VerificationError(f"{index} is not the index of a dump (offset:id:title): fetch it again, or move it away")
         yield from ((int(offset), count) for offset, count in Counter(offsets).items())
     if rest:

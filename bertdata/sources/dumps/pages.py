@@ -23,8 +23,8 @@ __all__ = ["BEGIN", "OPEN", "PageCutter", "RawPage"]
 
 OPEN, _CLOSE = b"<page>", b"</page>"
 BEGIN = re.compile(rb"<page(?=[\s/>])")  # a page may begin here
-_LONGEST_TAG = 4096  # maximum bytes of a page tag; those of real dumps have no attributes
-_MARK = re.compile(rb"<(?:/?page(?:[\s/][^<>]{0,%d})?>|!--|!\[CDATA\[|\?)" % (_LONGEST_TAG - 16))
+_MAX_TAG_BYTES = 4096  # maximum bytes of a page tag; those of real dumps have no attributes
+_MARK = re.compile(rb"<(?:/?page(?:[\s/][^<>]{0,%d})?>|!--|!\[CDATA\[|\?)" % (_MAX_TAG_BYTES - 16))
 _UNFINISHED = re.compile(rb"<(?:p(?:a(?:g(?:e(?:[\s/][^<>]*)?)?)?)?)?\Z")  # possible start of a <page>
 # Start and end of text in which tags do not count. A page at the start of a line, where MediaWiki writes all pages, also ends it:
 # otherwise a few damaged bytes that look like the start of a comment would hide all later pages.
@@ -32,7 +32,7 @@ _HIDING = {
     begin: re.compile(rb"%s|\n[ \t]{0,16}(?=<page>)" % re.escape(end))
     for begin, end in ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 }
-_LONGEST_END = 24  # maximum bytes of such an end
+_MAX_END_BYTES = 24  # maximum bytes of such an end
 _END_TAG = b"</mediawiki>"
 
 
@@ -114,7 +114,7 @@ class PageCutter:
             if self._state is _State.PAGE:
                 yield RawPage(bytes(self._rest), "too-large")
                 self._state = _State.NAMED
-            self._pass(max(0, len(self._rest) - _LONGEST_TAG))
+            self._pass(max(0, len(self._rest) - _MAX_TAG_BYTES))
         self._stop_at_border()
 
     def _tags(self) -> Iterator[re.Match[bytes]]:
@@ -124,11 +124,11 @@ class PageCutter:
             # the next block, from where the end may begin.
             if self._until:
                 if (end := self._until.search(self._rest, self._searched)) is None:
-                    self._searched = max(self._searched, len(self._rest) - _LONGEST_END)
+                    self._searched = max(self._searched, len(self._rest) - _MAX_END_BYTES)
                     return
                 self._searched, self._until = end.end(), None
             if (mark := _MARK.search(self._rest, self._searched)) is None:
-                self._searched = max(self._searched, len(self._rest) - _LONGEST_TAG)
+                self._searched = max(self._searched, len(self._rest) - _MAX_TAG_BYTES)
                 return
             self._searched = mark.end()
             self._until = _HIDING.get(mark.group())
@@ -158,7 +158,7 @@ class PageCutter:
     def _stop_at_border(self) -> None:
         """Set PAST at the border, unless a page, or a tag that may open one, is unfinished."""
         unfinished = self._state is _State.PAGE or _UNFINISHED.search(
-            self._rest, max(self._searched, len(self._rest) - _LONGEST_TAG)
+            self._rest, max(self._searched, len(self._rest) - _MAX_TAG_BYTES)
         )
         if self._at + len(self._rest) >= self._border and not unfinished:
             self._state = _State.PAST

@@ -21,8 +21,8 @@ from .pages import BEGIN, OPEN, PageCutter, RawPage
 
 __all__ = ["LOSSES", "how_cut", "read_pages", "split"]
 
-_LONGEST_ID = 18  # digits that fit in 63 bits
-_LONGEST_TITLE = 255  # MediaWiki's limit
+_MAX_ID_DIGITS = 18  # digits that fit in 63 bits
+_MAX_TITLE_CHARACTERS = 255  # MediaWiki limits a title to 255 bytes
 LOSSES = frozenset(  # reject reasons that do not refer to a specific page
     ("damaged-stream", "truncated-stream", "truncated-dump", "decompression-bomb", "too-many-rejects")
 )
@@ -115,7 +115,7 @@ def _read(part: FileRange, site: Site, most: int, cut: RawPage) -> Iterator[Page
 
 def _page(part: FileRange, site: Site, fields: dict[str, str]) -> Page | Reject:
     title, number = fields.get("title", ""), fields.get("id", "")
-    if not number.isascii() or not number.isdigit() or len(number) > _LONGEST_ID:
+    if not number.isascii() or not number.isdigit() or len(number) > _MAX_ID_DIGITS:
         return _reject(part, site, title, "no-id", part.name)
     if not title or "text" not in fields:
         return _reject(part, site, number, "no-text" if title else "no-title", part.name)
@@ -128,4 +128,4 @@ def _page(part: FileRange, site: Site, fields: dict[str, str]) -> Page | Reject:
 
 def _reject(part: FileRange, site: Site, name: str, reason: str, where: str) -> Reject:
     """Return a reject for a page, named by its id or title if known, otherwise by its file."""
-    return Reject(f"{site.dbname}:{name[:_LONGEST_TITLE]}" if name else part.name, reason, where)
+    return Reject(f"{site.dbname}:{name[:_MAX_TITLE_CHARACTERS]}" if name else part.name, reason, where)

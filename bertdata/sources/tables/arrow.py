@@ -33,7 +33,7 @@ _KIND, _HEADER, _BODY = 1, 2, 3
 _BUFFERS, _COMPRESSION = 2, 3
 _DICTIONARY_BATCH_FIELD = 1
 _LENGTH_FORMAT = struct.Struct("<q")
-_LONGEST_HEADER = 64 << 20
+_MAX_HEADER_BYTES = 64 << 20
 _MAX_UNPACKED_BYTES = 32 << 20  # unpacked bytes of a batch, or of all dictionaries, above which the compression ratio is limited
 
 
@@ -129,7 +129,7 @@ def _messages(file: Any, start: int) -> Iterator[_Message]:
             return
         if length is None or begin + length > size:
             raise BadMessage(f"the file ends at byte {size}, in a message or without the mark of its end")
-        if length > _LONGEST_HEADER:
+        if length > _MAX_HEADER_BYTES:
             raise BadMessage(f"a header of {length} bytes")
         header = file.read(length)
         kind, body = _header(header)

@@ -14,7 +14,7 @@ from .limits import TooLarge, check_unpacked
 
 __all__ = ["Guarded", "TooManyRows"]
 
-_LONGEST_HEADER = 16 << 20  # bytes, Arrow's own limit
+_MAX_HEADER_BYTES = 16 << 20  # bytes, Arrow's own limit
 _DICTIONARY_PAGE = 2  # page type of a dictionary, whose values other pages reference by index
 _MAX_BATCH_BYTES = 16 << 20  # maximum bytes of a batch's rows if each references the longest value of a dictionary
 _I32, _STRUCT = 5, 12  # types of Thrift's compact protocol
@@ -112,7 +112,7 @@ class Guarded:
             try:
                 header = _header(seen)
             except IndexError:  # the header is incomplete
-                if len(seen) > _LONGEST_HEADER:
+                if len(seen) > _MAX_HEADER_BYTES:
                     raise ValueError("the header of a page has no end") from None
                 if at + 1024 < len(data) and held < 1024:
                     self._head, at = seen, at + 1024

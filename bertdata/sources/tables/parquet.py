@@ -23,8 +23,8 @@ from .table_rows import is_used, read_batch
 
 __all__ = ["FORMAT_ERRORS", "cut", "read_parquet", "read_schema"]
 
-_LONGEST_FOOTER = 8 << 20  # bytes of the metadata of columns and row groups, which takes 13 times as much memory
-_LONGEST_PAGE = 4 << 20  # bytes of a page or a text, above which the compression ratio is limited
+_MAX_FOOTER_BYTES = 8 << 20  # bytes of the metadata of columns and row groups, which takes 13 times as much memory
+_MAX_PAGE_BYTES = 4 << 20  # bytes of a page or a text, above which the compression ratio is limited
 _BATCH_BYTES = 4 << 20  # bytes of rows decoded at a time, estimated by the mean of their group
 _READER_OPTIONS: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
 # Exceptions that Arrow raises for a damaged file.
@@ -78,8 +78,10 @@ def _open_parquet(path: str) -> Iterator[Any]:
         end = source.seek(0, os.SEEK_END)
         source.seek(max(0, end - 8))
         footer, magic = int.from_bytes(source.read(4), "little"), source.read(4)
-        if magic == b"PAR1" and _LONGEST_FOOTER < footer < end:  # pyarrow reports other problems without reading the footer
-            raise TooLarge(f"a footer of {footer} bytes, more than {_LONGEST_FOOTER}: write it with fewer columns or row groups")
+        if magic == b"PAR1" and _MAX_FOOTER_BYTES < footer < end:  # pyarrow reports other problems without reading the footer
+            raise TooLarge(
+                f"a footer of {footer} bytes, more than {_MAX_FOOTER_BYTES}: write it with fewer columns or row groups"
+            )
         yield pq.ParquetFile(source, **_READER_OPTIONS)
 
 
@@ -96,8 +98,8 @@ class _File(NamedTuple):
         """Open the columns to read, until the stack closes."""
         file = stack.enter_context(_open_parquet(part.path))
         names = [name for name in dict.fromkeys(columns.used) if is_used(file.schema_arrow, name)]
-        most = {columns.text: max(max_bytes, _LONGEST_PAGE)}
-        used = [_Column(stack, part.path, file, name, most.get(name, _LONGEST_PAGE)) for name in names]
+        most = {columns.text: max(max_bytes, _MAX_PAGE_BYTES)}
+        used = [_Column(stack, part.path, file, name, most.get(name, _MAX_PAGE_BYTES)) for name in names]
         return cls(part.path, file.metadata, used, Allowance(part.end - part.start))
 
     def refused(self) -> ValueError | None:

@@ -18,7 +18,7 @@ from ...storage.storage import storage_errors
 from ...text import sentences
 from .sources import in_order, is_check, source
 
-__all__ = ["CorpusPlan", "own_splitters", "packages", "plan", "quota"]
+__all__ = ["CorpusPlan", "user_splitters", "packages", "plan", "quota"]
 
 _MIN_TASKS, _MAX_TASKS = 64, 40_000  # lower limit of tasks per input, if each has _MIN_TASK_BYTES, and upper limit
 _MIN_TASK_BYTES, _USUAL_TASK_BYTES = 2 << 20, 16 << 20  # for small inputs, and for most others
@@ -38,7 +38,7 @@ class CorpusPlan(NamedTuple):
     ignored: dict[str, dict[str, int]] = {}
 
     @property
-    def shards(self) -> int:
+    def shard_count(self) -> int:
         """Number of tasks that write a shard."""
         return sum(not is_check(task.kind) for task in self.tasks)
 
@@ -95,9 +95,9 @@ def packages(config: CorpusConfig) -> tuple[str, ...]:
     return names
 
 
-def own_splitters(config: CorpusConfig) -> tuple[str, ...]:
+def user_splitters(config: CorpusConfig) -> tuple[str, ...]:
     """Return the user-defined sentence splitters, as ``module:function``."""
-    return sentences.own_functions(config.sentence_splitter)
+    return sentences.user_functions(config.sentence_splitter)
 
 
 def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...config import LABEL_1, PairsConfig
+from ...config import LABEL_1_COUNTS, PairsConfig
 from ...dataset import croissant, manifest
 from ...dataset.manifest_records import Pairing, ShardEntry, Statistics
 from ...dataset.manifest_types import PairsManifest
@@ -169,7 +169,7 @@ def describe(counts: Counter[str], config: PairsConfig, shards: int | None = Non
     """Return the manifest's row statistics: number of rows, rows with label 1 under its name, and fill rate."""
     rows, tokens = counts["rows"], counts["tokens"]
     more: dict[str, Any] = {}
-    if name := LABEL_1.get(config.objective):
+    if name := LABEL_1_COUNTS.get(config.objective):
         more |= {name: counts["ones"], f"{name}_share": counts["ones"] / counts["parts" if config.pack else "rows"]}
     if config.masking == "static":
         more |= {"masked": counts["masked"], "masked_share": counts["masked"] / counts["maskable"]}

@@ -21,7 +21,7 @@ import pyarrow as pa
 from ..shuffle import Pieces
 from .duplicates import Indices
 
-__all__ = ["Claims", "Columns", "Table", "in_batches", "join", "read", "split"]
+__all__ = ["Claims", "Columns", "Table", "join_in_batches", "join", "read", "split"]
 
 Columns = npt.NDArray[Any]  # with named fields
 _AT_ONCE = 1024  # tables kept in their original form while they are joined
@@ -115,7 +115,7 @@ def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
     return _joined(joined)
 
 
-def in_batches(claims: Iterable[tuple[int, Table]], most: int) -> Iterator[Claims]:
+def join_in_batches(claims: Iterable[tuple[int, Table]], most: int) -> Iterator[Claims]:
     """Join the claims of tasks into batches of about `most` bytes in memory."""
     held, size = list[Claims](), 0
     for task, table in claims:

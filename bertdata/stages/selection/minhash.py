@@ -30,7 +30,7 @@ _MIN_RECALL = 0.99  # minimum probability that two texts at the threshold share 
 # Distinct, so that word order matters; odd, so that no bits of a hash are lost.
 _WEIGHTS = keys.stream(_SEED, SHINGLE_TOKENS) | np.uint64(1)
 _MEMO_ENTRIES = 1 << 17  # maximum cached words, and cached runs of words
-_LONGEST_RUN = 40  # characters; longer runs, as in scripts without spaces, rarely repeat
+_MAX_RUN_CHARACTERS = 40  # characters; longer runs, as in scripts without spaces, rarely repeat
 _SPACELESS = (  # Thai, Lao, Burmese, Khmer, kana, Han: in order of code points
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -58,7 +58,7 @@ class _Runs(dict[str, bytes]):
 
     def __missing__(self, run: str) -> bytes:
         hashes = b"".join([self._hashes[word] for word in _TOKENS.findall(run)])
-        if len(run) <= _LONGEST_RUN:
+        if len(run) <= _MAX_RUN_CHARACTERS:
             self[run] = hashes
         return hashes
 

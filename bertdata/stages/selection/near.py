@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...storage.files import to_path
 from . import duplicates, facts, minhash
-from .claims import Claims, Columns, Table, in_batches
+from .claims import Claims, Columns, Table, join_in_batches
 from .decisions import LOST, PAIRS, WHOLE_DOCUMENT, Losses, address, by_task, read_kept
 from .duplicates import Indices, first_of_each
 from .rounds import Received
@@ -124,7 +124,7 @@ class Near:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
         # A partition covers a range of tasks, so each task's facts are read by one partition only.
         known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this partition's range
-        for claims in in_batches(received.by_task(), _CLAIM_BATCH_BYTES):
+        for claims in join_in_batches(received.by_task(), _CLAIM_BATCH_BYTES):
             tasks, lost = list[npt.NDArray[Any]](), list[Table]()
             for first_task in np.unique(claims.columns["first_task"]).tolist():
                 if first_task not in known:

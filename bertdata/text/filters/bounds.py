@@ -80,7 +80,7 @@ class Filter(NamedTuple):
     field: str
     measure: Callable[[Measures], float]
 
-    def broken_by(self, measures: Measures, bounds: FilterConfig) -> str:
+    def violation(self, measures: Measures, bounds: FilterConfig) -> str:
         """Say how a document breaks the bound; nothing where it keeps it, or the bound is off."""
         bound: float = getattr(bounds, self.field)
         side, _, name = self.field.partition("_")
@@ -107,7 +107,7 @@ def check(document: Document, bounds: FilterConfig) -> Drop | None:
     """Return the first bound that a document breaks, with its figure; None if it keeps all."""
     measures = Measures(document)
     for each in FILTERS:
-        if detail := each.broken_by(measures, bounds):
+        if detail := each.violation(measures, bounds):
             return Drop(each.reason, document.id, detail)
     return None
 

@@ -43,7 +43,7 @@ _SURE_LETTERS = 20
 _MIN_LIKELIHOOD = {"Latn": -9.5, "Cyrl": -7.8, "Arab": -8.0, "Deva": -7.3, "Hebr": -7.1}
 _MIN_OTHER = -7.0  # scripts of several bytes a letter
 _MODEL_SCALE = 1024  # of the model's table
-_LONGEST_FEATURE = 8  # bytes; the longest sequence has 6
+_MAX_FEATURE_BYTES = 8  # bytes; the longest sequence has 6
 _SEPARATOR = b"\xff"  # no sequence contains it, so the automaton starts again after it
 
 Ints = npt.NDArray[np.int64]
@@ -201,15 +201,15 @@ class _Model:
         preceded by the last bytes of the strip before it, and one step moves the automaton by a byte in all strips.
         """
         joined = np.frombuffer(_SEPARATOR.join(data), np.uint8)
-        width = max(_LONGEST_FEATURE, math.isqrt(len(joined)))
+        width = max(_MAX_FEATURE_BYTES, math.isqrt(len(joined)))
         strips = -(-len(joined) // width)
-        padded = np.full(_LONGEST_FEATURE + strips * width, _SEPARATOR[0], np.uint8)
-        padded[_LONGEST_FEATURE : _LONGEST_FEATURE + len(joined)] = joined
-        states = np.zeros((_LONGEST_FEATURE + width, strips), np.uint32)
+        padded = np.full(_MAX_FEATURE_BYTES + strips * width, _SEPARATOR[0], np.uint8)
+        padded[_MAX_FEATURE_BYTES : _MAX_FEATURE_BYTES + len(joined)] = joined
+        states = np.zeros((_MAX_FEATURE_BYTES + width, strips), np.uint32)
         state = states[0]
         for step in range(len(states)):
             state = self._next.take(self._row_starts.take(state) + padded[step::width][:strips], out=states[step])
-        features = self._features.take(states[_LONGEST_FEATURE:].T.ravel()[: len(joined)])
+        features = self._features.take(states[_MAX_FEATURE_BYTES:].T.ravel()[: len(joined)])
         owners = np.repeat(np.arange(len(data)), [len(each) + 1 for each in data])[:-1]
         found = features >= 0
         keys, counts = np.unique(owners[found] * len(self._table) + features[found], return_counts=True)

@@ -21,7 +21,7 @@ from ...storage.user_functions import load
 from .plain import split_plain
 from .split import split_sentences
 
-__all__ = ["Splitter", "own_functions", "packages", "splitter"]
+__all__ = ["Splitter", "user_functions", "packages", "splitter"]
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # blingfire loses count at some of them
 Splitter = Callable[[str, str], list[str]]
@@ -63,7 +63,7 @@ def packages(names: str) -> tuple[str, ...]:
     return tuple(sorted(modules - {"regex"}))
 
 
-def own_functions(names: str) -> tuple[str, ...]:
+def user_functions(names: str) -> tuple[str, ...]:
     """Return the splitters that are functions of the user's, ``module:function``."""
     return tuple(sorted(name for name in _chosen(names) if ":" in name))
 

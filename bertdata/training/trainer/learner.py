@@ -22,13 +22,13 @@ from .model import BertForPreTraining, MaskedModel, score
 from .optimizer import Optimizer
 from .world import World
 
-__all__ = ["Learner", "Learnt"]
+__all__ = ["Learner", "StepResult"]
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _MAX_GRAPHS = 64  # torch.compile makes one graph per width; torch's default limit is 8
 
 
-class Learnt(NamedTuple):
+class StepResult(NamedTuple):
     """A step's SUMS and gradient norm over the global batch, whether to stop, and whether all was finite (else no update)."""
 
     sums: list[float]
@@ -62,12 +62,12 @@ class Learner:
         self.optimizer = Optimizer(self.model, config.optimizer)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "fp16")
         self._forward: Any = DistributedDataParallel(self.model) if world.size > 1 else self.model
-        self._apart: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
+        self._no_sync: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
         if config.compile:
             torch._dynamo.config.cache_size_limit = _MAX_GRAPHS
             self._forward = torch.compile(self._forward, dynamic=config.unpadded)
 
-    def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> Learnt:
+    def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> StepResult:
         """Train on a batch, split into `parts` for gradient accumulation. If `stop` returns True, all processes stop."""
         config, device, ranks = self.config, self.world.device, self.world.size
         # Dropout: seeded by step and rank, so step 1000 drops the same units in a resumed run.
@@ -84,7 +84,7 @@ class Learner:
         # exchanges.
         pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
         for index, piece in enumerate(pieces):
-            with contextlib.nullcontext() if index == len(pieces) - 1 else self._apart():
+            with contextlib.nullcontext() if index == len(pieces) - 1 else self._no_sync():
                 mlm, nsp, sums_of_batch = self.score(self._forward, dict(zip(batch, piece, strict=True)))
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
@@ -104,7 +104,7 @@ class Learner:
             self.scaler.step(cast(Any, self.optimizer), config.rate(number))
             self.scaler.update()
         self.model.zero_grad()
-        return Learnt(totals, gradient, stops > 0, finite)
+        return StepResult(totals, gradient, stops > 0, finite)
 
     def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return `model.score` of a batch, with the model or a wrapper of it."""

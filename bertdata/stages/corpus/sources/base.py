@@ -19,7 +19,7 @@ Record = Prose | Drop | Reject
 CHECKSUM, INDEX = "checksum", "index"  # kinds of check tasks; the expected checksum follows ``checksum``
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
-_LONGEST_PARAGRAPH = 1 << 20  # characters split into sentences in one call
+_MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
 _MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
@@ -118,8 +118,8 @@ def detect_languages(records: list[Record], config: CorpusConfig) -> Iterator[Re
 def _parts(paragraph: str) -> Iterator[str]:
     """Cut a paragraph of over a million characters at word ends. Splitting it in one call takes many times its size in memory."""
     start = 0
-    while len(paragraph) - start > _LONGEST_PARAGRAPH:
-        space = _SPACE.search(paragraph, start + _LONGEST_PARAGRAPH)
+    while len(paragraph) - start > _MAX_PARAGRAPH_CHARACTERS:
+        space = _SPACE.search(paragraph, start + _MAX_PARAGRAPH_CHARACTERS)
         end = space.start() if space else len(paragraph)
         yield paragraph[start:end]
         start = end

@@ -42,7 +42,7 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
     site = dumps.read_site(path)  # fails before the run starts if the file is not a dump
     load_templates(site.language, dict(config.templates))  # fails if a template table is invalid
     check_variant(config.variant, site.language)
-    site.numbers(config.namespaces)  # fails if the wiki lacks one
+    site.namespace_numbers(config.namespaces)  # fails if the wiki lacks one
     return dumps.split(path, target)
 
 
@@ -77,7 +77,7 @@ def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Arti
     """Read the wikitext pages of the chosen namespaces that are not redirects. Drop the others."""
     for part in parts:
         site = dumps.read_site(part.path)
-        namespaces = site.numbers(config.namespaces)
+        namespaces = site.namespace_numbers(config.namespaces)
         for page in dumps.read_pages(part, site, config.max_page_bytes):
             yield page if isinstance(page, Reject) else _article(page, site, part, namespaces, config)
 

@@ -15,7 +15,7 @@ from .units import Unit, find_unit, table
 __all__ = ["Call", "Style", "read_call"]
 
 _MAX_ARGUMENTS = 40
-_LONGEST_LIST = 200  # characters
+_MAX_LIST_CHARACTERS = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
 _ROUNDED = re.compile(r"ri([0-3])")  # adj= values that round the input
@@ -105,7 +105,7 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
     amounts: list[Amount] = []
     between: list[Range] = []
     if words and read_amount(words[0], from_digits) is None:
-        words[:1] = _RANGE.split(words[0][:_LONGEST_LIST])  # one argument can contain a range
+        words[:1] = _RANGE.split(words[0][:_MAX_LIST_CHARACTERS])  # one argument can contain a range
     while words:
         amount = read_amount(words[0], from_digits)
         if amount is None:
@@ -122,5 +122,5 @@ def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list
 
 def _read_outputs(text: str) -> list[str]:
     """Return the unit codes in an argument: one code for split units, or several separated by spaces."""
-    codes = [text] if text in table("composites") or find_unit(text) else text[:_LONGEST_LIST].replace("+", " ").split()
+    codes = [text] if text in table("composites") or find_unit(text) else text[:_MAX_LIST_CHARACTERS].replace("+", " ").split()
     return codes if all(code in table("composites") or find_unit(code) for code in codes) else []

@@ -20,7 +20,7 @@ __all__ = ["Unit", "default_outputs", "find_unit", "table"]
 _POWER = re.compile(r"(?:square_|sq)(?P<two>.+)|(?:cubic_|cu)(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
 _SQUARE_OR_CUBE = re.compile(r"(?<=[a-z])[23]\b")  # in a symbol; not H2O
 _SPELLING = str.maketrans({" ": "_", "²": "2", "³": "3", "^": None, "·": ".", "⋅": ".", "µ": "μ"})
-_LONGEST_CODE = 32
+_MAX_CODE_CHARACTERS = 32
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _names() -> dict[str, tuple[str, bool]]:
 
 def find_unit(code: str) -> Unit | None:
     """Return the unit with a code, or None."""
-    return _find(code.translate(_SPELLING)) if len(code) <= _LONGEST_CODE else None
+    return _find(code.translate(_SPELLING)) if len(code) <= _MAX_CODE_CHARACTERS else None
 
 
 @lru_cache(maxsize=4096)

@@ -16,12 +16,12 @@ from .numbers import format_number
 __all__ = ["MODULES", "Module"]
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
-_LONGEST_KEPT = 200  # maximum characters of a call whose result is cached
+_MAX_CACHED_CHARACTERS = 200  # maximum characters of a call whose result is cached
 Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]  # None: no words
 
 
 def _convert(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    return _measure(tuple(arguments), tuple(options.items()), False)
+    return _convert_short(tuple(arguments), tuple(options.items()), False)
 
 
 def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
@@ -30,19 +30,19 @@ def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) ->
     >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
     '1.234,5 km (767,1 mi)'
     """
-    shown = _measure(tuple(arguments), tuple(options.items()), True)
+    shown = _convert_short(tuple(arguments), tuple(options.items()), True)
     return shown and _NUMBER.sub(lambda number: format_number(number[0].replace(",", ""), language), shown)
 
 
-def _measure(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+def _convert_short(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
     """Convert; cache short calls, because pages repeat them."""
-    if sum(map(len, arguments)) + sum(len(value) for _, value in options) > _LONGEST_KEPT:
+    if sum(map(len, arguments)) + sum(len(value) for _, value in options) > _MAX_CACHED_CHARACTERS:
         return convert(arguments, dict(options), abbreviate=abbreviate)
-    return _kept(arguments, options, abbreviate)
+    return _convert_cached(arguments, options, abbreviate)
 
 
 @lru_cache(maxsize=1 << 12)
-def _kept(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+def _convert_cached(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
     return convert(arguments, dict(options), abbreviate=abbreviate)
 
 
