@@ -194,14 +194,12 @@ def plan_pairs(
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
-    arguments_digest = digest_arguments(
-        "make-pairs", str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents
-    )
+    arguments = (str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents)
     try:
         source = read(corpus)
         vocabulary = read_any(vocab, lowercase, strip_accents, settings.special_tokens)
     except (StorageError, TransferError) as error:
-        return complete_already(directories, arguments_digest, error)
+        return complete_already(directories, digest_arguments("make-pairs", *arguments), error)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
     partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
@@ -213,7 +211,7 @@ def plan_pairs(
     tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),
-        arguments_digest=arguments_digest,
+        arguments_digest=digest_arguments("make-pairs", *arguments),
         reads=(corpus,),
         steps=(*tokenize, Step("Build pairs", "pairs", partitions, source.text_bytes)),
         notes=notes,
