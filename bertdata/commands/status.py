@@ -20,9 +20,9 @@ class RunStatus(NamedTuple):
     """The state of an output directory."""
 
     state: Literal["complete", "running", "unfinished", "missing"]
-    contents: str = ""  # the command of a run, or the kind of a complete dataset
+    contents: str = ""  # the command of a run, or the kind of a complete dataset; empty if a stopped run has kept nothing
     by: str = ""  # the process or job that is writing
-    finished: dict[str, int] = {}  # finished tasks by step, of a run that is not complete
+    finished: dict[str, int] = {}  # finished tasks by step, of a run that is not complete; optimizer steps of `train`
     rows: int = 0  # of a complete dataset
 
 
@@ -34,7 +34,7 @@ def status(directory: str | Path) -> RunStatus:
     unfinished one, because stores have no locks.
 
     Args:
-        directory: Output of `build_corpus`, `train_vocab`, `make_pairs` or `export`.
+        directory: Output of `build_corpus`, `train_vocab`, `make_pairs`, `export` or `train`.
 
     Returns:
         The state, and the finished tasks of each step of a run that is not complete.
@@ -47,14 +47,31 @@ def status(directory: str | Path) -> RunStatus:
         'missing'
     """
     path = to_path(str(directory))
-    job = holder(path / STATE)
+    job, training = holder(path / STATE), _training_steps(path)
     command, finished = max(_runs(path), default=("", {}), key=lambda run: sum(run[1].values()))
+    if training is not None:
+        command, finished = "train", {"train": training[0]}
     if by := str(job) if job else locked_by(path / STATE / "lock"):
         return RunStatus("running", command, by, finished)
     if (path / "manifest.json").exists():
         contents = manifest.read(path)
         return RunStatus("complete", contents.kind, rows=contents.rows)
-    return RunStatus("unfinished", command, finished=finished) if command else RunStatus("missing")
+    if training is not None and training[0] >= training[1]:
+        return RunStatus("complete", command, finished=finished)
+    # A run that was stopped before its first task leaves nothing but its state directory.
+    return RunStatus("unfinished", command, finished=finished) if command or (path / STATE).is_dir() else RunStatus("missing")
+
+
+def _training_steps(directory: Path) -> tuple[int, int] | None:
+    """Return the saved and the planned optimizer steps of a training run, or None for another directory."""
+    if not is_local(directory):
+        return None
+    saved = {int(path.name[11:]): path for path in directory.glob("checkpoint-*") if path.name[11:].isdigit()}
+    # Like `resume.changes`: a checkpoint has the run's identity even if it was copied without the state directory.
+    paths = [*(saved[step] / "state.json" for step in sorted(saved)[-1:]), directory / STATE / "run.json"]
+    records = (record["identity"] for path in paths if isinstance(record := read_json(path), dict) and "identity" in record)
+    identity = next(records, None)
+    return (max(saved, default=0), sum(phase["steps"] for phase in identity["phases"].values())) if identity else None
 
 
 def _runs(directory: Path) -> Iterator[tuple[str, dict[str, int]]]:

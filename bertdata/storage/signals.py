@@ -26,6 +26,7 @@ __all__ = ["HANDLED_SIGNALS", "Answer", "print_stop", "signals", "stopped"]
 HANDLED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CLEANUP_S = 1.0  # seconds for cleanup; the next run does the rest
 SECOND_SIGNAL_S = 1.0  # seconds until another Ctrl-C counts as a second one; torchrun delivers the first one twice
+_STOPPED = "stopped: the same command continues with the finished work, if there is any"
 
 
 class Answer(NamedTuple):
@@ -37,8 +38,7 @@ class Answer(NamedTuple):
 
 def stopped(kept: str = "") -> Answer:
     """Return the message for a stopped command, with the finished work and how to continue."""
-    kept = f"{kept}: " if kept else ""
-    return Answer(f"stopped, and finished work is kept: {kept}continue with the same command")
+    return Answer(f"stopped, and finished work is kept: {kept}: continue with the same command" if kept else _STOPPED)
 
 
 @contextlib.contextmanager

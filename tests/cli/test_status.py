@@ -11,6 +11,7 @@ import pytest
 import bertdata
 from bertdata.dataset.run import building
 from bertdata.dataset.staging import STATE
+from bertdata.storage.files import write_json
 from bertdata.storage.lock import lock
 
 Run = Any
@@ -25,6 +26,25 @@ def test_a_complete_dataset(run: Run, sample_corpus: Path) -> None:
 def test_nothing_is_there(run: Run, tmp_path: Path) -> None:
     assert "no dataset and no run" in run("status", tmp_path / "nothing", code=2).stdout
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_run_stopped_before_its_first_task(run: Run, tmp_path: Path) -> None:
+    """The same story as `train`, which refuses such a directory as one whose run did not finish."""
+    with pytest.raises(KeyboardInterrupt), building(tmp_path / "out", {"command": "build-corpus"}):
+        raise KeyboardInterrupt
+    assert "unfinished" in run("status", tmp_path / "out", code=3).stdout
+    assert bertdata.status(tmp_path / "out") == ("unfinished", "", "", {}, 0)
+
+
+def test_training_runs(run: Run, tmp_path: Path) -> None:
+    directory, record = tmp_path / "run", {"identity": {"phases": {"1": {"steps": 3}, "2": {"steps": 2}}}}
+    write_json(directory / STATE / "run.json", record)
+    assert "0 steps" in run("status", directory, code=3).stdout
+    for step in (2, 5):
+        write_json(directory / f"checkpoint-{step}" / "state.json", record)
+        found = bertdata.status(directory)
+        assert found[:2] == ("complete" if step == 5 else "unfinished", "train") and found.finished == {"train": step}
+    assert "complete: train; train: 5 steps" in run("status", directory).stdout
 
 
 def test_a_run_is_running_and_then_unfinished(run: Run, tmp_path: Path) -> None:
