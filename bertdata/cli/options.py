@@ -25,6 +25,7 @@ _MADE_BY = {  # parameter name: the command that creates its value
     "vocab": "made by bertdata train-vocab corpus --output vocab",
     "corpus": "made by bertdata build-corpus --wikipedia DUMP --output corpus",
 }
+_PARAMETERS = {"wait": "no_wait"}  # argument of a Python function: the parameter, where the names differ
 _MAX_BRIEF_CHARACTERS = 48  # width next to an option in 80 columns
 _SHOW_ALL_KEY = f"{__name__}.all"  # key in a context: show the help of all options
 
@@ -34,10 +35,10 @@ class Command(click.Command):
 
     Args:
         sections: Title -> parameter names. Parameters in no section follow as "Options".
-        first: Parameters that ``--help`` explains. It lists the others by name only, and ``--help-all`` explains all. None if
-            all options fit on one screen.
-        writes: False for a command without output to resume from.
-        arrow: Whether the command reads or writes datasets, so that pyarrow is imported at the start.
+        first: Parameters that ``--help`` explains. It lists the others by name, and ``--help-all`` explains all. None if
+            ``--help`` explains all.
+        writes: Whether a stopped command can resume. This selects the message after Ctrl-C.
+        arrow: Whether the command reads or writes datasets. If so, pyarrow is imported first, without pandas.
     """
 
     def __init__(
@@ -67,13 +68,15 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except BertDataError as error:
-            error.args = (from_file(ctx, error.field, self.with_option_names(str(error))),)
+            parameter = _PARAMETERS.get(error.field, error.field)
+            error.args = (from_file(ctx, parameter, self.with_option_names(str(error))),)
             raise
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. For an unknown option, suggest a similar one, or explain where to pass Beam's options.
+        """Parse the arguments.
 
-        For a missing option, show its help and the first example of the command.
+        The error for an unknown option suggests a similar option, or explains where to pass Beam's options. The error for a
+        missing option shows its help and the command's first example.
         """
         try:
             return super().parse_args(ctx, args)
@@ -95,12 +98,15 @@ class Command(click.Command):
         return message[:1].upper() + message[1:]
 
     def with_option_names(self, message: str) -> str:
-        """Name this command's options where the library's message names fields and arguments."""
+        """Replace names of fields and arguments in a library message by this command's options."""
+        for argument, parameter in _PARAMETERS.items():
+            message = message.replace(f"`{argument}`", f"`{parameter}`")
         for param in (param for param in self.params if isinstance(param, click.Option)):
-            message = message.replace(f"`{param.name}`", "--no-wait" if param.name == "wait" else param.opts[0])
+            message = message.replace(f"`{param.name}`", param.opts[0])
             if param.secondary_opts:
                 message = message.replace(f"`{param.name}=False`", param.secondary_opts[0])
-        return message.replace("`overwrite`", "--overwrite")  # not of `verify`: of the command that builds the dataset again
+        # `verify` has no --overwrite: its messages mean the command that builds the dataset again.
+        return message.replace("`overwrite`", "--overwrite")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, with options in order of declaration. Options without an explanation are listed by name."""
@@ -125,7 +131,7 @@ class Command(click.Command):
 
 
 def with_option_names(message: str) -> str:
-    """Name the options of the running command in a note or warning of the library."""
+    """Replace names of fields and arguments in a note or warning by options of the running command."""
     command = click.get_current_context().command
     return command.with_option_names(message) if isinstance(command, Command) else message
 
@@ -165,14 +171,14 @@ def config_options(*kinds: type[Config], multiple: Sequence[str] = ()) -> Callab
     return decorate
 
 
-def sections_of(*kinds: type[Config], **first: Sequence[str]) -> dict[str, list[str]]:
-    """Return title -> option names. `first` has additional names by title, which come first."""
+def sections_of(*kinds: type[Config], **leading: Sequence[str]) -> dict[str, list[str]]:
+    """Return option names by section title. `leading` adds names at the beginning of a section."""
     sections: dict[str, list[str]] = {}
     for kind in kinds:
         for name, option in options_of(kind).items():
             if option.section:
                 sections.setdefault(option.section, []).append(name)
-    return {title: [*first.get(title, ()), *sections.get(title, [])] for title in [*first, *sections]}
+    return {title: [*leading.get(title, ()), *sections.get(title, [])] for title in [*leading, *sections]}
 
 
 def take(kind: type[Config], values: dict[str, Any], **more: Any) -> Any:
@@ -192,7 +198,7 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
 
 
 class _RepeatedInt(type(click.INT)):  # type: ignore[misc]
-    """An integer of an option that can be repeated."""
+    """The integer type of an option that can be repeated. Its error for ``1,2`` explains how to pass two values."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and "," in value:
@@ -209,20 +215,22 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
             flags = f"{flags}/--no-{name.replace('_', '-')}"
         shown = "/" in flags and default is not None
         return click.option(flags, name, default=default, is_flag=True, show_default=shown, help=help)
-    form: Any = next((one for one in (str, int, float) if one is kind or one in typing.get_args(kind)), str)
+    value_type: Any = next((each for each in (str, int, float) if each is kind or each in typing.get_args(kind)), str)
     if option.choices:
-        form = _Choice(list(option.choices))
+        value_type = _Choice(list(option.choices))
     elif typing.get_origin(kind) is tuple:
-        form = _codes
+        value_type = _parse_codes
     shown = not option.unset and default not in ("", None, ())
     metavar = option.metavar or None
-    if multiple and form is int:
-        form = _RepeatedInt()
-    first = (default,) if multiple else default
-    return click.option(flags, name, type=form, default=first, multiple=multiple, show_default=shown, metavar=metavar, help=help)
+    if multiple and value_type is int:
+        value_type = _RepeatedInt()
+    default = (default,) if multiple else default
+    return click.option(
+        flags, name, type=value_type, default=default, multiple=multiple, show_default=shown, metavar=metavar, help=help
+    )
 
 
-def _codes(value: Any) -> tuple[str, ...]:
+def _parse_codes(value: Any) -> tuple[str, ...]:
     """Parse comma-separated codes, or a list of codes from a TOML file."""
     if not isinstance(value, str | list | tuple):
         raise UsageError(f"{value!r} is not text: use comma-separated codes")

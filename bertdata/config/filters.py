@@ -1,4 +1,4 @@
-"""Configure the document filters. The default thresholds are mild; 0 or 1 disables a filter."""
+"""Configure the document filters. The default thresholds are mild. A minimum of 0 or a maximum share of 1 disables a filter."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _share = partial(option, section=DROPPED, least=0, most=1)
 
 @dataclass(frozen=True, kw_only=True)
 class FilterConfig(Config):
-    """Bounds for each document. A document outside them is dropped and counted under the filter's reason.
+    """Limits for each document. A document that violates one is dropped and counted under the filter's reason.
 
-    Lengths are in characters, so they work for scripts with and without spaces. Shares are relative to the number of
-    characters that are not whitespace.
+    Lengths are in characters, so they work for scripts with and without spaces. The shares of letters and digits are relative to
+    all letters, numbers, punctuation and symbols. The other shares are relative to all characters, including spaces.
     """
 
     languages: tuple[str, ...] = option(

@@ -107,7 +107,9 @@ def imports_frozen() -> Iterator[None]:
 
 
 def import_arrow_without_pandas() -> None:
-    """Import pyarrow without pandas, and let it return freed memory. Use it only in bertdata's own processes.
+    """Import pyarrow without pandas and with one NumPy thread, and return its freed memory to the system.
+
+    Use this only in bertdata's own processes.
 
     pyarrow imports pandas for its first array, and NumPy starts a thread per core for matrices, which bertdata does not use: 0.4
     of 0.6 CPU seconds. A pandas of version 0 makes pyarrow go on without it. Arrow's default pool keeps 15 MB of freed memory.

@@ -142,7 +142,7 @@ def test_an_engine_that_goes_on_is_taken(beam: tuple[str, ...]) -> None:
 
 def test_a_refused_command_writes_nothing(run: Run, tmp_path: Path) -> None:
     said = run("build-corpus", *SOURCES, "--output", tmp_path / "corpus", "--no-wait", code=2).stderr
-    assert "a local run ends with this process" in said
+    assert "--no-wait: a local run ends with this process" in said
     assert not (tmp_path / "corpus").exists()
 
 

@@ -45,6 +45,17 @@ def test_measures_by_hand() -> None:
     assert measures.boilerplate == 0
 
 
+def test_a_limit_given_as_an_integer_equals_the_same_float() -> None:
+    for digits in (0, 0.0):
+        found = check(document(["Tea since 1859."]), FilterConfig(max_digits=digits))
+        assert detail(found) == ("many digits", "digits 0.31 > 0.00")
+    assert check(document(["Tea since 1859."]), FilterConfig(max_digits=1)) is None
+
+
+def test_empty_sentences_of_a_map_repeat_nothing() -> None:
+    assert Measures(document(["", ""])).repeated == 0
+
+
 def test_letters_and_digits_are_of_any_script() -> None:
     hindi = Measures(document(["हिन्दी १२"]))
     assert (hindi.letters, hindi.digits) == (6 / 8, 2 / 8)  # vowel signs belong to their letters

@@ -1,4 +1,4 @@
-"""Measure a document and find the limit that it exceeds: length, letters, digits, repeated sentences, boilerplate.
+"""Measure a document and find the first limit it violates: length, letters, digits, repeated sentences, boilerplate.
 
 >>> from bertdata.config import FilterConfig
 >>> table = Document("text:a", "text", "en", "", "", ["12.5 17.25 8 1 94"], [0])
@@ -31,12 +31,12 @@ class Measures:
 
     @property
     def characters(self) -> int:
-        """How many characters its sentences have."""
+        """The number of characters of its sentences."""
         return len(self._text) - max(0, len(self._document.sentences) - 1)
 
     @cached_property
     def _counts(self) -> dict[int, int]:
-        """How many letters, digits and signs there are."""
+        """The number of letters, digits and signs."""
         counts = {LETTER: 0, DIGIT: 0, SIGN: 0}
         for start in range(0, len(self._text), WINDOW_CHARS):
             found = kinds(codes(self._text[start : start + WINDOW_CHARS]))
@@ -49,73 +49,83 @@ class Measures:
 
     @property
     def letters(self) -> float:
-        """The share of letters, with the marks that belong to them."""
+        """Letters and combining marks, as a share of letters, numbers, punctuation and symbols."""
         return self._share(LETTER)
 
     @property
     def digits(self) -> float:
-        """The share of digits and other signs for numbers."""
+        """Digits and other numbers (Unicode category N), as a share of letters, numbers, punctuation and symbols."""
         return self._share(DIGIT)
 
     @property
     def repeated(self) -> float:
-        """The share of sentences that came before in the document, by characters."""
+        """Characters in sentences that repeat earlier ones of the document, as a share of all characters."""
         sentences = self._document.sentences
         distinct = set(sentences)
         if len(distinct) == len(sentences):
             return 0.0
-        return (self.characters - sum(map(len, distinct))) / self.characters
+        return (self.characters - sum(map(len, distinct))) / max(1, self.characters)
 
     @property
     def boilerplate(self) -> float:
-        """Share of boilerplate paragraphs, by characters."""
+        """Characters in boilerplate paragraphs, as a share of all characters."""
         paragraphs = map(" ".join, self._document.paragraphs())
         return sum(len(paragraph) for paragraph in paragraphs if is_boilerplate(paragraph)) / max(1, self.characters)
 
 
 class Filter(NamedTuple):
-    """A limit: the reason for a drop, the option that sets it, and the measure that it applies to."""
+    """A limit.
+
+    Attributes:
+        reason: Reason under which a dropped document is counted.
+        field: Option that sets the limit.
+        measure: Returns the value to compare with the limit.
+        off: Value of the option that turns the limit off.
+    """
 
     reason: str
     field: str
     measure: Callable[[Measures], float]
+    off: int = 0
 
-    def violation(self, measures: Measures, bounds: FilterConfig) -> str:
-        """Say how a document breaks the bound; nothing where it keeps it, or the bound is off."""
-        bound: float = getattr(bounds, self.field)
+    def violation(self, measures: Measures, config: FilterConfig) -> str:
+        """Describe how a document violates the limit. Return "" if it does not, or if the limit is off."""
+        limit: float = getattr(config, self.field)
+        if limit == self.off:
+            return ""
         side, _, name = self.field.partition("_")
-        if bound == (1.0 if side == "max" and isinstance(bound, float) else 0):
-            return ""
         value = self.measure(measures)
-        if value >= bound if side == "min" else value <= bound:
+        if value >= limit if side == "min" else value <= limit:
             return ""
-        sign = "<" if side == "min" else ">"
-        return f"{name} {_figure(value)} {sign} {_figure(bound)}"
+        return f"{name} {_compare(value, '<' if side == 'min' else '>', limit)}"
 
 
 FILTERS = (
     Filter("too short", "min_characters", lambda measures: measures.characters),
     Filter("too long", "max_characters", lambda measures: measures.characters),
     Filter("few letters", "min_letters", lambda measures: measures.letters),
-    Filter("many digits", "max_digits", lambda measures: measures.digits),
-    Filter("repeated sentences", "max_repeated", lambda measures: measures.repeated),
-    Filter("boilerplate", "max_boilerplate", lambda measures: measures.boilerplate),
+    Filter("many digits", "max_digits", lambda measures: measures.digits, off=1),
+    Filter("repeated sentences", "max_repeated", lambda measures: measures.repeated, off=1),
+    Filter("boilerplate", "max_boilerplate", lambda measures: measures.boilerplate, off=1),
 )
 
 
-def check(document: Document, bounds: FilterConfig) -> Drop | None:
-    """Return the first bound that a document breaks, with its figure; None if it keeps all."""
+def check(document: Document, config: FilterConfig) -> Drop | None:
+    """Return a `Drop` for the first limit that a document violates, or None."""
     measures = Measures(document)
-    for each in FILTERS:
-        if detail := each.violation(measures, bounds):
-            return Drop(each.reason, document.id, detail)
+    for limit in FILTERS:
+        if detail := limit.violation(measures, config):
+            return Drop(limit.reason, document.id, detail)
     return None
 
 
-def _figure(value: float) -> str:
-    """Format a share with two digits, or more if it would look equal to its limit, or a count.
+def _compare(value: float, sign: str, limit: float) -> str:
+    """Format a measure and its limit. Shares get two decimals, or more if the two would look equal.
 
-    >>> _figure(0.314), _figure(1200)
-    ('0.31', '1200')
+    >>> _compare(0.314, "<", 0.5), _compare(0.4999, "<", 0.5), _compare(12, "<", 40)
+    ('0.31 < 0.50', '0.4999 < 0.5000', '12 < 40')
     """
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    if isinstance(value, int):
+        return f"{value} {sign} {limit}"
+    decimals = next((n for n in range(2, 17) if f"{value:.{n}f}" != f"{limit:.{n}f}"), 17)
+    return f"{value:.{decimals}f} {sign} {limit:.{decimals}f}"
