@@ -178,6 +178,20 @@ def test_a_base_that_is_no_address_names_nothing(tmp_path: Path, base: str) -> N
     assert read_site(str(_write(tmp_path / "dewiki-20200101.xml", head, TAIL))).dbname == "dewiki"
 
 
+@pytest.mark.parametrize(
+    ("host", "file", "name"),
+    [
+        ("de.wikisource.org", "x.xml", "dewikisource"),
+        ("de.wikipedia.org", "x.xml", "dewiki"),
+        ("www.mediawiki.org", "mediawikiwiki-20200101.xml", "mediawikiwiki"),
+        ("wikisource.org", "sourceswiki-20200101.xml", "sourceswiki"),
+    ],
+)
+def test_an_old_header_without_a_dbname_names_its_project(tmp_path: Path, host: str, file: str, name: str) -> None:
+    head = _head(dbname="").replace("xx.wikipedia.org", host)
+    assert read_site(str(_write(tmp_path / file, head, TAIL))).dbname == name
+
+
 @given(dbname=st.text(st.characters(exclude_characters="<", exclude_categories=["Cs"]), max_size=80))
 @LAW
 def test_ids_of_pages_have_plain_letters_whatever_the_header_says(tmp_path: Path, dbname: str) -> None:

@@ -17,15 +17,20 @@ from .pages import BEGIN
 __all__ = ["Site", "read_site"]
 
 _PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
-_DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # further namespaces with documents
-_MAX_HEADER_BYTES = 1 << 20  # a dump's header is a few kilobytes; a file without one in its first megabyte is not a dump
-_MAX_DBNAME_CHARACTERS = 64  # MySQL's limit for database names, and a dbname is one
+_DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # namespaces with documents besides the main one
+_MAX_HEADER_BYTES = 1 << 20  # a header has a few kilobytes: a file without one in its first megabyte is not a dump
+_MAX_DBNAME_CHARACTERS = 64  # a dbname is the name of a MySQL database, which has at most 64 characters
 
 
 class Site(NamedTuple):
-    """A wiki as described in a dump's header; `namespaces` maps lowercase names to numbers.
+    """A wiki as described in a dump's header.
 
-    `project` is wikipedia, wikivoyage, wikisource and so on, by the host of the wiki; wikipedia for other hosts.
+    Attributes:
+        dbname: Name of the wiki's database, such as ``enwiki``. Every page id begins with it.
+        language: Language code.
+        base: Address of the wiki's pages, to which a title is appended.
+        namespaces: Number of each namespace, by its name in lower case.
+        project: Wikimedia project, such as ``wikisource``, from the host of `base`; ``wikipedia`` for an unknown host.
     """
 
     dbname: str
@@ -35,9 +40,9 @@ class Site(NamedTuple):
     project: str = "wikipedia"
 
     def namespace_numbers(self, names: Sequence[str]) -> frozenset[int]:
-        """Return the numbers of namespaces by name or number; raise UsageError if the wiki has no such namespace.
+        """Return the numbers of namespaces, which are given by name or number. Raise UsageError if the wiki lacks one.
 
-        Without names, return those of the project's documents: the main namespace, and the Cookbook and Wikijunior of Wikibooks.
+        By default, return the main namespace and, for Wikibooks, Cookbook and Wikijunior.
         """
         if not names:
             found = (self.namespaces.get(name) for name in _DOCUMENTS.get(self.project, ()))
@@ -66,7 +71,7 @@ class Site(NamedTuple):
 
 
 def read_site(path: str) -> Site:
-    """Read a dump's header; raise UsageError if the file is not a MediaWiki export or declares entities."""
+    """Read a dump's header. Raise UsageError if the file is not a MediaWiki export or declares entities."""
     head = b""
     for block in blocks(path):
         if isinstance(block, Damage):
@@ -76,7 +81,7 @@ def read_site(path: str) -> Site:
             break
     head = BEGIN.split(head, maxsplit=1)[0]
     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-        raise UsageError(f"{path} declares a document type or entities, which no MediaWiki export does: it is not read")
+        raise UsageError(f"{path} declares a document type or entities, which MediaWiki never does: use an unchanged dump")
     text = head.decode("utf-8", "replace")
     if "<mediawiki" not in text:
         raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
@@ -85,9 +90,8 @@ def read_site(path: str) -> Site:
     base = hide(_element(text, "base"))  # part of every document's url
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     project = _PROJECT.search(base)
-    return Site(
-        _dbname(text, base, path), language, base[: base.rfind("/") + 1], namespaces, project[1] if project else PROJECTS[0]
-    )
+    dbname = _dbname(text, base, project[1] if project else "", path)
+    return Site(dbname, language, base[: base.rfind("/") + 1], namespaces, project[1] if project else PROJECTS[0])
 
 
 def _element(text: str, name: str) -> str:
@@ -108,14 +112,19 @@ def _host_language(base: str) -> str:
     return name if dot else ""
 
 
-def _dbname(text: str, base: str, path: str) -> str:
-    """Return the wiki's name from its header or else its file, in characters allowed in ids: every page id begins with it."""
-    file = re.split(r"[-.]", Path(path).name, maxsplit=1)[0]
-    language = _host_language(base)
-    return _plain(_element(text, "dbname") or (f"{language}wiki" if language else file)) or _plain(file) or "wiki"
+def _dbname(text: str, base: str, project: str, path: str) -> str:
+    """Return the wiki's database name: from its header, otherwise from its host, otherwise from the name of the file.
+
+    Every page id begins with it, so it has only characters that are allowed in ids.
+    """
+    # Old headers have no <dbname>. Wikimedia's database names are the language and the project, as in
+    # dewikisource, but Wikipedia's end in wiki. A host such as www.wikisource.org has no language.
+    file, language = re.split(r"[-.]", Path(path).name, maxsplit=1)[0], _host_language(base)
+    from_host = language + project.replace("wikipedia", "wiki") if project and language not in ("www", project) else file
+    return _plain(_element(text, "dbname") or from_host) or _plain(file) or "wiki"
 
 
 def _plain(name: str) -> str:
-    """Keep the ASCII letters, digits and ``_.-`` of a name; return "" if the result is not a name or is too long."""
+    """Keep the ASCII letters, digits and ``_.-`` of a name. Return "" if no letter or digit is left, or if it is too long."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "", name)
     return name if len(name) <= _MAX_DBNAME_CHARACTERS and re.search("[A-Za-z0-9]", name) else ""
