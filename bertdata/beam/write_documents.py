@@ -201,8 +201,8 @@ class _Run:
             if todo:
                 stored = StoredValue.written(root, "inputs", inputs)
                 committing = CorpusCommit(str(root), self._config, stored, {})
-                added, kept = committing.add_up([report] for report in reports)
-                committing([added], [_final(root, entry, number, bool(inputs), len(kept)) for number, entry in enumerate(kept)])
+                final = partial(_final, root, has_inputs=bool(inputs), count=len(reports))
+                committing([replace(report, entry=final(report.entry, n))] for n, report in enumerate(reports))
         clean_up(root)
         return self._path
 

@@ -25,12 +25,11 @@ from ..storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ..storage.storage import storage_errors
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
 
-__all__ = ["REPORTS_PER_SUM", "Chain", "CommitStep", "Gather", "TaskRunner", "Regroup", "Tasks", "GuardedCall", "shuffle_of"]
+__all__ = ["Chain", "CommitStep", "Gather", "TaskRunner", "Regroup", "Tasks", "GuardedCall", "shuffle_of"]
 
 TaskFunction = Callable[[Task, Work], Any]  # returns a report
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
 Emit = Callable[[int, Any], Iterable[Any]]
-REPORTS_PER_SUM = 1000  # reports that are added up at a time
 
 
 class Chain(Step):
@@ -202,18 +201,15 @@ def _check_versions(packages: tuple[str, ...], driver: dict[str, str]) -> None:
 class CommitStep(Protocol):
     """The last step of a pipeline, which writes the manifests.
 
-    `roots` returns the directories to commit. `add_up` takes the reports of consecutive tasks, a list for each task with a report
-    of the type `kind` per root. It returns their sum, whose size does not grow with the number of reports, and the part of each
-    report to keep. The call takes all sums, and all kept parts in task order.
+    `roots` returns the directories to commit. The call takes the reports in task order: a list for each task, with a report of
+    the type `kind` per root. They are read one after another, so that the commit can add them up and keep only parts of them.
     """
 
     kind: ClassVar[Any]
 
     def roots(self) -> list[Path]: ...
 
-    def add_up(self, reports: Iterable[list[Any]]) -> tuple[Any, list[Any]]: ...
-
-    def __call__(self, sums: Iterable[Any], entries: Iterable[Any], /) -> None: ...
+    def __call__(self, reports: Iterable[list[Any]], /) -> None: ...
 
 
 class Gather(Step):
@@ -239,20 +235,14 @@ class CommitOnce(InContext):
     @storage_errors()
     def __call__(self, received: list[tuple[int, str, int]], context: TaskContext = NO_CONTEXT) -> None:
         references = [Report(*reference) for reference in _in_order(received, range(self._count))]
-        roots, sums, entries = self._commit.roots(), list[Any](), list[Any]()
+        roots = self._commit.roots()
         with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
             to_do = [stack.enter_context(committing(root)) for root in roots]
             if any(to_do):
                 for root in roots:
                     check_begun(root)
                 with context.working(self._stage, 0):
-                    # A report has 1 kB, or 25 kB if it names many templates: read and add up some at a time.
-                    for start in range(0, self._count, REPORTS_PER_SUM):
-                        some = references[start : start + REPORTS_PER_SUM]
-                        added, kept = self._commit.add_up(reports.read(roots, some, self._commit.kind))
-                        sums.append(added)
-                        entries += kept
-                    self._commit(sums, entries)
+                    self._commit(reports.read(roots, references, self._commit.kind))
         for root in roots:
             clean_up(root)
 

@@ -74,8 +74,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
         done = _run(CountWords(str(root), config, drawn.share_of_read, False, corpus.reader), drawn.tasks, clock)
         train, start = Train(str(root), config, drawn.share, corpus.reader), clock()
         with contextlib.suppress(BertDataError):  # such as too little text
-            added, names = train.add_up([report] for report in done.reports)
-            train([added], names)
+            train([report] for report in done.reports)
         finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _HEAPS_EXPONENT
         return Measured(done.read, [done.stage], output=0, work=done.written, finish=finish, fixed=_bytes(root))
 

@@ -17,9 +17,9 @@ from ..pieces import VocabularyEntries
 from ..records import Task
 from ..storage.files import to_path
 from ..storage.progress import Work
-from ..tally import StageCounts, Tally
+from ..tally import Tally
 from ..tokens import vocab
-from .base import ExportReport, ExportSource, Shard
+from .base import ExportReport, ExportSource, Format, Shard
 from .formats import FORMATS
 
 __all__ = ["ExportCommit", "ExportShard"]
@@ -27,6 +27,10 @@ __all__ = ["ExportCommit", "ExportShard"]
 
 def _given(vocabulary: StoredValue | None) -> vocab.AnyVocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
+
+
+def _stage(format: Format) -> str:
+    return "documents" if format.of == "documents" else "rows"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class ExportShard:
 
     def __call__(self, task: Task, work: Work) -> ExportReport:
         format, contents = FORMATS[self.config.to], self.source.manifest()
-        tally = Tally("documents" if format.of == "documents" else "rows")
+        tally = Tally(_stage(format))
         stem = task.parts[0].name.rpartition(".")[0]
         batches = self.source.batches(task, work)
         files = format.write(Shard(to_path(self.root), task.number, stem, contents, _given(self.vocabulary), batches, tally))
@@ -67,24 +71,12 @@ class ExportCommit:
         """Return the export's directory."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: Iterable[list[ExportReport]]) -> tuple[StageCounts, list[ExportReport]]:
-        """Return the total counts, and each report."""
-        kept = [report for (report,) in reports]  # about 1 kB each
-        return self._total(report.tally for report in kept).counts(), kept
-
-    def _total(self, parts: Iterable[StageCounts]) -> Tally:
-        tally = Tally(self._stage)
-        for part in parts:
-            tally.merge(Tally.of(part))
-        return tally
-
-    @property
-    def _stage(self) -> str:
-        return "documents" if FORMATS[self.config.to].of == "documents" else "rows"
-
-    def __call__(self, sums: Iterable[StageCounts], reports: Iterable[ExportReport]) -> None:
+    def __call__(self, reports: Iterable[list[ExportReport]]) -> None:
         root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
-        tally, written = self._total(sums), [report for report in reports if report.files]
+        tally, written = Tally(_stage(format)), list[ExportReport]()
+        for (report,) in reports:
+            tally.merge(Tally.of(report.tally))
+            written += [report] if report.files else []
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")

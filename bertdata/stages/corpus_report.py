@@ -14,15 +14,15 @@ __all__ = ["CorpusReport", "SourceCounts", "TaskEntry", "Templates"]
 
 
 class Templates(Record, frozen=True, kw_only=True):
-    """Template calls that produced no words: all calls, the most frequent names, and lines with a call, each with its task."""
+    """Template calls that produced no words: all calls, the most frequent names, and for some of them a line with a call."""
 
     calls: Count
     names: dict[str, Count]
-    examples: dict[str, tuple[Count, str]]
+    examples: dict[str, str]
 
 
 class SourceCounts(Record, frozen=True, kw_only=True):
-    """The counts of a task's documents, or their sum over tasks of a source. `removed` is text that a selection removed."""
+    """The counts of a task's documents. `removed` is text that a selection removed."""
 
     kind: str
     tally: StageCounts

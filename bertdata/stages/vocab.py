@@ -49,16 +49,16 @@ _WORDS_SCHEMA = pa.schema([("language", pa.string()), ("word", pa.string()), ("c
 
 
 class WordsReport(TaskReport, frozen=True, kw_only=True):
-    """A task's file of counted words, its sampled documents and their bytes. In a sum of reports, `words` is None."""
+    """A task's file of counted words, its sampled documents and their bytes."""
 
-    words: ShardEntry | None = None
+    words: ShardEntry
     tally: StageCounts
     sampled_bytes: Count
 
     @property
     def files(self) -> Sequence[File]:
         """The file of words."""
-        return [self.words] if self.words else []
+        return [self.words]
 
 
 @dataclass(frozen=True)
@@ -129,15 +129,13 @@ class Train:
         """Return the directory of the vocabulary."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: Iterable[list[WordsReport]]) -> tuple[WordsReport, list[str]]:
-        """Return the total counts of all reports, and the word file of each."""
-        held = [report for (report,) in reports]  # about 1 kB each
-        return _add_up(held), [report.words.name for report in held if report.words]
-
-    def __call__(self, sums: Iterable[WordsReport], entries: Iterable[str]) -> None:
-        root, total, words = to_path(self.root), _add_up(sums), Counter[str]()
-        files = [root / name for name in entries]
-        corpus, tally = self.source.manifest(), Tally.of(total.tally)
+    def __call__(self, reports: Iterable[list[WordsReport]]) -> None:
+        root, words, files = to_path(self.root), Counter[str](), list[Path]()
+        corpus, tally, sampled = self.source.manifest(), Tally("documents"), 0
+        for (report,) in reports:
+            files.append(root / report.words.name)
+            tally.merge(Tally.of(report.tally))
+            sampled += report.sampled_bytes
         unread = corpus.rows - tally.entered
         tally.entered += unread
         tally.dropped["not in the sample"] += unread
@@ -155,7 +153,7 @@ class Train:
             shards=[],
             files=[manifest.entry(root, name) for name in names],
             size=len(vocabulary.pieces),
-            sample=Sample(share=self.share, bytes=total.sampled_bytes, words=sum(words.values()), distinct_words=len(words)),
+            sample=Sample(share=self.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),
             coverage=_coverage(files, config, vocabulary),
         )
         write_beside(root, contents)
@@ -168,15 +166,6 @@ def _characters(corpus: CorpusManifest) -> Counter[str]:
     for source in corpus.sources.values():
         characters.update({language: counts.characters for language, counts in (source.languages or {}).items()})
     return characters
-
-
-def _add_up(parts: Iterable[WordsReport]) -> WordsReport:
-    """Add up task reports, or sums of them."""
-    tally, sampled = Tally("documents"), 0
-    for part in parts:
-        tally.merge(Tally.of(part.tally))
-        sampled += part.sampled_bytes
-    return WordsReport(tally=tally.counts(), sampled_bytes=sampled)
 
 
 def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:

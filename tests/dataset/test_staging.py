@@ -163,7 +163,7 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
 class Late:
     """What commits a run whose directory is `root`."""
 
-    kinds: ClassVar = (dict, dict, dict)
+    kind: ClassVar = dict
 
     def __init__(self, root: Path, text: str = "first") -> None:
         self.root, self.text, self.calls = root, text, 0
@@ -171,10 +171,7 @@ class Late:
     def roots(self) -> list[Path]:
         return [self.root]
 
-    def add_up(self, _reports: list[Any]) -> tuple[Any, list[Any]]:
-        return 0, []
-
-    def __call__(self, _sums: list[Any], _entries: Iterable[Any]) -> None:
+    def __call__(self, _reports: Iterable[list[Any]]) -> None:
         self.calls += 1
         write_text(self.root / "data" / "train-00000-of-00001.arrow", self.text)
         time.sleep(0.2)

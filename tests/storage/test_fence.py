@@ -66,15 +66,12 @@ def test_a_late_step_between_the_tasks_writes_nothing(directory: Path) -> None:
 
 def test_a_late_commit_is_refused(directory: Path) -> None:
     class Commit:
-        kinds: ClassVar = (dict, dict, dict)
+        kind: ClassVar = dict
 
         def roots(self) -> list[Path]:
             return [root]
 
-        def add_up(self, _reports: list[Any]) -> tuple[Any, list[Any]]:
-            raise AssertionError("it went on")
-
-        def __call__(self, _sums: list[Any], _entries: Iterable[Any]) -> None:
+        def __call__(self, _reports: Iterable[list[Any]]) -> None:
             raise AssertionError("it went on")
 
     root = begin(directory, 1)

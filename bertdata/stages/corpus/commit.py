@@ -6,9 +6,8 @@ import hashlib
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,12 +36,13 @@ from ...reports.page import write_beside
 from ...sources import licences
 from ...storage.files import open_file, to_path
 from ...tally import Tally
-from ..corpus_report import CorpusReport, SourceCounts, TaskEntry
+from ..corpus_report import CorpusReport, TaskEntry
 from ..selection.rewrite import put_in_place
-from . import missing, sums
+from . import missing
 from .extract import MAX_EXAMPLES, most_frequent
 from .plan_tasks import packages
 from .sources import CHECKSUM, in_order
+from .sums import SourceSum
 
 __all__ = ["CorpusCommit"]
 
@@ -64,26 +64,19 @@ class CorpusCommit:
         """Return the directory of the corpus."""
         return [to_path(self.root)]
 
-    def add_up(self, reports: Iterable[list[CorpusReport]]) -> tuple[list[SourceCounts], list[TaskEntry]]:
-        """Return the summed counts of each source, and the part of each report to keep: files, inputs and checks."""
-        kept: list[TaskEntry] = []
-
-        def parts() -> Iterator[SourceCounts]:
-            for (report,) in reports:
-                kept.append(report.entry)
-                if report.counts is not None:
-                    yield report.counts
-
-        return sums.add_up(parts()), kept
-
-    def __call__(self, totals: Iterable[list[SourceCounts]], entries: Iterable[TaskEntry]) -> None:
+    def __call__(self, reports: Iterable[list[CorpusReport]]) -> None:
+        # A report has 1 kB, or 25 kB if it names many templates: keep its entry, and add up its counts by source.
+        entries, sums = list[TaskEntry](), dict[str, SourceSum]()
+        for (report,) in reports:
+            entries.append(report.entry)
+            if counts := report.counts:
+                sums.setdefault(counts.kind, SourceSum(counts.kind, Tally(counts.tally.stage))).add(counts)
         # For each source, records = documents + drops + rejects. Check this before the manifest declares the dataset complete,
         # to detect a task that ran twice or not at all.
         root, inputs = to_path(self.root), decode(self.inputs.read(), list[InputEntry])
         _check_published(entries)
-        added = sums.add_up(chain.from_iterable(totals))
-        tallies = {total.kind: Tally.of(total.tally) for total in added}
-        tallies = {kind: tallies[kind] for kind in in_order(tallies)}
+        added = list(sums.values())
+        tallies = {kind: sums[kind].tally for kind in in_order(sums)}
         shards, rejects, drops, lost = list[CorpusShard](), list[ListEntry](), list[ListEntry](), 0
         for entry in entries:
             shards += [entry.shard] if entry.shard else []
@@ -165,16 +158,16 @@ class CorpusCommit:
         return f"; the first: {shown}" if shown else ""
 
 
-def _dropped_templates(totals: list[SourceCounts]) -> DroppedTemplates:
+def _dropped_templates(totals: list[SourceSum]) -> DroppedTemplates:
     """Return the number of template calls that produced no words, and the most frequent templates.
 
     sums.py explains which tasks are counted. The first names have an example, a line that calls the template.
     """
-    counts = _total(total.templates.names for total in totals)
-    lines = {name: line for total in totals for name, (_, line) in total.templates.examples.items()}
+    counts = _total(total.names for total in totals)
+    lines = {name: line for total in totals for name, line in total.examples.items()}
     names = most_frequent(counts, _MAX_LISTED)
     return DroppedTemplates(
-        calls=sum(total.templates.calls for total in totals),
+        calls=sum(total.calls for total in totals),
         most_frequent=names,
         examples={name: lines[name] for name, _ in names[:MAX_EXAMPLES] if name in lines},
     )
@@ -198,7 +191,7 @@ def _total(parts: Iterable[dict[str, int]]) -> Counter[str]:
     return total
 
 
-def _formulas(totals: list[SourceCounts]) -> Formulas:
+def _formulas(totals: list[SourceSum]) -> Formulas:
     """Return the counts of formulas by tag or template, and of the sentences dropped with a formula.
 
     Each formula found is written, dropped, or left out with a table, a list or another place without prose.
@@ -217,12 +210,12 @@ def _most(counters: Iterable[Counter[str]]) -> str:
     return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
 
 
-def _sources(totals: list[SourceCounts]) -> dict[str, SourceEntry]:
+def _sources(totals: list[SourceSum]) -> dict[str, SourceEntry]:
     """Return the totals of each source: documents and text, also by language, and the text that was removed."""
     text_bytes = sum(total.text_bytes for total in totals)
     sources: dict[str, SourceEntry] = {}
     for total in totals:
-        languages = decode(total.amounts, dict[str, Amounts])
+        languages = decode(total.amounts.to_json(), dict[str, Amounts])
         sources[total.kind] = SourceEntry(
             documents=total.tally.left,
             text_bytes=total.text_bytes,
@@ -234,7 +227,7 @@ def _sources(totals: list[SourceCounts]) -> dict[str, SourceEntry]:
             share=total.text_bytes / max(1, text_bytes),
             languages=languages,
             dropped_marks=dict(sorted(total.marks.items())) or None,
-            apparatus=_apparatus(Counter(total.apparatus)) if total.apparatus else None,
+            apparatus=_apparatus(total.apparatus) if total.apparatus else None,
             edits=dict(sorted(total.edits.items())) or None,
         )
     return sources

@@ -113,7 +113,7 @@ def write_shard(
         tally=tally.counts(),
         text_bytes=ledger.text_bytes,
         amounts=ledger.amounts.to_json(),
-        templates=_templates(counts, number),
+        templates=_templates(counts),
         formulas=dict(sorted(counts.formulas.items())),
         marks=dict(sorted(counts.marks.items())),
         apparatus=dict(sorted(counts.apparatus.items())),
@@ -121,10 +121,10 @@ def write_shard(
     )
 
 
-def _templates(counts: Counts, task: int) -> Templates:
-    """Return the number of template calls without words, the most frequent names, and examples with their task number."""
+def _templates(counts: Counts) -> Templates:
+    """Return the number of template calls without words, the most frequent names, and examples."""
     names = most_frequent(counts.templates, _MAX_NAMES)
-    examples = {name: (task, counts.examples[name]) for name, _ in names[:MAX_EXAMPLES] if name in counts.examples}
+    examples = {name: counts.examples[name] for name, _ in names[:MAX_EXAMPLES] if name in counts.examples}
     return Templates(calls=counts.templates.total(), names=dict(names), examples=examples)
 
 

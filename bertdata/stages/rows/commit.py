@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,16 +44,16 @@ class PairsCommit:
         """Return the directories of the rows."""
         return [to_path(output.root) for output in self.outputs]
 
-    def add_up(self, reports: Iterable[list[PartitionReport]]) -> tuple[list[list[SplitCounts]], list[list[ShardEntry]]]:
-        """Return, for each output, the summed counts of each split, and the shard of each partition."""
-        held = list(reports)  # about 1 kB each
-        sums = [_add_up(report.counts for report in of_output) for of_output in zip(*held, strict=True)]
-        return sums, [[report.shard for report in of_partition] for of_partition in held]
-
-    def __call__(self, sums: Iterable[list[list[SplitCounts]]], entries: Iterable[list[ShardEntry]]) -> None:
-        for number, output in enumerate(self.outputs):
-            total = _add_up(chain.from_iterable(of_outputs[number] for of_outputs in sums))
-            self._commit(output, total, [of_outputs[number] for of_outputs in entries])
+    def __call__(self, reports: Iterable[list[PartitionReport]]) -> None:
+        sums = [dict[str, SplitCounts]() for _ in self.outputs]  # by split
+        shards = [list[ShardEntry]() for _ in self.outputs]
+        for of_partition in reports:
+            for total, listed, report in zip(sums, shards, of_partition, strict=True):
+                counts = report.counts
+                total[counts.split] = _sum(total[counts.split], counts) if counts.split in total else counts
+                listed.append(report.shard)
+        for output, total, listed in zip(self.outputs, sums, shards, strict=True):
+            self._commit(output, list(total.values()), listed)
 
     def _commit(self, output: Output, total: list[SplitCounts], shards: list[ShardEntry]) -> None:
         root, config = to_path(output.root), output.config
@@ -113,14 +112,6 @@ def _pairings(groups: Groups) -> dict[str, dict[str, Pairing]]:
         }
         for fact in ("language", "script", "source")
     }
-
-
-def _add_up(parts: Iterable[SplitCounts]) -> list[SplitCounts]:
-    """Add up the counts of partitions, or sums of them: one sum per split, in order of first appearance."""
-    totals: dict[str, SplitCounts] = {}
-    for part in parts:
-        totals[part.split] = _sum(totals[part.split], part) if part.split in totals else part
-    return list(totals.values())
 
 
 def _sum(one: SplitCounts, two: SplitCounts) -> SplitCounts:
