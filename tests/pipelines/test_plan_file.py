@@ -101,7 +101,7 @@ def test_any_job_is_within_the_limits_of_dataflow(jobs: dict[str, Any]) -> None:
 def test_the_largest_elements_are_within_its_limits() -> None:
     """A document whose every byte is a token, and a thousand reports of tasks."""
     size = CorpusConfig().max_page_bytes  # in ids of two bytes: with a larger vocabulary a token has several bytes of text
-    document = Tokens("id", bytes(2 * size), bytes(8 * (size // 100)), b"", 1, 1, "wikipedia en")
+    document = Tokens("id", "wikipedia en", bytes(2 * size), bytes(4 * (size // 100)), b"")
     assert len(pickle.dumps((1, document))) < ELEMENT
     report = Report(999_999, "extract choose", 1 << 61)
     assert 1000 * len(pickle.dumps(report)) < ELEMENT / 100, "as many come to a worker that adds them up"

@@ -41,7 +41,7 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
 
     def tokenize(task: Task) -> list[tuple[bytes, bytes]]:
         step: partitions.Tokenize = pickle.loads(packed)
-        return [(found.tokens, found.ends) for found in step.documents(task)]
+        return [(found.tokens, found.sizes) for found in step.documents(task)]
 
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(tokenize, tasks))

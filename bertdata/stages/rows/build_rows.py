@@ -90,13 +90,13 @@ class BuildPartition:
         # random key of the document instead, so that any division makes the same rows.
         unsorted = list(from_pieces(pieces))
         drawn = keys.many(self.outputs[0].config.seed, "order", last=[(d.id,) for d in unsorted]).tolist()
-        documents = [d for _, d in sorted(zip(drawn, unsorted, strict=True), key=lambda e: (e[0], e[1].id, e[1].task, e[1].row))]
+        documents = [d for _, d in sorted(zip(drawn, unsorted, strict=True), key=lambda e: (e[0], e[1].id))]
         del unsorted
         # The digest of everything the rows are made from. It is part of the task's description, so
         # rows are made again if a document changed, and reused if not.
-        content = hashlib.sha256(repr([(d.id, d.origin, len(d.tokens), len(d.ends)) for d in documents]).encode())
+        content = hashlib.sha256(repr([(d.id, d.origin, len(d.tokens), len(d.sizes)) for d in documents]).encode())
         origins = [d.origin for d in documents]
-        columns = [d.tokens for d in documents], [d.ends for d in documents], [d.continues for d in documents]
+        columns = [d.tokens for d in documents], [d.sizes for d in documents], [d.continues for d in documents]
         joined = [b"".join(parts) for parts in columns]
         del columns
         for part in joined:
@@ -115,21 +115,14 @@ class BuildPartition:
             done.append(perform(to_path(output.root), "pairs", number, task, work, PartitionReport, context=context))
         return reports.reference(number, "pairs", done)
 
-    def _partition(self, documents: list[Tokens], ids: bytes, ends: bytes, words: bytes) -> rows.Partition:
-        """Return documents as a partition. `ids`, `ends` and `words` are their tokens, ends and continues, end to end."""
+    def _partition(self, documents: list[Tokens], ids: bytes, sizes: bytes, words: bytes) -> rows.Partition:
+        """Return documents as a partition. `ids`, `sizes` and `words` are their tokens, sizes and continues, end to end."""
         vocabulary = vocab.of_run(self.vocabulary)
         dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
         tokens = np.frombuffer(ids, dtype)
-        # Concatenate all documents, and shift the ends of their sentences by where the document
-        # starts:
-        #
-        #   document 0   tokens 0..8    ends  3  8        ->   3  8
-        #   document 1   tokens 0..5    ends  2  5        ->  10 13
-        lengths = np.array([len(d.tokens) for d in documents], np.int64) // tokens.itemsize
-        starts = np.cumsum(lengths) - lengths
-        counts = np.array([len(d.ends) for d in documents], np.int64) // 8
+        counts = np.array([len(d.sizes) for d in documents], np.int64) // 4
         continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary).take(tokens)
-        sentences = np.append(0, np.frombuffer(ends, np.int64) + np.repeat(starts, counts))
+        sentences = np.append(0, np.cumsum(np.frombuffer(sizes, "<u4"), dtype=np.int64))
         begin = sentences[sentences < len(tokens)]
         if continues[begin].any():  # the first token of a sentence always begins a word
             continues = continues.copy()

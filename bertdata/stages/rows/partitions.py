@@ -7,12 +7,13 @@ document stays in ``validation`` for any seed, length and number of partitions.
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
 from .partners import MIN_DOCUMENTS_PER_PARTITION, Partners, origins
 
-__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_bytes"]
+__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_piece"]
 
 _AT_ONCE = 256  # documents whose partitions are computed together
 _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
@@ -104,46 +105,49 @@ class Layout(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """A document as ids: `tokens` and the ends of its sentences, as bytes. `task` and `row` are its address in the corpus.
+    """A document as ids. `tokens`, `sizes` and `continues` are bytes of arrays.
 
-    `continues`: a mask of the tokens that continue a word, as bytes; empty if the vocabulary marks them with ``##``.
-    `origin`: the document's source, language and script, separated by spaces.
+    Attributes:
+        id: Document id.
+        origin: Source, language and script, separated by spaces.
+        tokens: Ids.
+        sizes: Tokens of each sentence, in four bytes.
+        continues: Mask of the tokens that continue a word; empty if the vocabulary marks them with ``##``.
     """
 
     id: str
-    tokens: bytes
-    ends: bytes
-    continues: bytes
-    task: int
-    row: int
     origin: str
+    tokens: bytes
+    sizes: bytes
+    continues: bytes
 
 
-_LENGTHS = struct.Struct("<6Q")  # header of a document in a piece: its row, and the byte length of each field
+_HEADER_BYTES = struct.Struct("<Q")
 
 
-def to_bytes(document: Tokens) -> bytes:
-    """Serialize a document without its task. A piece is a concatenation of these."""
-    fields = (document.id.encode(), document.origin.encode(), document.tokens, document.ends, document.continues)
-    return b"".join((_LENGTHS.pack(document.row, *map(len, fields)), *fields))
+def to_piece(documents: Sequence[Tokens]) -> bytes:
+    """Serialize documents: a JSON header with ids, origins and byte lengths, then the other fields, one after another."""
+    ids, origins, *columns = zip(*documents, strict=True)
+    header = json.dumps([ids, origins, *([*map(len, column)] for column in columns)]).encode()
+    return b"".join([_HEADER_BYTES.pack(len(header)), header, *chain.from_iterable(columns)])
 
 
 def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
     """Read the documents of all pieces of a partition.
 
-    >>> written = [Tokens("a", b"12", b"", b"", 3, 7, "books en "), Tokens("b", b"", b"8", b"1", 3, 8, "text  ")]
-    >>> list(from_pieces([(3, b"".join(map(to_bytes, written)))])) == written
+    >>> written = [Tokens("a", "books en ", b"12", b"", b""), Tokens("b", "text  ", b"", b"8", b"1")]
+    >>> list(from_pieces([(3, to_piece(written))])) == written
     True
     """
-    for task, data in pieces:
-        at = 0
-        while at < len(data):
-            row, *lengths = _LENGTHS.unpack_from(data, at)
-            id_at, origin_at, tokens_at, ends_at, continues_at, end = accumulate(lengths, initial=at + _LENGTHS.size)
-            doc_id, origin = data[id_at:origin_at].decode(), data[origin_at:tokens_at].decode()
-            ends, continues = data[ends_at:continues_at], data[continues_at:end]
-            yield Tokens(doc_id, data[tokens_at:ends_at], ends, continues, task, row, origin)
-            at = end
+    for _, data in pieces:
+        at = _HEADER_BYTES.size + _HEADER_BYTES.unpack_from(data)[0]
+        ids, origins, *lengths = json.loads(data[_HEADER_BYTES.size : at])
+        columns = []
+        for column in lengths:
+            edges = [*accumulate(column, initial=at)]
+            columns.append([data[start:end] for start, end in pairwise(edges)])
+            at = edges[-1]
+        yield from map(Tokens, ids, origins, *columns)
 
 
 @dataclass
@@ -156,7 +160,7 @@ class Tokenize:
     layout: Layout
     chinese_words: str = "none"
 
-    def __call__(self, task: Task, work: Work = NO_WORK) -> list[tuple[int, bytes | bytearray]]:
+    def __call__(self, task: Task, work: Work = NO_WORK) -> list[tuple[int, bytes]]:
         """Return the serialized documents of each non-empty partition, in order of partitions.
 
         `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
@@ -168,33 +172,31 @@ class Tokenize:
             write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
             return self._by_partition(task, work, exact=True)
 
-    def _by_partition(self, task: Task, work: Work, exact: bool) -> list[tuple[int, bytes | bytearray]]:
-        by_partition = defaultdict[int, bytearray](bytearray)
+    def _by_partition(self, task: Task, work: Work, exact: bool) -> list[tuple[int, bytes]]:
+        by_partition = defaultdict[int, list[Tokens]](list)
         documents = self.documents(task, work, exact)
         while some := [*islice(documents, _AT_ONCE)]:
             partitions = self.layout.of_documents([d.id for d in some], [d.origin for d in some])
             for document, partition in zip(some, partitions, strict=True):
-                by_partition[partition] += to_bytes(document)
-        return sorted(by_partition.items())
+                by_partition[partition].append(document)
+        return [(partition, to_piece(by_partition.pop(partition))) for partition in sorted(by_partition)]
 
     def documents(self, task: Task, work: Work = NO_WORK, exact: bool = False) -> Iterator[Tokens]:
         """Yield the documents of a task."""
-        row, encode = 0, encoder_of_run(self.vocabulary, self.chinese_words)
+        encode = encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most, work=work):
             tokens, ends, continues = encode(languages, documents, paragraphs, exact)
             found = origins(sources, languages, documents, self.layout.partners.scripts)
             # Where each document begins in `ends` and in `tokens`. Slices of bytes take less time than those of arrays.
-            counts = documents.value_lengths().to_numpy()
-            firsts = np.append(0, np.cumsum(counts))
+            firsts = np.append(0, np.cumsum(documents.value_lengths().to_numpy()))
             starts = np.append(0, ends)[firsts]
-            own_ends, words, width = (ends - np.repeat(starts[:-1], counts)).tobytes(), continues.tobytes(), tokens.itemsize
-            data, token_edges, end_edges = tokens.tobytes(), pairwise(starts.tolist()), pairwise((8 * firsts).tolist())
-            for doc_id, origin, (start, end), edges in zip(ids.to_pylist(), found, token_edges, end_edges, strict=True):
-                ids_of = data[width * start : width * end]
-                yield Tokens(doc_id, ids_of, own_ends[slice(*edges)], words[start:end], task.number, row, origin)
-                row += 1
+            columns = []
+            for values, edges in ((tokens, starts), (np.diff(ends, prepend=0).astype("<u4"), firsts), (continues, starts)):
+                data, places = values.tobytes(), (values.itemsize * edges).tolist()
+                columns.append([data[start:end] for start, end in pairwise(places)])
+            yield from map(Tokens, ids.to_pylist(), found, *columns)
 
 
 @dataclass(frozen=True)
