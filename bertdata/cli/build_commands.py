@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -89,7 +88,10 @@ def take_options(values: dict[str, Any]) -> tuple[RunOptions, bool]:
 
     beam_args = values.pop("beam_args")
     if stray := [arg for arg in beam_args if not arg.startswith("-")]:
-        raise click.UsageError(_stray(stray))
+        raise click.UsageError(
+            f"unexpected argument {stray[0]!r}: an option takes one value. Quote globs ('*.txt'), repeat an option for each "
+            "value, pass all inputs to one build-corpus, and put options for Beam at the end, after --"
+        )
     output.configure(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
     taken = {name: values.pop(name) for name in ("overwrite", "workers", "verbose", "check_space")}
     options = RunOptions(**taken, wait=not values.pop("no_wait"), beam_args=beam_args)
@@ -113,29 +115,6 @@ def _engine_folded(verbose: bool) -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
-
-
-def _stray(words: Sequence[str]) -> str:
-    """Return the error for unexpected arguments, with a guess at the cause."""
-    context = click.get_current_context()
-    several = [param for param in context.command.params if param.multiple and isinstance(param, click.Option)]
-    used = [
-        param for param in several if context.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
-    ]
-    if all(word.lstrip("-").isdigit() for word in words):
-        fits = [param for param in used if isinstance(param.type, click.types.IntParamType)]
-    else:
-        fits = [param for param in used if not isinstance(param.type, click.types.IntParamType)]
-    message = f"unexpected argument {words[0]!r}" + (f" and {len(words) - 1} more" if len(words) > 1 else "")
-    if fits and any(os.path.exists(word) for word in words):
-        option, glob = fits[-1].opts[0], f"*{os.path.splitext(words[0])[1]}"
-        return f"{message}: quote the glob, or the shell expands it ({option} '{glob}'), or repeat the option for each file"
-    if fits:
-        option = fits[-1].opts[0]
-        return f"{message}: repeat the option for each value: {option} … {option} {words[0]}"
-    if any(os.path.exists(os.path.join(word, "manifest.json")) for word in words):
-        return f"{message}: a command reads one dataset. Pass all inputs to one build-corpus"
-    return f"{message}: an option takes one value; options for Beam follow after --"
 
 
 def build(plan: Plan, options: RunOptions) -> list[DataSet[Any]]:

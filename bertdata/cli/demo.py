@@ -123,7 +123,7 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
         f"for a model that sees only the languages and scripts of A and B, and {_by_source(made):.0%} for one that sees only "
         "their sources: a book's A with a wiki's B is NotNext. The sample is too small to learn NSP."
     )
-    echo(f"Learning curve: {run / 'curve.svg'}")
+    echo(f"Learning curve: {run / 'report.html'}")
 
 
 def _by_source(pairs: DataSet[PairsManifest]) -> float:

@@ -51,13 +51,12 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
         return
     if as_json:
         raise UsageError("--json only prints the comparison of --vocab. Add --vocab, or read manifest.json")
-    from ..reports.page.dataset_page import write
+    from ..reports.page import write_report
 
     if len(directories) > 1 and output is None:
         example = shlex.join(["bertdata", "report", *map(str, directories), "--output", "compared.html"])
         raise UsageError(f"several directories need --output: {example}")
-    path, changed = write(*directories, output=output)
-    echo(f"{path}" if changed else f"{path} is complete already: nothing to do")
+    echo(str(write_report(*directories, output=output)))
 
 
 def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...], output: Path | None, as_json: bool) -> None:

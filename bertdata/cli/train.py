@@ -80,7 +80,7 @@ def command(
     """Train an encoder on the rows of make-pairs, with the settings in RUN.TOML.
 
     The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, predictions.json for a few rows, and at the end
-    curve.svg and report.html. After a signal (Ctrl-C, SIGTERM, SIGHUP), the run finishes its step and saves a checkpoint. A
+    report.html with the curves. After a signal (Ctrl-C, SIGTERM, SIGHUP), the run finishes its step and saves a checkpoint. A
     second Ctrl-C stops it at once. Run the same command to resume from the last checkpoint; on one process, the result is
     bit-identical. On several GPUs:
 

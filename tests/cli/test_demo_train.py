@@ -32,7 +32,7 @@ def test_it_learns_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert told[-1]["mlm_loss"] < told[-1]["unigram_entropy"] - 0.2
     assert 0.4 < told[-1]["nsp_accuracy"] < 0.6
     assert "The sample is too small to learn NSP." in done.output
-    assert (run / "curve.svg").is_file()
+    assert (run / "report.html").is_file()
     assert (run / "checkpoint-600" / "model.safetensors").is_file()
     assert re.search(r"the NSP accuracy is \d\d%. The NSP baseline is 50 %", done.output)
     assert re.search(r"\d\d% for one that sees only their sources", done.output)

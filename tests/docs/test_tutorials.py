@@ -68,7 +68,7 @@ def test_english_wikipedia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     less |= {"pairs-512": "pairs-256"}
     done = follow("english-wikipedia.md", tmp_path, less=less)
     assert done == ["build-corpus", "inspect", "inspect", "train-vocab", "make-pairs", "inspect", "verify", "train"]
-    assert (tmp_path / "tiny" / "curve.svg").is_file()
+    assert (tmp_path / "tiny" / "report.html").is_file()
     told = (DOCS / "tutorials" / "english-wikipedia.md").read_text(encoding="utf-8")
     assert f"corpus: {read_manifest(tmp_path / 'corpus')['rows']} documents" in told
 

@@ -1,4 +1,4 @@
-"""The picture of a run: well-formed SVG whose lines are where the numbers are."""
+"""The curves of a run: well-formed SVG whose lines are where the numbers are."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 import bertdata
 from bertdata.reports.metrics import Metrics, RunningSums, read_metrics
-from bertdata.reports.page.curve import draw, picture
+from bertdata.reports.page.charts import lines
+from bertdata.reports.page.curve import panels
 from bertdata.storage.files import write_text
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def records(count: int, pairs: bool = True) -> list[dict[str, Any]]:
@@ -26,9 +25,14 @@ def records(count: int, pairs: bool = True) -> list[dict[str, Any]]:
     return found
 
 
-def drawn(svg: str) -> list[list[tuple[float, float]]]:
+def charts(found: list[dict[str, Any]]) -> list[ElementTree.Element]:
+    """Return the charts of a run."""
+    return [ElementTree.fromstring(chart) for panel in panels(found) if (chart := lines(panel, "step"))]
+
+
+def drawn(found: list[dict[str, Any]]) -> list[list[tuple[float, float]]]:
     """Return the points of each line, without the dashed ones across."""
-    return [points(line) for line in ElementTree.fromstring(svg).iter(f"{SVG}polyline") if line.attrib["class"] != "across"]
+    return [points(line) for chart in charts(found) for line in chart.iter("polyline") if line.attrib["class"] != "across"]
 
 
 def points(line: ElementTree.Element) -> list[tuple[float, float]]:
@@ -37,48 +41,32 @@ def points(line: ElementTree.Element) -> list[tuple[float, float]]:
 
 
 def test_lines_are_where_the_numbers_are() -> None:
-    root = ElementTree.fromstring(picture(records(100), "a <run> & more"))
-    lines = drawn(picture(records(100), "a <run> & more"))
-    assert len(lines) == 4  # two panels, of training and evaluation each
-    assert [len(line) for line in lines] == [100, 20, 100, 20]
-    assert all(later[0] > former[0] for line in lines for former, later in zip(line, line[1:], strict=False))
-    assert all(later[1] > former[1] for former, later in zip(lines[0], lines[0][1:], strict=False))  # a loss that falls
-    assert all(later[1] < former[1] for former, later in zip(lines[2], lines[2][1:], strict=False))  # SVG counts from above
-    width, height = (float(root.attrib[name]) for name in ("width", "height"))
-    assert all(0 < x < width and 0 < y < height for line in lines for x, y in line)
-    said = [text.text for text in root.iter(f"{SVG}text")]
-    assert "Training of a <run> & more: 1,000 steps" in said
+    found = drawn(records(100))
+    assert [len(line) for line in found] == [100, 20, 100, 20]  # two panels, of training and evaluation each
+    assert all(later[0] > former[0] for line in found for former, later in zip(line, line[1:], strict=False))
+    assert all(later[1] > former[1] for former, later in zip(found[0], found[0][1:], strict=False))  # a loss that falls
+    assert all(later[1] < former[1] for former, later in zip(found[2], found[2][1:], strict=False))  # SVG counts from above
+    said = [text.text for chart in charts(records(100)) for text in chart.iter()]
     assert "training ends at 2, blue; evaluation ends at 2, orange; unigram baseline 6, dashed" in said
     assert {"1k", "50 %"} <= set(said)
 
 
 def test_scale() -> None:
     """Loss 5 lies midway between the ticks 4 and 6."""
-    root = ElementTree.fromstring(picture(records(100), "run"))
-    at = {text.text: float(text.attrib["y"]) - 4 for text in root.iter(f"{SVG}text") if text.attrib.get("text-anchor") == "end"}
-    line = drawn(picture(records(100), "run"))[0]
-    assert line[49][1] == pytest.approx((at["4"] + at["6"]) / 2, abs=0.2)
+    chart = charts(records(100))[0]
+    at = {text.text: float(text.attrib["y"]) - 4 for text in chart.iter("text") if text.attrib.get("text-anchor") == "end"}
+    assert drawn(records(100))[0][49][1] == pytest.approx((at["4"] + at["6"]) / 2, abs=0.2)
 
 
 def test_many_points_are_averaged_and_words_alone_have_one_panel() -> None:
-    lines = drawn(picture(records(5000, pairs=False), "run"))
-    assert len(lines) == 2
-    assert max(map(len, lines)) <= 300
+    found = drawn(records(5000, pairs=False))
+    assert len(found) == 2
+    assert max(map(len, found)) <= 300
 
 
 @pytest.mark.parametrize("values", [[1.0], [2.0, 2.0], [float("inf"), 1.0]])
 def test_few_or_equal_values(values: list[float]) -> None:
-    made = [{"kind": "train", "step": step, "mlm_loss": value} for step, value in enumerate(values, 1)]
-    assert ElementTree.fromstring(picture(made, "run")) is not None
-
-
-def test_draw(tmp_path: Path) -> None:
-    assert not draw(tmp_path)
-    metrics = Metrics(tmp_path, 0)
-    for record in records(10):
-        metrics.write(record)
-    assert draw(tmp_path)
-    assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert charts([{"kind": "train", "step": step, "mlm_loss": value} for step, value in enumerate(values, 1)])
 
 
 def test_a_figure_that_is_always_the_same_is_told_once(tmp_path: Path) -> None:

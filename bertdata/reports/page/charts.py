@@ -1,4 +1,4 @@
-"""Draw histograms and lines as SVG, for report.html and curve.svg, without a plotting library."""
+"""Draw histograms and lines as SVG for report.html, without a plotting library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ __all__ = [
     "histogram",
     "label",
     "lines",
-    "stacked",
     "svg",
     "ticks",
     "up_to",
@@ -32,11 +31,6 @@ __all__ = [
 WIDTH_PX = 400
 _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
 _MAX_LABELS, _MAX_BINS = 7, 16
-_HEAD_HEIGHT = 46  # of a chart in `stacked`: its title and its legend
-_STYLE = """svg { font: 11px Helvetica, Arial, sans-serif; fill: #1f2937; } .f { fill: #6b7280; } .b { font-weight: bold; }
-.grid { stroke: #e5e7eb; } .axis { stroke: #6b7280; } .s0 { fill: #2c6694; } .s1 { fill: #a5501c; }
-.l0, .l1, .across { fill: none; stroke: #2c6694; stroke-width: 2; } .l1 { stroke: #a5501c; }
-.across { stroke: #6b7280; stroke-dasharray: 5 4; }"""
 COLOURS = ("blue", "orange", "green", "red")  # of series and lines, in their order; style.py defines them for report.html
 Values = npt.NDArray[Any]
 Points = list[tuple[float, float]]
@@ -170,18 +164,6 @@ def lines(panel: Panel, axis: str) -> Html:
         return Html("")
     legend = _legend(panel)
     return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {legend}", *parts), legend)
-
-
-def stacked(title: str, panels: Sequence[Panel], axis: str) -> str:
-    """Return an SVG file of panels, one below another."""
-    height = 30 + len(panels) * (_HEIGHT + _HEAD_HEIGHT)
-    parts = [tag("style", Html(_STYLE)), tag("rect", width=WIDTH_PX, height=height, fill="white"), label(8, 20, title, kind="b")]
-    for at, panel in enumerate(panels):
-        heads = (label(8, 18, panel.title, kind="b"), label(8, 34, _legend(panel), kind="f"))
-        chart = tag("g", *_drawn(panel, axis), transform=f"translate(0 {_HEAD_HEIGHT})")
-        parts.append(tag("g", *heads, chart, transform=f"translate(0 {30 + at * (_HEIGHT + _HEAD_HEIGHT)})"))
-    size = {"viewBox": f"0 0 {WIDTH_PX} {height}", "width": 2 * WIDTH_PX, "height": 2 * height}
-    return f"{tag('svg', *parts, xmlns='http://www.w3.org/2000/svg', **size)}\n"
 
 
 def _drawn(panel: Panel, axis: str) -> list[Html]:

@@ -1,36 +1,17 @@
-"""Draw the picture of a training run: loss of words and accuracy of pairs by step."""
+"""Choose the curves of a training run: loss of words and accuracy of pairs by step."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from ...storage.files import write_text
-from ..metrics import NAME as METRICS
-from ..metrics import Record, read_metrics
-from .charts import Line, Panel, Points, stacked
+from ..metrics import Record
+from .charts import Line, Panel, Points
 
-__all__ = ["NAME", "draw", "overlaid", "panels", "picture"]
+__all__ = ["overlaid", "panels"]
 
-NAME = "curve.svg"
 _KINDS = {"train": "training", "evaluation": "evaluation"}  # of records: what the charts call them
 _MAX_POINTS, _MAX_MARKED = 300, 60  # points per line: above the first limit they are averaged, below the second each is marked
-
-
-def draw(output: Path) -> bool:
-    """Draw the metrics of a run's directory into curve.svg there; return False where there is nothing to draw."""
-    records = read_metrics(output / METRICS)
-    if not any(record["kind"] in ("train", "evaluation") for record in records):
-        return False
-    write_text(output / NAME, picture(records, output.resolve().name))
-    return True
-
-
-def picture(records: Sequence[Record], name: str) -> str:
-    """Return the SVG of a run's records."""
-    last = max(record["step"] for record in records)
-    return stacked(f"Training of {name}: {last:,} steps", panels(records), "step")
 
 
 def panels(records: Sequence[Record]) -> list[Panel]:

@@ -16,7 +16,6 @@ from ...dataset.manifest_types import ExportManifest, Manifest, PairsManifest, V
 from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError, few
 from ...storage.files import to_path, write_text
-from ...storage.storage import storage_errors
 from ..licences import origins
 from ..summary import count
 from . import documents, rows, training, vocabulary
@@ -26,7 +25,7 @@ from .frame import chapter, frame, section_of
 from .markup import Html, tag
 from .section import Section, Subject, figures
 
-__all__ = ["report", "write", "write_beside"]
+__all__ = ["report", "write_beside"]
 
 _MAX_NAMED_INPUTS = 4  # inputs that a title names
 _FOOTNOTE = "Figures are from manifest.json; those that were measured are from rows spread evenly over the shards."
@@ -85,11 +84,6 @@ def report(directory: str | Path, *others: str | Path, output: str | Path | None
         >>> report(corpus.path, output=here / "corpus.html").name
         'corpus.html'
     """
-    return write(directory, *others, output=output)[0]
-
-
-def write(directory: str | Path, *others: str | Path, output: str | Path | None = None) -> tuple[Path, bool]:
-    """Do what `report` does; return the file, and whether it was another one before."""
     paths = [to_path(str(path)) for path in (directory, *others)]
     if len(paths) > 1 and output is None:
         raise NoInputError("`output`: pass a file for the report of several datasets", field="output")
@@ -99,11 +93,8 @@ def write(directory: str | Path, *others: str | Path, output: str | Path | None 
         parts = [_part_of(path, name, several=len(paths) > 1) for path, name in zip(paths, names, strict=True)]
         compared = _compared(paths, names)
         page = _page(parts, compared)
-    with storage_errors(f"cannot read {target}"):
-        new = not target.is_file() or target.read_bytes() != page.encode()
-    if new:
-        write_text(target, page)
-    return target, new
+    write_text(target, page)
+    return target
 
 
 def write_beside(root: Path, manifest: Manifest) -> None:

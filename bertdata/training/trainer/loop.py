@@ -14,7 +14,7 @@ from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
 from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
-from ...reports.page import REPORT, curve, write_report
+from ...reports.page import REPORT, write_report
 from ...storage.user_functions import load
 from ..loader import batches
 from ..predictions import write_predictions
@@ -49,7 +49,7 @@ def train(
     report: Callable[[Record], None] = lambda record: None,
     stop: Callable[[int, int], bool] = lambda done, saved: False,
 ) -> Done:
-    """Train a configuration, a recipe of it or a TOML file. Write checkpoints, metrics, predictions, curve and report.html.
+    """Train a configuration, a recipe of it or a TOML file. Write checkpoints, metrics, predictions and report.html.
 
     An existing run continues from its last checkpoint, bit-exactly on one process. Raise ResumeError with the differences if its
     settings or data differ. `report` gets each line of metrics.
@@ -69,7 +69,7 @@ def train(
         if config.evaluate:
             load(config.evaluate, "evaluate")
         if world.rank == 0:
-            ours = (NAME, PREDICTIONS, curve.NAME, REPORT, "tensorboard", "checkpoint-", "chck_")
+            ours = (NAME, PREDICTIONS, REPORT, "tensorboard", "checkpoint-", "chck_")
             used = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
             begin(path, recipe.identity, used=used)
         world.wait()
@@ -101,7 +101,6 @@ class _Run:
                 break
         last = next((record for record in reversed(read_metrics(self.output / NAME)) if record["kind"] == "evaluation"), None)
         if self.metrics and new:
-            curve.draw(self.output)
             write_report(self.output)
         return Done(self.output / f"checkpoint-{self.step}", self.step, self.step == self.config.total_steps, last, new)
 

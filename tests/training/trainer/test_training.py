@@ -60,7 +60,6 @@ def test_a_run(data: Path, tmp_path: Path) -> None:
         ".bertdata",
         "checkpoint-15",
         "checkpoint-20",
-        "curve.svg",
         "metrics.jsonl",
         "predictions.json",
         "report.html",
@@ -189,12 +188,12 @@ def test_a_stop_in_the_midst_of_a_step_ends_with_that_step(data: Path, tmp_path:
 def test_resume_of_a_finished_run_does_nothing(data: Path, tmp_path: Path) -> None:
     first = train(small(data, 5), tmp_path)
     before = (first.checkpoint / "model.safetensors").read_bytes()
-    told = [path.stat().st_mtime_ns for path in (tmp_path / "curve.svg", tmp_path / "report.html", first.checkpoint)]
+    told = [path.stat().st_mtime_ns for path in (tmp_path / "report.html", first.checkpoint)]
     reported: list[Record] = []
     again = train(small(data, 5), tmp_path, report=reported.append)
     assert first.new and again == first._replace(new=False) and not reported
     assert (first.checkpoint / "model.safetensors").read_bytes() == before
-    assert told == [path.stat().st_mtime_ns for path in (tmp_path / "curve.svg", tmp_path / "report.html", first.checkpoint)]
+    assert told == [path.stat().st_mtime_ns for path in (tmp_path / "report.html", first.checkpoint)]
 
 
 def test_a_run_that_ended_before_its_report_gets_it(data: Path, tmp_path: Path) -> None:
