@@ -12,7 +12,6 @@ import click
 from .. import __version__
 from ..errors import BertDataError
 from ..storage.storage import storage_errors
-from .suggest import Suggesting
 
 __all__ = ["cli", "main"]
 
@@ -35,14 +34,13 @@ _COMMANDS = {
     "demo": "Run the full pipeline on the included sample.",
 }
 
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+_NOT_LOADED = click.Command("")  # click lists and suggests commands by their names
 _MODULE_NAMES = {"run": "run_file"}  # modules that are not named as the command
 
 
-class _Lazy(Suggesting):
+class _Lazy(click.Group):
     """List commands by name. Import a command only when it runs or shows its help."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
@@ -56,7 +54,11 @@ class _Lazy(Suggesting):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Lazy,
+    commands=dict.fromkeys(_COMMANDS, _NOT_LOADED),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, prog_name="bertdata")
 def cli() -> None:
     """Build BERT pretraining corpora from Wikipedia dumps, books and other text.

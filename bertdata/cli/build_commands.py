@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..commands.plan import Plan, RunOptions
     from ..dataset.data_set import DataSet
 
-__all__ = ["build", "common_options", "print_result", "echo", "show_plan", "output_options", "take_options"]
+__all__ = ["build", "common_options", "print_result", "echo", "output_options", "take_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -117,8 +117,11 @@ def _engine_folded(verbose: bool) -> Iterator[None]:
         logging.disable(before)
 
 
-def build(plan: Plan, options: RunOptions) -> list[DataSet[Any]]:
-    """Run a plan and return its datasets. Exit after submitting a job with --no-wait, or after an engine's dry run."""
+def build(plan: Plan, options: RunOptions, dry_run: bool) -> list[DataSet[Any]]:
+    """Run a plan and return its datasets, or print an estimate in a dry run. Exit after a job is submitted with --no-wait."""
+    if dry_run:
+        _show_plan(plan, options)
+        return []
     from ..commands.execute import run
 
     total = sum(step.bytes for step in plan.steps[:1])
@@ -135,7 +138,7 @@ def build(plan: Plan, options: RunOptions) -> list[DataSet[Any]]:
     return data_sets
 
 
-def show_plan(plan: Plan, options: RunOptions) -> None:
+def _show_plan(plan: Plan, options: RunOptions) -> None:
     """Print the finished part of a run, and estimates of time, memory and disk from samples."""
     from ..commands.estimate import free_space
     from ..commands.plan import reused_tasks

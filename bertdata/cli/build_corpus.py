@@ -13,7 +13,7 @@ from ..config.input_kinds import INPUTS, PROJECTS
 from ..errors import UsageError
 from ..reports.card import reading_line
 from ..reports.summary import count, size
-from .build_commands import build, common_options, echo, print_result, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, take_options
 from .options import Command, config_options, sections_of, take
 from .paths import LocalPath, to_path
 
@@ -140,12 +140,9 @@ def command(
         echo(f"  and {count(len(more), 'more file')}, {total}", err=not dry_run)
     for note in plan.notes:
         echo(note, err=not dry_run)
-    if dry_run:
-        show_plan(plan, options)
-    else:
-        for corpus in build(plan, options):
-            print_result(corpus, reading_line(str(output), config.format))
-            _report_excluded_ids(corpus, config)
+    for corpus in build(plan, options, dry_run):
+        print_result(corpus, reading_line(str(output), config.format))
+        _report_excluded_ids(corpus, config)
 
 
 def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) -> None:

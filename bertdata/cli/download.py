@@ -15,7 +15,6 @@ from ..storage.files import is_local
 from .bars import bytes_bar
 from .build_commands import echo
 from .options import Command
-from .suggest import Suggesting
 
 if TYPE_CHECKING:
     from ..sources.download.client import Client
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group("download", cls=Suggesting)
+@click.group("download")
 def command() -> None:
     """Download Wikipedia dumps and Hugging Face datasets.
 

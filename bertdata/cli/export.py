@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..config import ExportConfig
-from .build_commands import build, common_options, echo, print_result, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, take_options
 from .options import Command, config_options, take
 from .paths import to_path
 
@@ -55,8 +55,5 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
     plan = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
     for line in (plan.summary, *plan.notes):
         echo(line, err=True)
-    if dry_run:
-        show_plan(plan, options)
-    else:
-        for exported in build(plan, options):
-            print_result(exported, "")
+    for exported in build(plan, options, dry_run):
+        print_result(exported, "")

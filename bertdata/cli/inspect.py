@@ -149,8 +149,8 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
-    """Suggest a language, title or id for one without a match."""
-    from ..reports.trace import alike, example
+    """Suggest a language, or show an id, if there is no match."""
+    from ..reports.trace import example
 
     if not isinstance(contents, CorpusManifest):
         return ""
@@ -159,9 +159,6 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     if language and language not in known:
         many = f"{', '.join(known[:_MAX_CODES])}{', …' if len(known) > _MAX_CODES else ''}"
         return did_you_mean(language, known) or f": {problem_of(language) or 'use another language'}. The corpus has {many}"
-    for name, column in (("title", "title"), ("document", "id")):
-        if wanted[name] and (suggestion := did_you_mean(wanted[name], alike(directory, contents, wanted[name], [column]))):
-            return suggestion
     return f": ids here look like {example(directory, contents)}" if wanted["document"] else ""
 
 

@@ -10,7 +10,7 @@ import click
 from ..config import PairsConfig
 from ..reports.card import reading_line
 from ..reports.vocabulary_warnings import poor_fit
-from .build_commands import build, common_options, echo, print_result, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, take_options
 from .options import Command, config_options, sections_of, take, with_option_names
 from .paths import to_path
 
@@ -65,12 +65,9 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
     for line in (plan.summary, *map(with_option_names, plan.notes)):
         echo(line, err=True)
-    if dry_run:
-        show_plan(plan, options)
-    else:
-        for pairs in build(plan, options):
-            print_result(pairs, reading_line(str(pairs.path), config.format))
-            for warning in warnings_of(pairs):
-                echo(f"warning: {with_option_names(warning)}", err=True, level="warning")
-            if warning := poor_fit(pairs.manifest):
-                echo(warning, err=True, level="warning")
+    for pairs in build(plan, options, dry_run):
+        print_result(pairs, reading_line(str(pairs.path), config.format))
+        for warning in warnings_of(pairs):
+            echo(f"warning: {with_option_names(warning)}", err=True, level="warning")
+        if warning := poor_fit(pairs.manifest):
+            echo(warning, err=True, level="warning")

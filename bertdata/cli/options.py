@@ -197,15 +197,6 @@ class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
             raise click.BadParameter(message, ctx, param) from None
 
 
-class _RepeatedInt(type(click.INT)):  # type: ignore[misc]
-    """The integer type of an option that can be repeated. Its error for ``1,2`` explains how to pass two values."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and "," in value:
-            self.fail(f"{value!r} is not an integer: repeat the option for each value.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
     flags, help = option.flags or f"--{name.replace('_', '-')}", option.help
     if option.unset:
@@ -222,8 +213,6 @@ def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: 
         value_type = _parse_codes
     shown = not option.unset and default not in ("", None, ())
     metavar = option.metavar or None
-    if multiple and value_type is int:
-        value_type = _RepeatedInt()
     default = (default,) if multiple else default
     return click.option(
         flags, name, type=value_type, default=default, multiple=multiple, show_default=shown, metavar=metavar, help=help

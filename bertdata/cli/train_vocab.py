@@ -10,7 +10,7 @@ import click
 from ..config import VocabConfig
 from ..reports.vocabulary_warnings import fewer, unknown
 from ..storage.files import is_local
-from .build_commands import build, common_options, echo, print_result, show_plan, take_options
+from .build_commands import build, common_options, echo, print_result, take_options
 from .options import Command, config_options, take, with_option_names
 from .paths import to_path
 
@@ -42,15 +42,11 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
 
     plan = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
     echo(plan.summary, err=True)
-    if dry_run:
-        show_plan(plan, options)
-        echo("  these exclude the final training on the word counts: about a minute in one worker")
-    else:
-        for vocab in build(plan, options):
-            if vocab.new:
-                echo(table(vocab.manifest.coverage, read_any(vocab.path).special.mark))
-            kind = "BertTokenizerFast" if vocab.manifest.settings.model == "wordpiece" else "AutoTokenizer"
-            print_result(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
-            config = vocab.manifest.settings
-            for warning in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
-                echo(with_option_names(warning), err=True, level="warning")
+    for vocab in build(plan, options, dry_run):
+        if vocab.new:
+            echo(table(vocab.manifest.coverage, read_any(vocab.path).special.mark))
+        config = vocab.manifest.settings
+        kind = "BertTokenizerFast" if config.model == "wordpiece" else "AutoTokenizer"
+        print_result(vocab, f'transformers.{kind}.from_pretrained("{output}")' if is_local(output) else "")
+        for warning in filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config))):
+            echo(with_option_names(warning), err=True, level="warning")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,13 +19,12 @@ import pyarrow.compute as pc
 from ..config.input_kinds import PROJECTS
 from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest
-from ..errors import UsageError, VerificationError, did_you_mean
+from ..errors import UsageError, VerificationError
 from ..storage.files import open_file
 
-__all__ = ["Change", "Trace", "TracedRow", "TracedStep", "alike", "example", "explain", "named_rows", "records", "rows_with"]
+__all__ = ["Change", "Trace", "TracedRow", "TracedStep", "example", "explain", "named_rows", "records", "rows_with"]
 
 _FILE_NAMED_SOURCES = ("text:", "books:")  # their ids contain the file name
-_MAX_COMPARED = 200_000  # documents whose titles are compared with an unknown name, which takes seconds
 _MAX_SHOWN = 20  # documents of one title or file that are listed; the others are counted
 
 
@@ -106,8 +105,8 @@ def explain(directory: Path, manifest: CorpusManifest, name: str) -> Iterator[st
         yield f"and {total - _MAX_SHOWN:,} more of {name}"
     if not total:
         yield from _why_not(directory, manifest, name, listed)
-        meant = did_you_mean(name, alike(directory, manifest, name))
-        raise UsageError(f"{name}: nothing of this id, title or file name is known in {directory}{meant}")
+        search = f"Find titles with: bertdata inspect {directory} --title WORDS"
+        raise UsageError(f"{name}: nothing of this id, title or file name is known in {directory}. {search}")
 
 
 def _why_not(directory: Path, manifest: CorpusManifest, name: str, listed: Counter[str]) -> Iterator[str]:
@@ -153,26 +152,6 @@ def _locations(directory: Path, manifest: CorpusManifest, name: str) -> Iterator
             row += batch.num_rows
             del batch  # frees it before the next one is read
         before += shard.rows
-
-
-def alike(directory: Path, manifest: CorpusManifest, name: str, columns: Sequence[str] = ("title", "id")) -> Iterator[str]:
-    """Yield titles and ids that begin like a name or have about its length, as candidates for `did_you_mean`.
-
-    Only the first documents of a large corpus are read.  Ids are skipped if the name ends in a digit, because all resemble it.
-    """
-    length, spare = len(name), max(2, len(name) // 4)
-    read = 0
-    for shard in manifest.shards:
-        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
-            for column in columns if not name[-1:].isdigit() else [each for each in columns if each != "id"]:
-                names = batch.column(column)
-                long = pc.utf8_length(names)
-                near = pc.and_(pc.greater_equal(long, length - spare), pc.less_equal(long, length + spare))
-                yield from names.filter(pc.or_(near, pc.starts_with(names, name, ignore_case=True))).unique().to_pylist()
-            read += batch.num_rows
-            del batch
-            if read > _MAX_COMPARED:
-                return
 
 
 def named_rows(batch: pa.RecordBatch, name: str) -> list[int]:

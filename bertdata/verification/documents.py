@@ -40,12 +40,12 @@ def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
 def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("id", "source", "language"):
-        require(np.diff(_ends(columns[name])) > 0, first, f"has no {name}")
+        require(_numbers(pc.binary_length(columns[name])) > 0, first, f"has no {name}")
     require(_flags(pc.match_substring_regex(columns["language"], _CODE)), first, "has a language that is not a code, such as en")
     if language:
         require(_flags(pc.equal(columns["language"], language)), first, f"is in another language than `language` {language}")
-    sizes = _sentences(columns["sentences"], first)
-    _paragraphs(columns["paragraph_starts"], np.diff(_ends(columns["sentences"])), first)
+    sizes, sentences_of = _sentences(columns["sentences"], first)
+    _paragraphs(columns["paragraph_starts"], sentences_of, first)
     counts = Counter(documents=batch.num_rows, text_bytes=int(sizes.sum()))
     for source, sentences in zip(columns["source"].to_pylist(), columns["sentences"], strict=True):
         text = sentences.as_py()
@@ -62,41 +62,32 @@ def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
     return counts
 
 
-def _sentences(column: pa.Array, first: int) -> Array:
-    """Check that each document has sentences and none is empty. Return each document's text bytes [N]."""
-    ends = _ends(column)
-    require(np.diff(ends) > 0, first, "has no sentence")
-    text = _ends(column.values)
-    sizes = np.diff(text[ends[0] : ends[-1] + 1])
+def _sentences(column: pa.Array, first: int) -> tuple[Array, Array]:
+    """Check that each document has sentences and none is empty. Return each document's text bytes and sentences, both [N]."""
+    counts, sizes = _numbers(pc.list_value_length(column)), _numbers(pc.binary_length(column.flatten()))
+    require(counts > 0, first, "has no sentence")
+    ends = np.cumsum(counts)
     if not sizes.all():
-        row = int(np.searchsorted(ends - ends[0], int(np.argmin(sizes)), "right")) - 1
-        raise CheckFailed(f"row {first + row} has an empty sentence")
-    return np.asarray(text[ends[1:]] - text[ends[:-1]], np.int64)
+        raise CheckFailed(f"row {first + int(np.searchsorted(ends, int(np.argmin(sizes)), 'right'))} has an empty sentence")
+    return np.add.reduceat(sizes, ends - counts), counts
 
 
 def _paragraphs(column: pa.Array, sentences: Array, first: int) -> None:
     """Check that paragraph starts begin at sentence 0, increase, and are valid sentence indices."""
-    ends = _ends(column)
-    require(np.diff(ends) > 0, first, "has no paragraph")
-    starts = column.values.to_numpy()[ends[0] : ends[-1]].astype(np.int64)
-    ends = ends - ends[0]
-    require(starts[ends[:-1]] == 0, first, "has a first paragraph that does not begin with its first sentence")
+    counts, starts = _numbers(pc.list_value_length(column)), _numbers(column.flatten())
+    require(counts > 0, first, "has no paragraph")
+    ends = np.cumsum(counts)
+    require(starts[ends - counts] == 0, first, "has a first paragraph that does not begin with its first sentence")
     rising = np.diff(starts) > 0
-    rising[ends[1:-1] - 1] = True  # the first paragraph of the next document
+    rising[ends[:-1] - 1] = True  # the first paragraph of the next document
     if not rising.all():
-        row = int(np.searchsorted(ends, int(np.argmin(rising)), "right")) - 1
+        row = int(np.searchsorted(ends, int(np.argmin(rising)), "right"))
         raise CheckFailed(f"row {first + row} has paragraphs that are not in order")
-    require(starts[ends[1:] - 1] < sentences, first, "has a paragraph that begins after its last sentence")
+    require(starts[ends - 1] < sentences, first, "has a paragraph that begins after its last sentence")
 
 
-def _ends(column: pa.Array) -> Array:
-    """Return the offsets of lists or strings [N + 1]."""
-    if pa.types.is_list(column.type):
-        return np.asarray(column.offsets.to_numpy(), np.int64)
-    offsets = column.buffers()[1]
-    if offsets is None or not len(column):
-        return np.zeros(len(column) + 1, np.int64)
-    return np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+def _numbers(column: pa.Array) -> Array:
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _flags(column: pa.Array) -> Array:

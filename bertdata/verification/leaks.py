@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from ..dataset.manifest_records import Pairing
 from ..dataset.manifest_types import PairsManifest
-from .piece_scripts import HAN, KANA
-from .row_checks import Rows
+from .row_checks import HAN, KANA, Rows
 
 __all__ = ["DIFFERS", "groups", "partners", "scripts"]
 

@@ -18,8 +18,7 @@ from ..config import VocabConfig, read_small
 from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..pieces import bare
 from .directory import CheckFailed
-from .piece_scripts import piece_scripts
-from .row_checks import SpecialPieces
+from .row_checks import SpecialPieces, piece_scripts
 
 __all__ = ["check"]
 

@@ -90,7 +90,7 @@ def test_help_and_version(run: Run) -> None:
         (
             ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x", "--max-seq-length", "128,512"],
             2,
-            "'128,512' is not an integer: repeat the option for each value",
+            "'128,512' is not a valid integer",
         ),
         (["build-corpus", "--wikipedia", "{tmp}/own", "--output", "{tmp}/x"], 2, "no file below this directory is of a kind"),
         (["train", "{tmp}/own", "--output", "{tmp}/x"], 2, "own is a directory: pass a file"),

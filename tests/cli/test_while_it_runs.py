@@ -375,7 +375,7 @@ def test_help_shows_the_default_of_each_option_that_it_explains(name: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["build-corpsu"], "did you mean 'build-corpus'"),
+        (["build-corpsu"], "Did you mean 'build-corpus'"),
         (["build-corpus", "--ouput", "x"], "Did you mean '?--output"),
         (["build-corpus", "--varient", "x"], r"Did you mean '?--variant'?\?\s*$"),
         (["build-corpus", "--runer", "x"], r"No such option '?--runer'?\. Pass Beam's options at the end"),

@@ -36,9 +36,7 @@ def test_a_page_is_followed_to_its_rows(sample_corpus: Path, sample_pairs: Path)
 def test_a_name_that_nothing_has_is_an_error(sample_corpus: Path) -> None:
     with pytest.raises(UsageError, match="nothing of this id"):
         bertdata.trace(sample_corpus, "sampleenwiki:999999")
-    with pytest.raises(UsageError, match="did you mean 'River Ellyn'"):
-        bertdata.trace(sample_corpus, "River Elyn")
-    with pytest.raises(UsageError, match="did you mean 'River Ellyn'"):
+    with pytest.raises(UsageError, match="--title WORDS"):
         bertdata.trace(sample_corpus, "River Elyn", wikipedia=SAMPLE)
     with pytest.raises(UsageError, match="no such page"):
         bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE / "samplezhwiki-20261101-pages-articles-multistream.xml.bz2")

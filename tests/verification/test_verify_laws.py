@@ -506,11 +506,15 @@ VOCABULARY: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
         lambda b: b.replace(b'"[CLS]": 2,', b'"[CLS]": 7,', 1),
         "has other pieces or ids than vocab.txt",
     ),
-    "upper case": ("tokenizer.json", lambda b: b.replace(b'"lowercase": true', b'"lowercase": false'), "has another normalizer"),
+    "upper case": (
+        "tokenizer.json",
+        lambda b: b.replace(b'"lowercase": true', b'"lowercase": false'),
+        "differs from the vocabulary's settings",
+    ),
     "other special": (
         "tokenizer.json",
         lambda b: b.replace(b'"content": "[MASK]"', b'"content": "[M]"'),
-        "has other special tokens",
+        "has other pieces or ids than vocab.txt",
     ),
     "other case": (
         "tokenizer_config.json",
