@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from .commands.status import status
     from .commands.templates import templates
     from .commands.train_vocab import train_vocab
-    from .commands.vocabularies import compare_vocabularies
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
     from .config.mixture import Mixture
     from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
     from .dataset.data_set import DataSet, open
     from .dataset.shards import Shards
     from .errors import BertDataError
+    from .reports.fertility import compare_vocabularies
     from .reports.page.dataset_page import report
     from .sources.books import read_book
     from .stages.trace import trace
@@ -63,7 +63,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "download_wikipedia": "commands.download",
     "download_hub": "commands.download",
     "doctor": "commands.doctor",
-    "compare_vocabularies": "commands.vocabularies",
+    "compare_vocabularies": "reports.fertility",
     "status": "commands.status",
     "open": "dataset.data_set",
     "train": "training.trainer",

@@ -61,7 +61,7 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
 
 def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Print figures of vocabularies on a corpus, as a table or as JSON, and write a page to `output`."""
-    from ..commands.vocabularies import compare_vocabularies
+    from ..reports.fertility import compare_vocabularies
     from ..reports.page.fertility import page
     from ..storage.files import write_text
 

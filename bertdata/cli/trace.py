@@ -123,11 +123,11 @@ def _show_steps(document: str, run: Path, world_size: int) -> None:
 
 def _rule(pairs: Path | None, step: int, run: Path | None) -> MaskRule:
     """Return the masks of a training step of a run."""
-    from ..training import at_step
+    from ..training.served import masks_at
 
     if pairs is None or run is None:
         raise UsageError("--step shows masks of rows in a training run: pass --pairs and --run", field="step", value=step)
-    return at_step.of_run(pairs, step, read_training(run))
+    return masks_at(pairs, step, read_training(run))
 
 
 def _lines(traced: Trace, full: bool) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from processes import Started
 
 import bertdata
 from bertdata.config import CorpusConfig, PairsConfig
-from bertdata.reports.reading import snippets
+from bertdata.reports.card import snippets
 
 
 @pytest.fixture(scope="module", params=["arrow-stream", "arrow-file", "parquet"])

@@ -16,7 +16,7 @@ from bertdata.dataset.shards import Shards
 from bertdata.errors import UsageError
 from bertdata.labels import IGNORED
 from bertdata.reports.mask_rules import MaskRule
-from bertdata.training.at_step import of_run
+from bertdata.training.served import masks_at
 
 pytest.importorskip("torch")
 from bertdata.training.loader import batches  # noqa: E402
@@ -53,7 +53,7 @@ def test_masks_of_words_are_those_of_a_run(pairs: Path) -> None:
     (part,) = prepare(run).parts
     for step in (0, 13, 27):  # of several epochs
         loader = batches(part.shards, 8, start_step=step, steps=1, masks=part.masks, **part.options)
-        assert compare(of_run(pairs, step, run), loader, step, part.shards) == 8
+        assert compare(masks_at(pairs, step, run), loader, step, part.shards) == 8
 
 
 def test_masks_are_those_of_a_run(pairs: Path, tmp_path: Path) -> None:
@@ -69,18 +69,18 @@ def test_masks_are_those_of_a_run(pairs: Path, tmp_path: Path) -> None:
         seen = []
         for path, first, count in ((other, 0, 20), (pairs, 20, 90)):
             loader = batches(part.shards, 16, start_step=step - 7, steps=1, masks=part.masks, **part.options)
-            seen.append(compare(of_run(path, step, run), loader, step - 7, part.shards, first, count))
+            seen.append(compare(masks_at(path, step, run), loader, step - 7, part.shards, first, count))
         copies += int(loader.dataset.plan[step - 7].copies.sum())  # type: ignore[attr-defined]
         assert sum(seen) == len(set(loader.dataset.plan[step - 7].rows.tolist()))  # type: ignore[attr-defined]
     assert copies
     with pytest.raises(UsageError, match="steps 0 to 46"):
-        of_run(pairs, 47, run)
+        masks_at(pairs, 47, run)
     with pytest.raises(UsageError, match="the run then reads"):
-        of_run(other, 6, run)
+        masks_at(other, 6, run)
 
 
 def test_rows_held_out_are_in_no_step(pairs: Path) -> None:
-    rule = of_run(pairs, 2, TrainConfig(phases=(Phase(shards=(str(pairs),), steps=3),), batch_size=8))
+    rule = masks_at(pairs, 2, TrainConfig(phases=(Phase(shards=(str(pairs),), steps=3),), batch_size=8))
     ids = np.full((1, 20), 7)
     masked, _, labels = rule.mask(ids, np.array([90]), None)
     assert (masked == ids).all() and (labels == IGNORED).all() and "held out" in rule.when(90)
@@ -98,7 +98,7 @@ def test_a_trace_shows_them(
     said = " ".join(capsys.readouterr().out.split())
     number = int(said.split("masked (step 9, epoch")[0].rpartition("row ")[2].split()[0])
     row = Shards(pairs)[number]["input_ids"]
-    _, positions, labels = of_run(pairs, 9, read_training(run)).mask(row[None].astype(np.int64), np.array([number]), None)
+    _, positions, labels = masks_at(pairs, 9, read_training(run)).mask(row[None].astype(np.int64), np.array([number]), None)
     wanted = [f"{at} {pieces[i]} (" for at, i in zip(positions[0], labels[0], strict=True) if i != IGNORED]
     assert len(wanted) > 20 and all(each in said for each in wanted)
     with pytest.raises(UsageError, match="pass --pairs and --run"):
