@@ -33,7 +33,6 @@ __all__ = ["Stratum", "sample_files", "task_seconds"]
 Clock = Callable[[], float]  # seconds
 _MIN_SAMPLES = 4  # samples to take at least, where the time allows it
 _MAX_WIKIS = 16  # the largest ones; smaller ones are sampled together
-_MAX_MISSES = 2
 _BZIP2_SAMPLE_BYTES = 1_000_000  # bytes of a sample of bzip2: a reader decompresses two blocks more, some 300 kB
 
 
@@ -122,51 +121,40 @@ def _is_piece(part: FileRange) -> bool:
 
 
 def _pieces(part: FileRange) -> list[FileRange]:
-    """Cut zip and Parquet files at members and row groups; leave parts of other files as they are."""
+    """Cut zip and Parquet files at members and row groups, and bzip2 into equal ranges. Leave parts of other files."""
     name = part.name.lower()
-    if not name.endswith((".zip", ".parquet")):
-        return [part]
-    if name.endswith(".zip"):
+    if name.endswith(".xml.bz2"):
+        starts = range(part.start, part.end, _BZIP2_SAMPLE_BYTES)
+        ranges = [(start, min(start + _BZIP2_SAMPLE_BYTES, part.end)) for start in starts]
+    elif name.endswith(".zip"):
         ranges = zip_files.pieces(part.path, _BZIP2_SAMPLE_BYTES)
-    else:
+    elif name.endswith(".parquet"):
         from ..sources.tables import parquet
 
         ranges = parquet.cut(part.path, size(part.path), _BZIP2_SAMPLE_BYTES)
+    else:
+        return [part]
     return [part._replace(start=start, end=end) for start, end in ranges if part.start <= start < part.end] or [part]
 
 
-def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
-    """Yield up to `most` samples, none twice, at 1/2, 1/4, 3/4, 1/8, 5/8, ... of the bytes of all parts.
+def _at_blocks(part: FileRange) -> FileRange:
+    """Move the ends of a range of bzip2 to the next blocks, so that neighboring ranges still touch."""
+    if not part.name.lower().endswith(".xml.bz2"):
+        return part
+    start, end = (next_block_start(part.path, at, size(part.path)) for at in (part.start, part.end))
+    return part._replace(start=start, end=end)
 
-    A sample is a piece of bzip2, or a part of another file.
-    """
+
+def _spread(parts: Sequence[FileRange], most: int) -> Iterator[FileRange]:
+    """Yield up to `most` parts, none twice: those at 1/2, 1/4, 3/4, 1/8, 5/8, ... of the bytes of all parts, then the others."""
     ends = list(accumulate(part.end - part.start for part in parts))
-    chosen, taken = set[int](), list[tuple[str, int, int]]()
-    misses = 0  # consecutive positions whose unsampled gap is smaller than a sample
-    for number in range(1, 4 * most):
-        # The van der Corput sequence: the bits of the number, mirrored at the point. 1, 2, 3, 4 in
-        # binary are 1, 10, 11, 100, and become 0.1, 0.01, 0.11, 0.001 = 1/2, 1/4, 3/4, 1/8. So the
-        # samples are spread evenly whenever the time is over.
-        at = int(sum((number >> bit & 1) / (2 << bit) for bit in range(number.bit_length())) * ends[-1])
-        place = bisect_right(ends, at)
-        part = parts[place]
-        if part.name.lower().endswith(".xml.bz2"):
-            start = next_block_start(part.path, max(part.start, at - ends[place] + part.end - _BZIP2_SAMPLE_BYTES), part.end)
-            end = next_block_start(part.path, start + _BZIP2_SAMPLE_BYTES, part.end)
-            if start < end and not any(part.path == path and start < stop and begin < end for path, begin, stop in taken):
-                taken.append((part.path, start, end))
-                misses = 0
-                yield part._replace(start=start, end=end)
-            else:
-                misses += 1
-        elif place not in chosen:
-            chosen.add(place)
-            yield part
-        if len(chosen) + len(taken) >= most or misses > _MAX_MISSES:
-            return
-    for place, part in enumerate(parts if len(parts) <= most and not taken else ()):  # few parts, some of them small
-        if place not in chosen:
-            yield part
+    # The van der Corput sequence: the bits of the number, mirrored at the point. 1, 2, 3, 4 in
+    # binary are 1, 10, 11, 100, and become 0.1, 0.01, 0.11, 0.001 = 1/2, 1/4, 3/4, 1/8. So the
+    # samples are spread evenly whenever the time is over.
+    shares = (sum((number >> bit & 1) / (2 << bit) for bit in range(number.bit_length())) for number in range(1, 4 * most))
+    places = dict.fromkeys(bisect_right(ends, int(share * ends[-1])) for share in shares)
+    for place in list(places | dict.fromkeys(range(min(most, len(parts)))))[:most]:
+        yield parts[place]
 
 
 def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, most: int, clock: Clock) -> None:
@@ -180,7 +168,9 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
     # Reading one record loads tables, as each worker does once.
     next(source_records.read(stratum.kind, stratum.parts[:1], config, Counts.none()), None)
     stratum.warm_up, begin = clock() - start, clock()
-    for number, part in enumerate(_spread(stratum.parts, most)):
+    for number, part in enumerate(map(_at_blocks, _spread(stratum.parts, most))):
+        if part.start == part.end:  # no block of bzip2 begins here
+            continue
         start = clock()
         gathered = facts.Facts(rules.needs(config.choice))
         with NO_CONTEXT.working("sample", 0) as work:

@@ -31,7 +31,7 @@ h3 { font-size: 1rem; font-weight: 650; margin: 1.75rem 0 .5rem; }
 p { margin: .5rem 0 .9rem; max-width: 44rem; text-wrap: pretty; }
 .faint, caption, figcaption, footer { color: var(--faint); font-size: .9rem; }
 a { color: var(--keep); text-underline-offset: .15em; }
-a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 3px solid var(--keep); outline-offset: 2px; }
+a:focus-visible, .scroll:focus-visible { outline: 3px solid var(--keep); outline-offset: 2px; }
 .skip { position: absolute; left: -100vw; top: 0; background: var(--paper); padding: .75rem; }
 .skip:focus { left: 0; }
 nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: .15rem 1.25rem; margin: 1.5rem 0 0; padding: .6rem 0;
@@ -60,7 +60,7 @@ svg .l0 { stroke: var(--keep); } svg .l1 { stroke: var(--drop); }
 svg .l2 { stroke: var(--other); } svg .l3 { stroke: var(--broken); }
 svg .across { stroke: var(--faint); stroke-dasharray: 5 4; }
 svg .keep { fill: var(--keep-soft); } svg .lost { fill: var(--drop-soft); } svg .edge { fill: var(--keep); }
-svg .out { fill: var(--drop); } svg .b { font-weight: 600; }
+svg .b { font-weight: 600; }
 .scroll { overflow-x: auto; margin: .75rem 0 1.25rem; }
 table { border-collapse: collapse; min-width: min(100%, 26rem); font-size: .93rem; }
 caption { text-align: left; padding-bottom: .4rem; }
@@ -76,22 +76,16 @@ td .bar { display: block; width: 9rem; } .pair td .bar { width: 4rem; }
 .bar.drop > span { background: var(--drop); } .bar.broken > span { background: var(--broken); }
 .flag { font-weight: 600; color: var(--broken); } .good { font-weight: 600; color: var(--other); }
 .guess, td .piece bdi { white-space: nowrap; }
-code, .piece { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "Noto Sans Mono CJK SC", monospace; font-size: .88em;
+.piece { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "Noto Sans Mono CJK SC", monospace; font-size: .88em;
   background: var(--soft); padding: .08em .3em; border-radius: 3px; }
-p code { display: inline-block; }
 article { border-left: 3px solid var(--rule); padding: .1rem 0 .1rem 1rem; margin: 1.25rem 0 1.75rem; }
 article h3 { margin: 0; } article p { margin: .35rem 0; overflow: hidden; } article .faint { margin: 0 0 .5rem; }
 .a { border-bottom: 0; } .label { font-weight: 600; }
 mark { background: var(--mask); color: var(--mask-ink); padding: .05em .25em; border-radius: 3px; unicode-bidi: isolate; }
 mark.random { background: var(--random); color: var(--random-ink); }
 mark.kept { background: var(--kept); color: var(--kept-ink); border-bottom: 2px dotted currentColor; }
-mark small { font-size: .82em; }
 .cut { border-left: 1px solid var(--faint); margin: 0 .12em; }
 .key { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; list-style: none; padding: 0; font-size: .92rem; }
-del { background: var(--drop-soft); color: var(--ink); text-decoration-color: var(--drop); }
-ins { background: var(--kept); color: var(--kept-ink); text-decoration: none; }
-details { margin: .75rem 0; } summary { cursor: pointer; }
-pre { white-space: pre-wrap; background: var(--soft); padding: .9rem 1rem; font-size: .86rem; max-height: 40rem; overflow: auto; }
 footer { border-top: 1px solid var(--rule); margin-top: 2.5rem; padding-block: 1.25rem 3rem; }
 @media (max-width: 34rem) { header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } svg { font-size: 14.5px; }
   .tile { flex-basis: 40%; } th, td { padding-right: .45rem; } table { font-size: .87rem; min-width: 100%; }
