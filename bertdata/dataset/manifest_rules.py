@@ -1,6 +1,6 @@
-"""Check the consistency of a manifest's fields: file names, options, sums and splits.
+"""Check a decoded manifest: file names, options, sums and splits.
 
-Decoding checks the types of the fields, so code that reads a manifest can use its values directly.
+After `checked`, code can use all values without checking them again. The files themselves are not read here.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["CARD", "CROISSANT", "FORMAT", "LISTS", "VOCABULARIES", "checked"]
 
 FORMAT = 1  # increased when a reader of the old format would misread the new one
 CARD, CROISSANT = "README.md", "croissant.json"
-LISTS = ("shards", "rejects", "drops", "files")  # keys with file entries
-# The files of a vocabulary: of WordPiece as in BERT, and of all other models.
+LISTS = ("shards", "rejects", "drops", "files")  # keys with lists of file entries
+# The files of a WordPiece vocabulary as in BERT, and of every other vocabulary.
 VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("tokenizer.json", "tokenizer_config.json"))
 _FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*|data/\.num_samples\.json")
 # at most one folder deep, not hidden except LDDL's file list
-_MIN_BATCH_BYTES = 256  # an empty record batch needs 680
+_MIN_BATCH_BYTES = 256  # a safe lower bound: an empty record batch has 680
 _FIRST_OPTIONS = {  # options of the first manifests; a later option may be missing and then has its default
     "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
@@ -37,19 +37,21 @@ _FIRST_OPTIONS = {  # options of the first manifests; a later option may be miss
 
 
 def checked(contents: dict[str, object]) -> Manifest:
-    """Convert a manifest's JSON to a record. Raise WrongValue for the first missing or invalid field."""
+    """Decode a manifest and check it. Raise WrongValue for the first problem."""
     if contents["bertdata"] != FORMAT or type(contents["bertdata"]) is not int:
         raise WrongValue("bertdata", f"is not {FORMAT}")
     kind = contents.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise WrongValue("kind", f"is not one of {', '.join(KINDS)}")
     manifest = decode(contents, KINDS[kind])
-    for problem in chain(_names(contents, manifest), _config(manifest), _rows(manifest), _of_kind(manifest)):
+    # The order matters: the rules of a kind use options that `_config` has checked, and no generator
+    # runs on after its first problem.
+    for problem in chain(_names(contents, manifest), _config(manifest), _rows(manifest), _kind_rules(manifest)):
         raise WrongValue("", problem)
     return manifest
 
 
-def _of_kind(manifest: Manifest) -> Iterator[str]:
+def _kind_rules(manifest: Manifest) -> Iterator[str]:
     if isinstance(manifest, PairsManifest):
         yield from _pairs(manifest)
     elif isinstance(manifest, ExportManifest):
@@ -57,7 +59,7 @@ def _of_kind(manifest: Manifest) -> Iterator[str]:
 
 
 def _names(contents: dict[str, object], manifest: Manifest) -> Iterator[str]:
-    """Check that each name is of a file in the directory, and occurs once."""
+    """Check that the names are valid paths inside the dataset and do not repeat."""
     seen: Counter[str] = Counter()
     for key in LISTS:
         entries: Sequence[Any] = getattr(manifest, key, ())
@@ -65,13 +67,13 @@ def _names(contents: dict[str, object], manifest: Manifest) -> Iterator[str]:
             entries = decode({key: contents[key]}, dict[str, list[FileEntry]])[key]
         for entry in entries:
             if len(entry.name) > 255 or not _FILE_NAME.fullmatch(entry.name):
-                yield f"it names {ascii(entry.name[:100])}, which is not a dataset file; trust nothing of this one"
+                yield f"it names {ascii(entry.name[:100])}, which is not a dataset file. Do not trust this dataset"
             seen[entry.name] += 1
     if seen and seen.most_common(1)[0][1] > 1:
         yield "it names a file twice"
     if isinstance(manifest, VocabManifest | ExportManifest):
         if manifest.card:
-            yield f"card is of no {manifest.kind}"
+            yield f"card is present, but a dataset of kind {manifest.kind} has none"
     elif manifest.card is None:
         yield "card is missing"
     elif manifest.card.name != CARD:
@@ -100,7 +102,7 @@ def _options(name: str, config: dict[str, object]) -> Iterator[str]:
         try:
             kind.of(config)
         except UsageError as error:
-            yield f"config can't be: {ascii(str(error))[1:-1][:200]}"
+            yield f"config is invalid: {ascii(str(error))[1:-1][:200]}"
 
 
 def _rows(manifest: Manifest) -> Iterator[str]:
@@ -109,11 +111,11 @@ def _rows(manifest: Manifest) -> Iterator[str]:
     if isinstance(manifest, CorpusManifest | PairsManifest):
         for number, shard in enumerate(manifest.shards):
             if shard.batches * _MIN_BATCH_BYTES > shard.bytes:
-                yield f"shards[{number}].batches is {shard.batches:,}, more than {shard.bytes:,} bytes hold"
+                yield f"shards[{number}].batches is {shard.batches:,}, too many for {shard.bytes:,} bytes"
 
 
 def _export(manifest: ExportManifest) -> Iterator[str]:
-    """Check that an export names the rows it is made from, and the size of their vocabulary."""
+    """Check that the kind, the options and the vocabulary size of the exported dataset are present."""
     if manifest.of not in ("documents", "pairs"):
         yield "of is neither documents nor pairs"
     of_rows = manifest.of == "pairs"

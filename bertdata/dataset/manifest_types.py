@@ -1,4 +1,8 @@
-"""Define the types of manifest.json: one record per kind of dataset, with its fields in written order."""
+"""Define the type of manifest.json for each kind of dataset.
+
+The fields are written in this order, except that `manifest.to_json` writes `inputs`, `shards`, `rows`, `counts`, `card` and
+`croissant` last. docs/reference/manifest.md describes the keys.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,20 @@ __all__ = ["KINDS", "CorpusManifest", "ExportManifest", "Manifest", "PairsManife
 
 
 class Manifest(Record, frozen=True, kw_only=True, dict=True):
-    """The fields common to all manifests. `config` has the stored options by name."""
+    """The fields that every manifest has.
+
+    Attributes:
+        bertdata: Format version.
+        kind: Kind of dataset, a key of `KINDS`.
+        versions: Versions of bertdata, Unicode and the libraries that determine the output bytes, by name.
+        config: Options as stored, by name. `settings` has them as a configuration.
+        inputs: The files that the dataset was made from.
+        shards: The files of documents or rows.
+        rows: Number of documents or rows in all shards.
+        counts: Records that entered and left each stage, with those dropped and rejected by reason.
+        card: README.md, the data card. A vocabulary or an export has none.
+        croissant: croissant.json, if there is one.
+    """
 
     bertdata: Count
     kind: str
@@ -51,7 +68,17 @@ class Manifest(Record, frozen=True, kw_only=True, dict=True):
 
 
 class CorpusManifest(Manifest, frozen=True, kw_only=True):
-    """The manifest of documents."""
+    """The manifest of documents.
+
+    Attributes:
+        sources: Documents and text of each source, such as ``wikipedia``.
+        rejects: Lists of malformed records.
+        drops: Lists of records that were filtered on purpose.
+        dropped_templates: Calls of templates that have no entry in the template tables.
+        learned_templates: Templates learned from the template pages of dumps.
+        formulas: Counts of formulas.
+        ignored_files: Number of files that no source reads, by kind of input and suffix.
+    """
 
     sources: dict[str, SourceEntry]
     rejects: Sequence[ListEntry]
@@ -70,7 +97,15 @@ class CorpusManifest(Manifest, frozen=True, kw_only=True):
 
 
 class VocabManifest(Manifest, frozen=True, kw_only=True):
-    """The manifest of a vocabulary."""
+    """The manifest of a vocabulary.
+
+    Attributes:
+        accents: Whether accents are removed, and why, as text for a reader.
+        files: Files of the vocabulary.
+        size: Number of tokens.
+        sample: The part of the corpus whose words were counted.
+        coverage: How well the vocabulary covers the words of each language.
+    """
 
     accents: str = ""
     files: Sequence[FileEntry]
@@ -92,7 +127,22 @@ class VocabManifest(Manifest, frozen=True, kw_only=True):
 
 
 class PairsManifest(Manifest, frozen=True, kw_only=True):
-    """The manifest of rows."""
+    """The manifest of rows: pairs or, for other objectives, single sequences.
+
+    Attributes:
+        corpus: The corpus from which the rows were made.
+        files: Files of the vocabulary, which is stored with the rows.
+        vocab_size: Number of tokens in the vocabulary.
+        special_tokens: Special tokens by role, or None for those of BERT. `roles` replaces None.
+        word_mark: Marker of word starts or continuations, or None for ``##``. `mark` replaces None.
+        different_ids: Tasks for which a fast tokenizer library returned other ids than `tokenizers`, if there are any.
+        statistics: Statistics of all rows.
+        tokens: Tokens of the documents, by source and language.
+        unknown_tokens: The number of [UNK] among them, by source and language.
+        origins: The source and language for each number in the column ``origin``.
+        pairings: Number of pairs by fact (language, script, source) and its value in A's document.
+        splits: Statistics of the rows of ``train`` and ``validation``.
+    """
 
     corpus: CorpusInfo | None = None
     files: Sequence[FileEntry]
@@ -121,7 +171,7 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
 
     @property
     def roles(self) -> dict[str, str]:
-        """The special tokens by role. For BERT's vocabulary, the manifest does not name them."""
+        """The special tokens by role. A manifest without `special_tokens` was made with BERT's."""
         return BERT_TOKENS if self.special_tokens is None else self.special_tokens
 
     @property
@@ -131,7 +181,16 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
 
 
 class ExportManifest(Manifest, frozen=True, kw_only=True):
-    """The manifest of an export. `of_config` has the options of the exported dataset."""
+    """The manifest of an export.
+
+    Attributes:
+        of: Kind of the exported dataset, ``documents`` or ``pairs``.
+        of_config: Options of the exported rows; None for documents.
+        vocab_size: Number of tokens in the vocabulary of the exported ids; None if there are no ids.
+        special_tokens: Special tokens by role, as in `PairsManifest`.
+        word_mark: Marker of word starts or continuations, as in `PairsManifest`.
+        files: Files other than shards, such as an index.
+    """
 
     of: str
     of_config: dict[str, Any] | None = None

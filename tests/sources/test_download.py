@@ -101,12 +101,12 @@ BAD_SERVERS = {  # what the server always does -> the error and what it says
     "too much": (Answer(body=BODY + BODY, length=-1), VerificationError, "more than the 200000 bytes"),
     "cut at the same place": (Answer(cut=49_152, ignore_range=True), TransferError, "ended after 49152|IncompleteRead"),
     "busy": (Answer(503), TransferError, "503 .* 8 times in a row"),
-    "come back tomorrow": (Answer(429, {"Retry-After": "86400"}), TransferError, "left alone for 86400 seconds"),
+    "come back tomorrow": (Answer(429, {"Retry-After": "86400"}), TransferError, "wait of 86400 seconds"),
     "gone": (Answer(404), Missing, "404"),
     "forbidden": (Answer(403), TransferError, "403 .*`contact`"),
     "teapot": (Answer(418), TransferError, "418"),
     "a circle": (Answer(302, {"Location": "/a.bin"}), TransferError, "in a circle"),
-    "a strange place": (Answer(302, {"Location": "gopher://127.0.0.1/"}), TransferError, "leads to no address"),
+    "a strange place": (Answer(302, {"Location": "gopher://127.0.0.1/"}), TransferError, "redirects to an invalid address"),
 }
 
 

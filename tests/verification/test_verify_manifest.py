@@ -154,7 +154,7 @@ def test_values_of_a_stranger(root: Path, every: int) -> None:
         ("pairs", ("config", "whole_word"), 1, "config.whole_word is not true or false"),
         ("pairs", ("statistics",), GONE, "missing required field statistics"),
         ("pairs", ("statistics", "max_predictions"), 10**9, "statistics.max_predictions is over config.max_seq_length, 128"),
-        ("pairs", ("shards", 0, "batches"), 10**9, "shards[0].batches is 1,000,000,000, more than"),
+        ("pairs", ("shards", 0, "batches"), 10**9, "shards[0].batches is 1,000,000,000, too many for"),
         ("pairs", ("card", "name"), "../card", "card.name is not README.md"),
         ("documents", ("inputs", 0, "licence"), GONE, "inputs[0]: object missing required field licence"),
         ("documents", ("config", "filters", "min_letters"), [], "config.filters.min_letters is not a number"),

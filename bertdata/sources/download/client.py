@@ -1,10 +1,12 @@
 """Send HTTP requests, and retry those that may succeed later.
 
-200, 206             success
-429, 500 … 504       retry, after the time in `Retry-After`
-no or a cut response retry, doubling the pause, up to eight times without a byte of progress
-404, 410             `Missing`
-anything else        a TransferError with the server's answer
+200, 206, 416                      returned to the caller (416: the file does not have the requested range)
+408, 425, 429, 500, 502, 503, 504  retried, after the time in `Retry-After` if the response has one
+no or incomplete response          retried, with pauses of 1, 2, 4 … 60 s
+404, 410                           `Missing`
+any other status                   a TransferError with the server's answer
+
+`Client.retry` gives up after eight failures in a row without a new byte.
 """
 
 from __future__ import annotations
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent"]
 
-MAX_TRIES = 8  # attempts without progress before giving up
+MAX_TRIES = 8  # failures in a row without progress before giving up
 FIRST_PAUSE_S = 1.0  # seconds before the second attempt, doubled for each further one
 MAX_PAUSE_S = 60.0
-MAX_WAIT_S = 600.0  # maximum Retry-After in seconds; above that, the run ends with the time to try again
+MAX_WAIT_S = 600.0  # if the server asks for a longer wait, stop and report when to try again
 TIMEOUTS_S = (30.0, 60.0)  # seconds to connect, and to wait for a byte
 MAX_LIST_BYTES = 4 << 20  # maximum bytes of a list or table; the largest, a wiki's dumpstatus.json, is under 1 MB
 LIST_TIMEOUT_S = 120.0  # timeout in seconds for such a list
@@ -42,11 +44,16 @@ T = TypeVar("T")
 
 
 class RetryableError(Exception):
-    """A failure that a retry may fix; `error` is the exception type to raise when all retries fail."""
+    """A failure that a retry may fix.
 
-    def __init__(self, reason: str, wait: float = 0.0, error: type[BertDataError] = TransferError) -> None:
+    Attributes:
+        wait: Seconds to wait before the next attempt, as the server demands, or 0.
+        final_type: Type of the exception to raise when all attempts fail.
+    """
+
+    def __init__(self, reason: str, wait: float = 0.0, final_type: type[BertDataError] = TransferError) -> None:
         super().__init__(reason)
-        self.wait, self.error = wait, error
+        self.wait, self.final_type = wait, final_type
 
 
 class Missing(TransferError):
@@ -67,38 +74,49 @@ def user_agent(contact: str = "") -> str:
 
 
 class Client:
-    """An HTTP client with fixed headers; `note` receives a message for each wait."""
+    """An HTTP client with fixed headers.
+
+    `note` receives a message for each wait. Set `stopped` to end all transfers and waits with `Stopped`.
+    """
 
     def __init__(self, headers: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> None:
         self._headers, self._note = headers, note
-        self._left = 3 * LIST_TIMEOUT_S  # seconds for all lists together, possibly one per date
-        self._reached: list[list[str]] = []  # scheme and host of each address read
+        self._list_budget_s = 3 * LIST_TIMEOUT_S  # seconds left for reading lists, over all calls of `read`
+        self._checked_hosts: list[list[str]] = []  # scheme and host, see `check_reachable`
         self.stopped = threading.Event()
 
     @contextlib.contextmanager
     def open(self, url: str, **headers: str) -> Iterator[requests.Response]:
-        """Yield a response before its body is read; raise RetryableError, Missing, TransferError or UsageError on failure."""
+        """Yield a response, whose body the caller reads. `headers` have ``_`` for ``-``, such as ``If_Range``.
+
+        Raises:
+            RetryableError: A retry may succeed. The caller's block raises it too, if the body ends early.
+            Missing: The address does not exist.
+            TransferError: The server refuses the request.
+            UsageError: The address is not valid.
+        """
         import requests
 
         sent = {**self._headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        leads: list[str] = []
+        redirects: list[str] = []
 
-        def follow(answer: requests.Response, **_: object) -> None:
+        def record_redirect(answer: requests.Response, **_: object) -> None:
             stack.callback(answer.close)
             if answer.is_redirect:
-                leads.append(answer.headers["Location"])
+                redirects.append(answer.headers["Location"])
 
         with contextlib.ExitStack() as stack:
             try:
                 session = stack.enter_context(requests.Session())
-                hooks = {"response": follow}
+                hooks = {"response": record_redirect}
                 response = session.get(url, headers=sent, stream=True, timeout=TIMEOUTS_S, hooks=hooks)
                 stack.enter_context(response)
             except requests.TooManyRedirects as error:
-                raise TransferError(f"{url} leads in a circle: choose another server") from cause(error)
+                raise TransferError(f"{url} redirects in a circle: choose another server") from cause(error)
             except ValueError as error:  # from requests, urllib3, or the codec of host names
-                if leads:
-                    raise TransferError(f"{url} leads to no address ({ascii(leads[-1])[:200]}): choose another server") from None
+                if redirects:
+                    target = ascii(redirects[-1])[:200]
+                    raise TransferError(f"{url} redirects to an invalid address ({target}): choose another server") from None
                 raise UsageError(f"{url} cannot be fetched ({error}): use an address that begins with https://") from cause(error)
             except requests.RequestException as error:
                 raise RetryableError(_reason(error)) from cause(error)
@@ -108,44 +126,47 @@ class Client:
             except requests.RequestException as error:
                 raise RetryableError(_reason(error)) from cause(error)
 
-    def retry(self, url: str, attempt: Callable[[], T], reached: Callable[[], int] = lambda: 0) -> T:
-        """Retry until an attempt succeeds, or too many in a row do not increase `reached`."""
-        best, failures = reached(), 0
+    def retry(self, url: str, attempt: Callable[[], T], received: Callable[[], int] = lambda: 0) -> T:
+        """Call `attempt` until it succeeds. Give up after MAX_TRIES failures in a row without a new byte.
+
+        `received` returns the number of bytes received so far.
+        """
+        best, failures = received(), 0
         while True:
             try:
                 return attempt()
-            except RetryableError as broken:
-                if reached() > best:
-                    best, failures = reached(), 0
+            except RetryableError as error:
+                if received() > best:
+                    best, failures = received(), 0
                 failures += 1
                 if failures >= MAX_TRIES:
                     advice = "run the same command again later: it continues where it stopped"
-                    raise broken.error(f"{url}: {broken}, {failures} times in a row: {advice}") from broken
-                pause = max(broken.wait, min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** (failures - 1)))
+                    raise error.final_type(f"{url}: {error}, {failures} times in a row: {advice}") from error
+                pause = max(error.wait, min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** (failures - 1)))
                 if pause > MAX_WAIT_S:
                     raise TransferError(
-                        f"{url}: {broken}, and asks to be left alone for {pause:.0f} seconds: run the same command again then"
-                    ) from broken
-                self._note(f"{url}: {broken}: trying again in {pause:.0f} s")
+                        f"{url}: {error}, and demands a wait of {pause:.0f} seconds: run the same command again after that"
+                    ) from error
+                self._note(f"{url}: {error}: trying again in {pause:.0f} s")
                 self.pause(pause)
 
     def pause(self, seconds: float = 0.0) -> None:
-        """Wait; raise Stopped as soon as the run ends."""
+        """Wait. Raise Stopped as soon as the run ends."""
         if self.stopped.wait(seconds):
             raise Stopped("the run has been stopped: run the same command again, it continues where it stopped")
 
     def read(self, url: str) -> bytes:
-        """Return the complete list or table at an address; raise TransferError if it is too long or takes too long."""
-        if (host := url.split("/")[:3]) not in self._reached:
+        """Return a complete list or table. Raise TransferError if it is too long or takes too long."""
+        if (host := url.split("/")[:3]) not in self._checked_hosts:
             check_reachable(url)
-            self._reached.append(host)
+            self._checked_hosts.append(host)
 
         def attempt() -> bytes:
             begun = time.monotonic()
             try:
-                return with_timeout(min(LIST_TIMEOUT_S, max(1.0, self._left)), url, lambda: self._read(url))
+                return with_timeout(min(LIST_TIMEOUT_S, max(1.0, self._list_budget_s)), url, lambda: self._read(url))
             finally:
-                self._left -= time.monotonic() - begun
+                self._list_budget_s -= time.monotonic() - begun
 
         return self.retry(url, attempt)
 

@@ -107,7 +107,7 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
         return progress(remote, remote.size)
     actual = ""
     for _ in range(_MAX_CHECKSUM_TRIES):
-        client.retry(remote.url, lambda: _go_on(remote, part, client, progress), reached=lambda: _size(part))
+        client.retry(remote.url, lambda: _go_on(remote, part, client, progress), received=lambda: _size(part))
         actual = _digest(part, remote)
         if actual == remote.checksum:
             with _storage(target):
@@ -165,9 +165,9 @@ def _start(response: requests.Response, remote: RemoteFile, part: Path, have: in
         part.unlink(missing_ok=True)
         raise RetryableError(f"the server does not continue at byte {have}")
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise RetryableError("the server packs what should come as it is")
+        raise RetryableError("the server compresses the file, which must be sent unchanged")
     if _NUMBER.fullmatch(length) and int(length) != remote.size:
-        raise RetryableError(f"the server has {length} bytes, {remote.size} were published", error=VerificationError)
+        raise RetryableError(f"the server has {length} bytes, {remote.size} were published", final_type=VerificationError)
     return start
 
 
@@ -185,7 +185,7 @@ def _save(response: requests.Response, remote: RemoteFile, part: Path, start: in
             if at > remote.size:
                 file.truncate(0)
                 raise RetryableError(
-                    f"the server sends more than the {remote.size} bytes that were published", error=VerificationError
+                    f"the server sends more than the {remote.size} bytes that were published", final_type=VerificationError
                 )
             with _storage(part):
                 file.write(block)
