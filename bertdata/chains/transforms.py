@@ -84,7 +84,9 @@ class Tasks(Step):
 def _expand(range: TaskRange, root: str, runs: RunDirectories) -> list[tuple[int, TaskRangeTuple]]:
     """Return the number and the location of each task in a range. Omit names, because an engine may keep all in memory."""
     with runs.entered():
-        return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.each(root)]
+        return [
+            (number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.split(root)
+        ]
 
 
 def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: RunDirectories) -> Task:
@@ -114,7 +116,7 @@ class Regroup(Step):
 
 
 class RunDirectories:
-    """The runs that build in these directories. A step checks that its host sees them, and that they have not ended.
+    """The build directories of a step. It checks that its host sees them, and that no newer run has replaced theirs.
 
     `packages` are the packages whose versions affect the step's output. A worker must have the same versions of these packages
     and of bertdata as the host of the command.
@@ -144,7 +146,7 @@ class RunDirectories:
 
 
 class GuardedCall(InContext):
-    """Call a function for an element. The function writes to the directories of these runs."""
+    """Call a function for an element, after checking the build directories that the function writes to."""
 
     def __init__(self, function: Callable[[Any], Any], *roots: Path, packages: Sequence[str] = ()) -> None:
         self._function, self._runs = function, RunDirectories(*roots, packages=packages)

@@ -49,7 +49,7 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
         reporter.note(line)
     with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots: list[Path | None] = []
-        for output in plan.outputs:  # `building` commits each when the block ends
+        for output in plan.outputs:  # each stays locked until the block ends; the last step of the pipeline commits
             begun = building(output.directory, {**output.identity, "given": plan.arguments_digest}, overwrite=options.overwrite)
             roots.append(_unfinished(stack.enter_context(begun)))
         if new := any(root is not None for root in roots):
@@ -71,7 +71,7 @@ def _finished(plan: Finished, options: RunOptions, reporter: Reporter) -> list[D
 
 
 def _unfinished(root: Path) -> Path | None:
-    """Return a root that is not complete; of one that is, check that it has the files which its manifest names."""
+    """Return `root` if it is not complete. Otherwise check that the files in its manifest exist, and return None."""
     if not is_complete(root):
         return root
     manifest.check_files(root, manifest.listed(manifest.read(root)))

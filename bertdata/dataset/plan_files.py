@@ -1,9 +1,9 @@
 """Pass tasks and other values to workers in files, so that the size of a submitted job does not grow with the input.
 
-    .bertdata/work/plan-tasks.jsonl      the tasks, one per line; a job names at most `_MAX_RANGES` ranges of it
+    .bertdata/work/plan-tasks.jsonl      the tasks, one per line; a job contains at most `_MAX_RANGES` ranges of it
     .bertdata/work/plan-inputs.json      any other JSON value
 
-Except for local paths, both depend only on the run's identity, so a resumed run writes them again.
+Both files follow from the run's identity and the local paths, so a resumed run writes the same files again.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .staging import STATE
 
 __all__ = ["StoredValue", "TaskRange", "ranges", "write_tasks"]
 
-# Ranges of the task file that a job names. They add about 10 kB to it. Dask makes at most one partition per range for all later
-# steps, so with few tasks each range has one task.
+# Ranges of the task file that a job contains, about 10 kB. Dask makes at most one partition per range for all later steps, so a
+# run with fewer tasks than this gets a range per task.
 _MAX_RANGES = 256
 
 
 class TaskRange(NamedTuple):
-    """A run of lines in the task file: its offset, bytes and digest."""
+    """Consecutive lines of the task file, as offset, length and digest."""
 
     start: int
     length: int
     digest: int
 
     def tasks(self, root: str) -> Iterator[Task]:
-        """Read the tasks of a run that builds in `root`. Raise VerificationError if they do not belong to this job."""
+        """Read the tasks from the build directory `root`. Raise VerificationError if they do not belong to this job."""
         return (_task(line) for line in self._lines(root))
 
-    def each(self, root: str) -> Iterator[tuple[int, TaskRange]]:
-        """Yield the number of each task, and a range with only this task."""
+    def split(self, root: str) -> Iterator[tuple[int, TaskRange]]:
+        """Yield the number of each task in this range, and a range that contains only this task."""
         start = self.start
         for line in self._lines(root):
             yield _task(line).number, TaskRange(start, len(line), range_digest(line))
@@ -63,7 +63,7 @@ def ranges(tasks: Sequence[Task]) -> list[TaskRange]:
 
 
 def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
-    """Write the task file of a run that builds in `root`."""
+    """Write the task file in the build directory `root`."""
     with replacing(_path(root, "tasks.jsonl"), PRIVATE_MODE) as file:
         for block in _blocks(tasks):
             file.write(block)
@@ -71,8 +71,8 @@ def write_tasks(root: Path, tasks: Sequence[Task]) -> None:
 
 def _blocks(tasks: Sequence[Task]) -> Iterator[bytes]:
     """Yield the lines of each range."""
-    size, left = max(1, -(-len(tasks) // _MAX_RANGES)), iter(tasks)
-    while block := _lines(islice(left, size)):
+    size, remaining = max(1, -(-len(tasks) // _MAX_RANGES)), iter(tasks)
+    while block := _lines(islice(remaining, size)):
         yield block
 
 
@@ -85,7 +85,7 @@ def _path(root: Path, name: str) -> Path:
 
 
 class StoredValue(NamedTuple):
-    """A JSON value, or records, in a plan file of the run that builds in `root`. `name` is part of the file name."""
+    """A reference to a JSON value, or to records, in a plan file of the build directory `root`."""
 
     root: str
     name: str
@@ -94,7 +94,10 @@ class StoredValue(NamedTuple):
 
     @classmethod
     def of(cls, root: Path, name: str, value: Any) -> StoredValue:
-        """Return a reference to a value. `write` stores the value where `read` expects it."""
+        """Return a reference to a value without writing it.
+
+        A job can refer to the value before its output directory exists. Call `write` before the job runs.
+        """
         data = _value(value)
         return cls(str(root), name, len(data), range_digest(data))
 
@@ -106,7 +109,7 @@ class StoredValue(NamedTuple):
         return stored
 
     def write(self, value: Any) -> None:
-        """Write the file."""
+        """Write the value where `read` expects it."""
         with replacing(_path(to_path(self.root), f"{self.name}.json"), PRIVATE_MODE) as file:
             file.write(_value(value))
 

@@ -1,7 +1,7 @@
 """Start, resume or replace the run that writes an output directory, from its lock to its manifest.
 
     corpus/.bertdata/lock            locked while a run writes here; in a store, run.sha256 names the newest run (see fence.py)
-    corpus/.bertdata/job.json        the lock of a remote job on an engine, which continues after its command has ended
+    corpus/.bertdata/job.json        reserves the directory for a job on an engine, which may go on after its command has ended
     corpus/.bertdata/run.json        identity of the dataset: command, options, inputs, versions
     corpus/.bertdata/build-1f0c…/    build directory of a new dataset (see staging.py)
     corpus/manifest.json             written last: the dataset is complete
@@ -51,16 +51,17 @@ __all__ = [
 R = TypeVar("R", bound=TaskReport)
 _OWN_ENTRIES = {*DATA, MANIFEST, STATE}
 
-_REPLACING = "replacing"  # state of a run with `overwrite`: inputs that have changed since are read again
+_REPLACING = "replacing"  # marker of a run with `overwrite`: read changed inputs again instead of raising ResumeError
 _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 
 @contextlib.contextmanager
 def building(directory: Path, identity: dict[str, object], *, overwrite: bool = False) -> Iterator[Path]:
-    """Lock the output directory, yield the build directory, and commit when the block succeeds.
+    """Lock the output directory, and yield the directory to build in, with the finished tasks of an earlier run.
 
-    The build directory has the finished tasks of an earlier run. If the dataset is already complete and `overwrite` is not set,
-    yield the output directory itself. A store has no lock: there, this run replaces a run that is still writing.
+    The pipeline's last step commits the build (see `staging.commit`). When the block ends, a complete build that is not in place
+    yet is moved there. If the dataset is already complete and `overwrite` is not set, yield the output directory itself. A store
+    has no lock: there, this run replaces a run that is still writing.
 
     Raise OutputExistsError if the directory contains other files or another dataset, ResumeError with the differences if an
     unfinished run has other settings or inputs, and OutputLockedError if another run is writing.
@@ -94,8 +95,8 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
         try:
             yield root
         except BaseException as error:
-            # After an empty result, the user must change the options, so the next run cannot reuse these tasks. It can if
-            # there were too many rejects: `max_rejects` is no part of a run's identity.
+            # After EmptyResultError the user has to change options, and the identity with them, so no later run can reuse
+            # these tasks. After TooManyRejectsError it can: `max_rejects` is not part of the identity.
             empty = isinstance(error, EmptyResultError) and not isinstance(error, TooManyRejectsError)
             # If there is nothing to resume, remove the build, unless a job on an engine may still be writing to it.
             if local and (empty or not (root / STATE / "tasks").exists()) and holder(state) is None:
@@ -123,34 +124,31 @@ def _refuse_foreign(directory: Path) -> None:
 
 
 def _refuse_links(directory: Path) -> None:
-    """Raise an error if the directory contains a link through which a run would write elsewhere. `own_state` checks the state."""
+    """Raise an error if an entry links to another directory, because the run would write there. `own_state` checks STATE."""
     for path in directory.iterdir() if is_local(directory) else ():
         if path.name != STATE and path.is_symlink() and path.is_dir():
             raise OutputExistsError(f"{path} is a link to another directory: remove it, or choose another `output`")
 
 
-def is_done(directory: Path, part: dict[str, object]) -> bool:
-    """Return True if the directory contains a finished dataset whose identity includes `part`."""
-    return finished(directory, {name: value for name, value in part.items() if name not in FIELDS_WITHOUT_EFFECT}) is not None
+def is_done(directory: Path, expected: dict[str, object]) -> bool:
+    """Return True if the directory contains a finished dataset whose identity includes the `expected` fields."""
+    return finished(directory, {name: value for name, value in expected.items() if name not in FIELDS_WITHOUT_EFFECT}) is not None
 
 
-def finished(directory: Path, part: dict[str, object]) -> dict[str, Any] | None:
-    """Return the identity of the finished dataset in a directory, or None if there is none or it does not include `part`.
-
-    Versions are not compared: a dataset finished by another version is complete.
-    """
+def finished(directory: Path, expected: dict[str, object]) -> dict[str, Any] | None:
+    """Return the identity of a finished dataset, or None if `expected` fields differ. Versions are not compared."""
     stored = read_json(directory / STATE / "run.json")
-    # `translate_identity` translates `part` to the version of bertdata that wrote run.json.
-    if not isinstance(stored, dict) or {**stored, **translate_identity(stored, part)} != stored:
+    # `translate_identity` translates the fields to the version of bertdata that wrote run.json.
+    if not isinstance(stored, dict) or {**stored, **translate_identity(stored, expected)} != stored:
         return None
     return stored if is_complete(directory) else None
 
 
-def _runs(directory: Path, identity: dict[str, object]) -> Iterator[tuple[Path, dict[str, object]]]:
-    """Yield the build directory and stored identity of each unfinished run of this identity. In a store, also a finished run.
+def _matching_runs(directory: Path, identity: dict[str, object]) -> Iterator[tuple[Path, dict[str, object]]]:
+    """Yield the build directory and stored identity of each unfinished run of this identity. In a store, also of a finished run.
 
-    Fields missing from the identity are not compared. ``given``, the digest of the command's arguments, does not affect the
-    dataset, and is compared if the identity has it.
+    Fields missing from the identity are not compared. Versions are compared, because another version may write other bytes.
+    ``given``, the digest of the command's arguments, does not affect the dataset, and is compared if the identity has it.
     """
     roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
     for root, stored in roots.items():
@@ -163,7 +161,7 @@ def _runs(directory: Path, identity: dict[str, object]) -> Iterator[tuple[Path, 
 
 def unfinished(directory: Path, identity: dict[str, object]) -> dict[str, int]:
     """Return the number of finished tasks per step that a run of this identity would reuse."""
-    for root, _ in _runs(directory, identity):
+    for root, _ in _matching_runs(directory, identity):
         with contextlib.suppress(OSError):
             steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
             return {step: count_done(root, step) for step in steps}
@@ -192,7 +190,7 @@ def _on_disk(directory: Path, identity: dict[str, object], overwrite: bool) -> P
     # Another command may have left an unfinished build, whose tasks may have taken hours. Only `overwrite` removes it.
     for build, stored in builds(directory).items():
         if stored is None or (overwrite and differences(stored, identity)):
-            discard(build)  # None: a late worker of a run that has ended wrote it
+            discard(build)  # None: it has no run.json; only a late worker of an ended run creates such a directory
         else:
             _refuse_other(build, stored, identity, f" ({size(build) / 1e6:,.1f} MB)")
     return begin(directory, identity)
@@ -216,7 +214,7 @@ def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> 
     # A store cannot rename a directory, so the old dataset is removed before the new one is written.
     if is_complete(directory) or (stored is not None and differences(stored, identity)):
         remove(directory / TOKEN_FILE)  # first, so that late writes of the old run are ignored
-        remove(directory / MANIFEST)  # second: without it, readers no longer take the files for a dataset
+        remove(directory / MANIFEST)  # second: without a manifest, readers find no dataset here
         for entry in [*directory.iterdir(), directory / STATE / "tasks", directory / STATE / "work"]:
             if entry.name != STATE:
                 remove(entry)
@@ -227,14 +225,14 @@ def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> 
 
 
 def leftovers(directory: Path) -> dict[str, int]:
-    """Return the build directories of unfinished runs next to a finished dataset, with their sizes in bytes."""
+    """Return the sizes in bytes of unfinished builds, by path."""
     return {str(build): size(build) for build in (builds(directory) if is_local(directory) else ())}
 
 
 def clean_up(directory: Path) -> None:
-    """Remove the files that only an unfinished run needs, after a commit in place."""
+    """Remove the files of a run that are not needed after its commit, and end its job's reservation."""
     for name in ("tasks", "work", _REPLACING):
-        with contextlib.suppress(OSError):  # an engine may commit twice at the same time
+        with contextlib.suppress(OSError):  # an engine may run the commit twice at the same time
             remove(directory / STATE / name)
     with contextlib.suppress(OSError):
         release(directory / STATE)

@@ -91,7 +91,7 @@ def begin(directory: Path, identity: dict[str, object]) -> Path:
 
 def build_path(directory: Path, identity: dict[str, Any]) -> Path:
     """Return the path of a build directory on a disk."""
-    # `FIELDS_WITHOUT_EFFECT` are fields that do not change the output: the timestamps of inputs and the shuffle method.
+    # Leave out fields that do not change the output: the timestamps of inputs and the shuffle method.
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # the order of inputs does not matter
     named = {name: value for name, value in identity.items() if name not in FIELDS_WITHOUT_EFFECT}
     # `given` is a digest of the arguments as the user wrote them. It does not change the output either.

@@ -14,7 +14,13 @@ __all__ = ["CorpusReport", "SourceCounts", "TaskEntry", "Templates"]
 
 
 class Templates(Record, frozen=True, kw_only=True):
-    """Template calls that produced no words: all calls, the most frequent names, and for some of them a line with a call."""
+    """Template calls that produced no words.
+
+    Attributes:
+        calls: Number of calls.
+        names: Number of calls by template, for the most frequent templates.
+        examples: A line with a call, for some of these templates.
+    """
 
     calls: Count
     names: dict[str, Count]
@@ -22,7 +28,22 @@ class Templates(Record, frozen=True, kw_only=True):
 
 
 class SourceCounts(Record, frozen=True, kw_only=True):
-    """The counts of a task's documents. `removed` is text that a selection removed."""
+    """The counts of a task's documents.
+
+    `formulas`, `marks`, `apparatus` and `edits` count text that the task left out (see `corpus.sources.base.Counts`).
+
+    Attributes:
+        kind: Kind of input.
+        tally: Records that entered and left the stage, with those dropped and rejected by reason.
+        text_bytes: Size of the text in UTF-8.
+        amounts: Documents, words and characters, by language.
+        templates: Template calls that produced no words.
+        formulas: Formulas, by tag or template and outcome.
+        marks: Marks of transcripts and subtitles, and lines of wikis, by kind.
+        apparatus: Characters of books that are not prose, such as notes and indexes, by kind.
+        edits: Edits of the user's functions, by function.
+        removed: Number of words, paragraphs and shortened documents that the selection removed.
+    """
 
     kind: str
     tally: StageCounts
@@ -37,20 +58,20 @@ class SourceCounts(Record, frozen=True, kw_only=True):
 
 
 class TaskEntry(Record, frozen=True, kw_only=True):
-    """What the commit reads of each task in addition to the counts.
+    """The files and checks of a task. The commit reads these entries one by one, and only adds up `SourceCounts`.
 
     Attributes:
         kind: Kind of input, or of a check.
-        inputs: The file ranges that were read to their end.
+        inputs: The file ranges that were read. Empty in a trial, which reads only the beginning of each.
         shard: The shard of documents. A check writes none.
-        rejects: The list of rejects, if there are any.
-        drops: The list of drops, if there are any.
+        rejects: Manifest entry of the list of malformed records. Empty if there are none.
+        drops: Manifest entry of the list of records that were filtered on purpose. Empty if there are none.
         licences: Documents by licence, for each file.
-        pages: Number of pages read from a dump.
+        pages: Number of records that were read, to compare with the index of a dump.
         lost: Bytes of the input that could not be read.
         checksum: The published checksum of a dump that was checked.
-        index: The counts of a dump's index.
-        dump: The dump of the index.
+        index: The counts of a dump's index file.
+        dump: Name of the dump to which `index` belongs.
     """
 
     kind: str
@@ -72,7 +93,13 @@ class TaskEntry(Record, frozen=True, kw_only=True):
 
 
 class CorpusReport(TaskReport, frozen=True, kw_only=True):
-    """The report of a task. `facts` is the file of facts by which documents are selected."""
+    """The report of a task.
+
+    Attributes:
+        entry: Files and checks of the task.
+        counts: Counts of the documents. None for a check.
+        facts: The file with one row per document that the selection rules read: hashes, sizes and the like.
+    """
 
     entry: TaskEntry
     counts: SourceCounts | None = None
@@ -80,7 +107,7 @@ class CorpusReport(TaskReport, frozen=True, kw_only=True):
 
     @property
     def inputs(self) -> Sequence[InputRange]:
-        """The file ranges that were read to their end."""
+        """The file ranges that were read."""
         return self.entry.inputs
 
     @property

@@ -1,4 +1,4 @@
-"""Split dumps, books and other text into tasks of about equal size, and plan checks against checksum and index files."""
+"""Split dumps, books and other text into tasks of about equal size. Plan tasks that check dumps against published files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from .sources import in_order, is_check, source
 
 __all__ = ["CorpusPlan", "user_splitters", "packages", "plan", "quota"]
 
-_MIN_TASKS, _MAX_TASKS = 64, 40_000  # lower limit of tasks per input, if each has _MIN_TASK_BYTES, and upper limit
-_MIN_TASK_BYTES, _USUAL_TASK_BYTES = 2 << 20, 16 << 20  # for small inputs, and for most others
+# A run has at least _MIN_TASKS tasks, unless they would be smaller than _MIN_TASK_BYTES, and not many more than _MAX_TASKS.
+_MIN_TASKS = 64
+_MAX_TASKS = 40_000
+_MIN_TASK_BYTES = 2 << 20
+_USUAL_TASK_BYTES = 16 << 20  # size of most tasks
 
 
 class CorpusPlan(NamedTuple):
@@ -30,7 +33,7 @@ class CorpusPlan(NamedTuple):
     Attributes:
         tasks: The tasks in order. Tasks that check files come last.
         inputs: The manifest entry of each input file.
-        ignored: The number of files that no source reads, by kind of input and suffix.
+        ignored: Number of files that are skipped, by kind of input and suffix. `plan` leaves it empty: its caller fills it in.
     """
 
     tasks: list[Task]
@@ -46,43 +49,43 @@ class CorpusPlan(NamedTuple):
 def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
     """Split the input files, (name, path) by kind, into tasks of about `task_bytes`. The order of the files does not matter."""
     # Files are cut into ranges, and small ranges are grouped, so that all tasks take about equally
-    # long. The plan depends only on names and sizes: the same input makes the same shards on any
-    # machine.
+    # long. The plan depends only on the names and bytes of the files: the same input makes the same
+    # shards on any machine.
     sources = _by_project(sources)
     target = config.task_bytes or _target(sources)
     groups: list[tuple[str, list[FileRange]]] = []
     checks: list[tuple[str, list[FileRange]]] = []
     inputs: list[InputEntry] = []
     for kind in in_order(sources):
-        files = [_parts(kind, name, path, target, config) for name, path in sorted(sources[kind])]
-        for parts in files:
-            details = source(kind).describe(parts, config)
+        files = [_ranges(kind, name, path, target, config) for name, path in sorted(sources[kind])]
+        for ranges in files:
+            details = source(kind).describe(ranges, config)
             # Checksum and index files next to a dump become separate tasks, which run in
             # parallel with the reading.
-            for check in source(kind).checks(parts):
+            for check in source(kind).checks(ranges):
                 details |= check.entry
                 checks.append((check.kind, check.parts))
-            inputs.append(_entry(kind, parts, details))
-        whole = (
-            _group(chain.from_iterable(files), target) if source(kind).grouped else ([p] for of_file in files for p in of_file)
-        )
-        groups += [(kind, group) for group in whole]
+            inputs.append(_entry(kind, ranges, details))
+        every_range = chain.from_iterable(files)
+        of_kind = _group(every_range, target) if source(kind).grouped else ([one] for one in every_range)
+        groups += [(kind, group) for group in of_kind]
     if not inputs:
         raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
+    # `mix` and `max_words` must name these sources.
     config.choice.check(dict.fromkeys(kind for kind, _ in groups))
     if config.max_documents:
         groups = [group for number, group in enumerate(groups) if quota(number, len(groups), config.max_documents)]
-        checks = []  # a trial skips checks that read whole files
+        checks = []  # a trial does not read whole files
     return CorpusPlan([Task(index, kind, tuple(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
 
 
-def quota(number: int, tasks: int, most: int) -> int:
+def quota(number: int, tasks: int, max_documents: int) -> int:
     """Return the maximum number of documents of a task in a quick trial, which reads only the beginning of each task.
 
     >>> [quota(number, 4, 10) for number in range(4)]
     [2, 3, 2, 3]
     """
-    return most * (number + 1) // tasks - most * number // tasks
+    return max_documents * (number + 1) // tasks - max_documents * number // tasks
 
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
@@ -110,8 +113,10 @@ def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tup
 
 
 def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
-    """Return the task size in bytes: small enough that workers finish at about the same time, large enough to limit the file
-    count."""
+    """Return the task size in bytes.
+
+    Small tasks let all workers finish at about the same time. Large tasks limit the number of files.
+    """
     total = 0
     for kind, files in sources.items():
         for _, path in files:
@@ -120,7 +125,7 @@ def _target(sources: dict[str, list[tuple[str, str]]]) -> int:
     return max(min(max(total // _MIN_TASKS, _MIN_TASK_BYTES), _USUAL_TASK_BYTES), total // _MAX_TASKS)
 
 
-def _parts(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[FileRange]:
+def _ranges(kind: str, name: str, path: str, target: int, config: CorpusConfig) -> list[FileRange]:
     with storage_errors(f"cannot read {path}"):
         ranges = source(kind).ranges(path, to_path(path).stat().st_size, target, config)
     return [FileRange(name, path, start, end) for start, end in ranges or [(0, 0)]]
@@ -133,7 +138,7 @@ def _entry(kind: str, parts: list[FileRange], details: dict[str, str]) -> InputE
 
 
 def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:
-    """Group small files together."""
+    """Group consecutive file ranges up to `target` bytes."""
     group: list[FileRange] = []
     size = 0
     for part in parts:

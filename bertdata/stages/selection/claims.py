@@ -1,9 +1,9 @@
 """Store claims about documents, and the decisions on them, as arrays with named columns that serialize to bytes.
 
-A claim says "here is a text with this hash": a rule decides which of equal ones is kept.  Each rule names its own columns.  A
-payload, one byte string per row, contains everything else that a rule needs about the document, so a rule looks nothing up:
+A claim is one row that a task sends to a rule about a document, for example "here is a text with this hash". Each rule defines
+the columns. An optional payload, one byte string per row, has data of variable length, such as the document's id or signature:
 
-    columns   hash                     row        payload
+    columns   hash (128 bits)          row        payload
               [0x8c1f…, 0x03ab…]       0          enwiki:12
               [0x17d0…, 0xe241…]       3          enwiki:15
 """
@@ -24,7 +24,7 @@ from .duplicates import Indices
 __all__ = ["Claims", "Columns", "Table", "join_in_batches", "join", "read", "split"]
 
 Columns = npt.NDArray[Any]  # with named fields
-_AT_ONCE = 1024  # tables kept in their original form while they are joined
+_TABLES_PER_JOIN = 1024
 
 
 class Table(NamedTuple):
@@ -72,7 +72,7 @@ class Table(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """Claims of several tasks. `task` [N] is the task of each claim."""
+    """Claims of many tasks. `task` [N] is the number of the task that sent each claim."""
 
     columns: Columns
     task: npt.NDArray[np.uint32]
@@ -85,7 +85,7 @@ class Claims(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Their size in memory, in bytes."""
+        """The memory size in bytes."""
         return int(self.columns.nbytes + self.task.nbytes + (0 if self.payload is None else self.payload.nbytes))
 
     def take(self, chosen: Indices) -> Claims:
@@ -103,33 +103,36 @@ def split(table: Table, partition: Indices) -> Iterator[tuple[int, Table]]:
 
 
 def read(pieces: Pieces, dtype: np.dtype[Any], has_payload: bool) -> Iterator[tuple[int, Table]]:
-    """Read the claims of each task."""
+    """Yield the number and the claims of each task."""
     return ((task, Table.from_bytes(data, dtype, has_payload)) for task, data in pieces)
 
 
 def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
-    """Join the claims of tasks, some at a time: each of 100,000 tasks may have only a few claims in a partition."""
-    left, joined = iter(claims), [Claims(np.zeros(0, dtype), np.zeros(0, np.uint32))]
-    while some := [*islice(left, _AT_ONCE)]:
-        joined.append(_joined([Claims.of(task, table) for task, table in some]))
+    """Join the claims of all tasks in a partition.
+
+    Join _TABLES_PER_JOIN tables at a time, because 100,000 tasks may have only a few claims each.
+    """
+    remaining, joined = iter(claims), [Claims(np.zeros(0, dtype), np.zeros(0, np.uint32))]
+    while batch := [*islice(remaining, _TABLES_PER_JOIN)]:
+        joined.append(_joined([Claims.of(task, table) for task, table in batch]))
     return _joined(joined)
 
 
-def join_in_batches(claims: Iterable[tuple[int, Table]], most: int) -> Iterator[Claims]:
-    """Join the claims of tasks into batches of about `most` bytes in memory."""
-    held, size = list[Claims](), 0
+def join_in_batches(claims: Iterable[tuple[int, Table]], max_bytes: int) -> Iterator[Claims]:
+    """Join the claims of tasks into batches of about `max_bytes` in memory."""
+    batch, size = list[Claims](), 0
     for task, table in claims:
-        held.append(Claims.of(task, table))
-        size += held[-1].nbytes
-        del table
-        if size >= most:
-            yield _joined(held)
-            held, size = [], 0
-    if held:
-        yield _joined(held)
+        batch.append(Claims.of(task, table))
+        size += batch[-1].nbytes
+        del table  # not kept while the next one is read
+        if size >= max_bytes:
+            yield _joined(batch)
+            batch, size = [], 0
+    if batch:
+        yield _joined(batch)
 
 
-def _joined(several: list[Claims]) -> Claims:
-    payloads = [claims.payload for claims in several if claims.payload is not None]
-    columns, tasks = (np.concatenate([claims[at] for claims in several]) for at in (0, 1))
+def _joined(batch: list[Claims]) -> Claims:
+    payloads = [claims.payload for claims in batch if claims.payload is not None]
+    columns, tasks = (np.concatenate([claims[field] for claims in batch]) for field in (0, 1))
     return Claims(columns, tasks, pa.concat_arrays(payloads) if payloads else None)

@@ -119,17 +119,17 @@ _TEMPLATES: dict[str, str] = {
     """,
 }
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_NAME = re.compile(r"\{(?=\{)\{([^{}|<>]{2,80})[|}]")  # starts with a literal character, which is much faster
+_NAME = re.compile(r"\{\{([^{}|<>]{2,80})[|}]")
 
 
 @lru_cache(maxsize=len(_TEMPLATES) + 1)
 def _names(language: str) -> frozenset[str]:
-    """Return a wiki's templates; for an unknown wiki, those of all wikis."""
+    """Return the templates of a wiki, or of all wikis if it is unknown."""
     lists = [_TEMPLATES[language]] if language in _TEMPLATES else list(_TEMPLATES.values())
     return frozenset(" ".join(name.split()) for names in (_COMMON, *lists) for name in names.split("|"))
 
 
-def _marked(wikitext: str, language: str) -> bool:
+def _has_marker(wikitext: str, language: str) -> bool:
     if "__DISAMBIG__" in wikitext:
         return True
     used = {name.replace("_", " ").strip().lower() for name in set(_NAME.findall(wikitext))}
@@ -137,7 +137,10 @@ def _marked(wikitext: str, language: str) -> bool:
 
 
 def is_disambiguation(wikitext: str, language: str = "") -> bool:
-    """Return True if the page only lists the meanings of its title."""
-    if not _marked(wikitext, language):
+    """Return True if a template or magic word marks the page as a disambiguation page or, on some wikis, as a list of names.
+
+    Markers in comments do not count.
+    """
+    if not _has_marker(wikitext, language):
         return False
-    return "<!--" not in wikitext or _marked(_COMMENT.sub("", wikitext), language)
+    return "<!--" not in wikitext or _has_marker(_COMMENT.sub("", wikitext), language)

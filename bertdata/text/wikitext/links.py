@@ -25,7 +25,7 @@ __all__ = ["resolve_links"]
 # "see [[Foo|foo]] and [[bar]]." is split into "see ", "foo", " and ", "bar" and ".", which are joined again.  `_words` handles a
 # label whose first character would make a list or a preformatted line, and shields it.
 _PLAIN = re.compile(rf"\[(?:\[[^\[\]|:\n]*\||\[)([^\[\]|:'\n{VANISHED}{FOOTNOTE} *#;=!-][^\[\]|:'\n{VANISHED}{FOOTNOTE}]*)\]\]")
-_OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # starts with a literal character, which is much faster
+_OPENING = re.compile(r"\[(?=\[)\[(?:([^\[\]]*)\]\]|\[*)")  # one literal character, then a look-ahead: faster than two literals
 _ADDRESSES = ("http://", "https://")
 _CLOSING = re.compile(r"\]\]+")
 

@@ -1,4 +1,4 @@
-"""Train on one process: model and optimizer, a step on its share of a global batch, and an evaluation."""
+"""Train in one process: take a step on this process's share of a global batch, and evaluate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _MAX_GRAPHS = 64  # torch.compile makes one graph per width; torch's default lim
 
 
 class StepResult(NamedTuple):
-    """A step's SUMS and gradient norm over the global batch, whether to stop, and whether all was finite (else no update)."""
+    """The SUMS and gradient norm of a global batch, whether any process has to stop, and `finite`.
+
+    `finite` is False if the loss or, without fp16, the gradient is not finite. Then the weights are unchanged, and the run fails.
+    """
 
     sums: list[float]
     norm: float
@@ -38,24 +41,26 @@ class StepResult(NamedTuple):
 
 
 class Learner:
-    """The model and optimizer in training. If rows have no label of pairs, the pair head does not change."""
+    """A model, its optimizer and its loss scaler. Without next-sentence labels, the pooler and that head are frozen."""
 
     def __init__(self, recipe: Recipe, world: World) -> None:
         self.config, self.world, config, shape = recipe.config, world, recipe.config, recipe.model
         self.model: BertForPreTraining | MaskedModel
-        # Every draw of torch's generator is preceded by a seed that names its use. So the weights
-        # do not depend on earlier draws, and a resumed run needs no generator state.
+        # Seed torch's generator before each use, with a key made from the use. So the weights do not
+        # depend on earlier draws, and a resumed run needs no generator state.
         torch.manual_seed(keys.key(config.seed, "initial weights"))
         if isinstance(shape, ModelConfig):
             self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing)
-            for part in (self.model.bert.pooler, self.model.cls.seq_relationship):
-                part.requires_grad_(recipe.pairs)
+            for module in (self.model.bert.pooler, self.model.cls.seq_relationship):
+                module.requires_grad_(recipe.pairs)
             dropout = shape.attention_probs_dropout_prob > 0
             self._arguments: Any = partial(for_bert, unpadded=config.unpadded, dropout=dropout)
         else:
             self.model = MaskedModel(model := shape.build(recipe.parts[0].shards))
             if config.gradient_checkpointing:
-                getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()  # the older name warns
+                getattr(
+                    model, "activation_checkpointing_enable", model.gradient_checkpointing_enable
+                )()  # the older name warns in new versions
             self._arguments = partial(for_masked_positions, target=shape.target)
         self.model.to(world.device).train()
         self._vocab_size = shape.vocab_size
@@ -67,28 +72,27 @@ class Learner:
             torch._dynamo.config.cache_size_limit = _MAX_GRAPHS
             self._forward = torch.compile(self._forward, dynamic=config.unpadded)
 
-    def step(self, number: int, batch: dict[str, Tensor], parts: int, stop: Callable[[], bool]) -> StepResult:
-        """Train on a batch, split into `parts` for gradient accumulation. If `stop` returns True, all processes stop."""
+    def step(self, number: int, batch: dict[str, Tensor], micro_batches: int, stop: Callable[[], bool]) -> StepResult:
+        """Train on a batch, split into `micro_batches` for gradient accumulation. If `stop` returns True, all processes stop."""
         config, device, ranks = self.config, self.world.device, self.world.size
         # Dropout: seeded by step and rank, so step 1000 drops the same units in a resumed run.
         torch.manual_seed(keys.key(config.seed, "dropout", number, self.world.rank))
         batch = {name: values.to(device, non_blocking=True) for name, values in batch.items()}
         labels = (batch["masked_lm_labels"], batch.get("next_sentence_label", torch.zeros(0, device=device)))
         # The loss is a mean over all predicted tokens of the global batch, so it needs their number
-        # over all ranks before the first backward pass. A mean per micro-batch, then a mean of
-        # these, would weight a token more in a micro-batch with few predictions.
-        masked, pairs = (self.world.total((each != IGNORED).sum()) for each in labels)
+        # over all ranks before the first backward pass. A mean of the means of micro-batches would
+        # give a token more weight if its micro-batch has few predictions.
+        masked, pairs = (self.world.sum_((values != IGNORED).sum()) for values in labels)
         sums = torch.zeros(len(SUMS), dtype=torch.float64, device=device)
-        # Gradient accumulation: `parts` micro-batches, whose gradients add up. Ranks exchange
-        # gradients only in the last backward pass (`no_sync` before), which saves parts - 1
-        # exchanges.
-        pieces = list(zip(*(values.chunk(parts) for values in batch.values()), strict=True))
-        for index, piece in enumerate(pieces):
-            with contextlib.nullcontext() if index == len(pieces) - 1 else self._no_sync():
-                mlm, nsp, sums_of_batch = self.score(self._forward, dict(zip(batch, piece, strict=True)))
+        # Gradient accumulation: the gradients of the micro-batches add up. Ranks exchange gradients
+        # only in the last backward pass (`no_sync` before), which saves all other exchanges.
+        chunks = list(zip(*(values.chunk(micro_batches) for values in batch.values()), strict=True))
+        for index, chunk in enumerate(chunks):
+            with contextlib.nullcontext() if index == len(chunks) - 1 else self._no_sync():
+                mlm, nsp, sums_of_chunk = self.score(self._forward, dict(zip(batch, chunk, strict=True)))
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-            sums += sums_of_batch
+            sums += sums_of_chunk
         # fp16: gradients are scaled up against underflow. Undo that before clipping, because the
         # limit is for the true norm. The scaler does nothing with bf16 and fp32.
         self.scaler.unscale_(cast(Any, self.optimizer))
@@ -96,10 +100,10 @@ class Learner:
         # One exchange for all numbers of the step: the sums of the metrics, the norm (equal on all
         # ranks, so the sum of norm / ranks is the norm), and whether any process must stop.
         more = torch.stack([norm / ranks, torch.full_like(norm, float(stop()))]).double()
-        *totals, gradient, stops = self.world.total(torch.cat([sums, more])).tolist()
+        *totals, gradient, stops = self.world.sum_(torch.cat([sums, more])).tolist()
         # With fp16, an infinite gradient only means that the scale was too high: the scaler skips
-        # the update and halves the scale. Otherwise it is a real failure, and the weights are left
-        # alone.
+        # the update and halves the scale. Otherwise the run fails, and the weights stay as they
+        # are.
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
             self.scaler.step(cast(Any, self.optimizer), config.rate(number))
             self.scaler.update()
@@ -107,35 +111,36 @@ class Learner:
         return StepResult(totals, gradient, stops > 0, finite)
 
     def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return `model.score` of a batch, with the model or a wrapper of it."""
+        """Return the losses and sums of a batch, computed by `forward`: the model, or its distributed or compiled wrapper."""
         return score(*self._logits(forward, batch), batch)
 
     def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
-        kind = _DTYPES[self.config.precision]
-        with torch.autocast(self.world.device.type, dtype=kind, enabled=kind != torch.float32):
+        dtype = _DTYPES[self.config.precision]
+        with torch.autocast(self.world.device.type, dtype=dtype, enabled=dtype != torch.float32):
             return cast("tuple[Tensor, Tensor | None]", forward(**self._arguments(batch)))
 
     @torch.no_grad()
     def evaluate(self, loader: Iterable[tuple[dict[str, Tensor], Any]], origins: int) -> tuple[list[list[float]], float]:
         """Return SUMS [origins] over the batches of all processes, and the entropy of the masked words' unigram distribution.
 
-        `loader` yields batches with the origins of their rows [B].
+        `loader` yields the batches of this process, each with the origins of its rows [B].
         """
         self.model.eval()
         sums = torch.zeros(origins, len(SUMS), dtype=torch.float64, device=self.world.device)
         counts = torch.zeros(self._vocab_size, dtype=torch.float64, device=self.world.device)
-        for batch, of_rows in loader:
-            here = {name: values.to(self.world.device) for name, values in batch.items()}
-            words, relations = self._logits(self.model, here)  # of all rows end to end, if they are without padding
-            words = words.view(len(of_rows), -1, words.shape[-1])
-            relations = None if relations is None else relations.view(len(of_rows), -1, 2)
-            for origin in set(of_rows.tolist()):
-                rows = torch.from_numpy(of_rows == origin).to(self.world.device)
-                part = {name: values[rows] for name, values in here.items()}
-                sums[origin] += score(words[rows], None if relations is None else relations[rows], part)[2]
-            labels = here["masked_lm_labels"]
+        for batch, row_origins in loader:
+            batch = {name: values.to(self.world.device) for name, values in batch.items()}
+            words, relations = self._logits(self.model, batch)  # unpadded logits are [1, B P, V]: split them into rows again
+            words = words.view(len(row_origins), -1, words.shape[-1])
+            relations = None if relations is None else relations.view(len(row_origins), -1, 2)
+            for origin in set(row_origins.tolist()):
+                rows = torch.from_numpy(row_origins == origin).to(self.world.device)
+                selected = {name: values[rows] for name, values in batch.items()}
+                sums[origin] += score(words[rows], None if relations is None else relations[rows], selected)[2]
+            labels = batch["masked_lm_labels"]
             counts += torch.bincount(labels[labels != IGNORED], minlength=len(counts))
         self.model.train()
-        masked = self.world.total(counts).sum()  # a sample's entropy is too low by (words seen - 1) / 2n: Miller 1955
+        masked = self.world.sum_(counts).sum()  # in place: from here on, `counts` has those of all processes
+        # The entropy of a sample is too low by (words seen - 1) / 2n: Miller 1955.
         entropy = -torch.special.xlogy(counts / masked, counts / masked).sum() + ((counts > 0).sum() - 1) / (2 * masked)
-        return self.world.total(sums).tolist(), entropy.item()
+        return self.world.sum_(sums).tolist(), entropy.item()

@@ -117,26 +117,26 @@ class _Run:
         for batch in loader:
             stop = functools.partial(self.stop, self.step, self.saved)
             stop()
-            learnt = self.learner.step(self.step, batch, part.phase.accumulation, stop)
-            if not learnt.finite:
+            result = self.learner.step(self.step, batch, part.phase.accumulation, stop)
+            if not result.finite:
                 self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())
-            self.window.add(learnt.sums)
+            self.window.add(result.sums)
             self.step += 1
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
-                self._log(learnt.norm, part.drawn(loader.dataset.plan, self.step, self.config.log_every))
+                self._log(result.norm, part.drawn(loader.dataset.plan, self.step, self.config.log_every))
             # Evaluation and saving are not training: subtract their time from the reported speed.
             since = time.perf_counter()
-            for name in self.words.add(number, int(learnt.sums[SUMS.index("tokens")])):
+            for name in self.words.add(number, int(result.sums[SUMS.index("tokens")])):
                 self._save(name)
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
-            if self.step % self.config.save_every == 0 or last or learnt.stop:
+            if self.step % self.config.save_every == 0 or last or result.stop:
                 self._save()
                 if self.metrics:
                     write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
             self.window.pause(time.perf_counter() - since)
-            if learnt.stop:
+            if result.stop:
                 break
         return bool(self.step == part.end)
 

@@ -22,15 +22,15 @@ class World(NamedTuple):
     size: int
     device: torch.device
 
-    def total(self, values: Tensor) -> Tensor:
-        """Add up a tensor over all processes, in place."""
+    def sum_(self, values: Tensor) -> Tensor:
+        """Add up a tensor over all processes, in place, and return it."""
         if self.size > 1:
             distributed.all_reduce(values)
         return values
 
     def wait(self) -> None:
         """Wait until all processes reach this call."""
-        self.total(torch.zeros((), device=self.device)).item()
+        self.sum_(torch.zeros((), device=self.device)).item()
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ __all__ = [
     "title",
 ]
 
-_OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # starts with a literal character, which is much faster
+_OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # one literal character, then a look-ahead: faster than two literals
 _CLOSING = re.compile(r"\}\}+")
 _MAX_DEPTH = 40  # MediaWiki's own limit on nested braces; it also keeps hostile input linear
 _NAME = re.compile(r"[^|{}\[\]<>\n]{0,80}\|")

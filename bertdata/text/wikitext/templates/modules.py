@@ -1,6 +1,7 @@
-"""Functions for template bodies that replace Lua modules which wikitext cannot express.
+"""Functions for template bodies, in place of Lua modules whose work wikitext cannot express.
 
-A body calls them as ``{{#convert:{{{...}}}}}``; ``{{{...}}}`` passes on all arguments of the call.
+A template body in `tables/` calls them as ``{{#convert:{{{...}}}}}``, where ``{{{...}}}`` passes on all arguments of the call.
+Arguments are expanded before the function is called.
 """
 
 import re
@@ -17,11 +18,12 @@ __all__ = ["MODULES", "Module"]
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
 _MAX_CACHED_CHARACTERS = 200  # maximum characters of a call whose result is cached
-Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]  # None: no words
+# (positional arguments, named arguments, language) -> wikitext. None drops the call and counts it; "" only shows nothing.
+Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]
 
 
 def _convert(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    return _convert_short(tuple(arguments), tuple(options.items()), False)
+    return _convert_measure(tuple(arguments), tuple(options.items()), False)
 
 
 def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
@@ -30,12 +32,12 @@ def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) ->
     >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
     '1.234,5 km (767,1 mi)'
     """
-    shown = _convert_short(tuple(arguments), tuple(options.items()), True)
+    shown = _convert_measure(tuple(arguments), tuple(options.items()), True)
     return shown and _NUMBER.sub(lambda number: format_number(number[0].replace(",", ""), language), shown)
 
 
-def _convert_short(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
-    """Convert; cache short calls, because pages repeat them."""
+def _convert_measure(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+    """Convert a measurement. Cache the results of short calls, because pages repeat them."""
     if sum(map(len, arguments)) + sum(len(value) for _, value in options) > _MAX_CACHED_CHARACTERS:
         return convert(arguments, dict(options), abbreviate=abbreviate)
     return _convert_cached(arguments, options, abbreviate)
@@ -47,7 +49,7 @@ def _convert_cached(arguments: tuple[str, ...], options: tuple[tuple[str, str], 
 
 
 def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Join the nonblank arguments with the first one.
+    """Join the nonblank arguments after the first, which is the separator.
 
     >>> _join([", ", "a", " ", "b "], {}, "en")
     'a, b'
@@ -104,6 +106,7 @@ def _sqrt(arguments: Sequence[str], options: Mapping[str, str], language: str) -
 
 
 def _tex(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Write TeX as text. A formula without a text form becomes HOLE, so its sentence is dropped."""
     shown = tex_to_text("|".join(arguments))
     return HOLE if shown is None else shield(shown)
 
