@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bertdata.chains import transforms
-from bertdata.chains.transforms import TaskRunner, Writing
+from bertdata.chains.transforms import GuardedCall, TaskRunner
 from bertdata.dataset import run as output
 from bertdata.dataset.reports import TaskReport
 from bertdata.dataset.run import STATE, building
@@ -56,7 +56,7 @@ def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
 
 def test_a_late_step_between_the_tasks_writes_nothing(directory: Path) -> None:
     root = begin(directory, 1)
-    step = Writing(lambda number: files.write_text(root / "data" / str(number), "text"), root)
+    step = GuardedCall(lambda number: files.write_text(root / "data" / str(number), "text"), root)
     step(1)
     begin(directory, 2, overwrite=True)
     with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
