@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from itertools import chain as chained
 from typing import Any
 
@@ -18,10 +19,10 @@ from ..errors import BertDataError
 from ..storage.progress import NO_CONTEXT, InContext, TaskContext, TaskProgress
 from ..storage.storage import storage_error
 from ..storage.workers import Pool
-from .steps import Map, Step
+from .steps import Create, GroupByKey, Map, Step, ToList
 from .transforms import Chain
 
-__all__ = ["run"]
+__all__ = ["Stage", "run"]
 
 
 def run(
@@ -39,17 +40,10 @@ def run(
     if isinstance(chain, Chain):
         chain.write_plan()
     try:
-        # One worker needs no processes: elements are pulled through the steps by generators, one at
-        # a time.
-        if workers == 1:
-            elements = chain.here((), TaskContext(report))
+        with nullcontext(_InProcess(report)) if workers == 1 else Pool(workers, verbose, warn, report) as pool:
+            elements = chain.expand(Stage(pool)).results()
             del chain  # frees the values that it has written for its steps
             deque(elements, maxlen=0)
-        else:
-            with Pool(workers, verbose, warn, report) as pool:
-                elements = chain.expand(_Stage(pool)).results()
-                del chain
-                deque(elements, maxlen=0)
     except BertDataError:
         raise
     except Exception as error:
@@ -60,23 +54,34 @@ def run(
         raise BertDataError(f"the run failed: {problem}: run the same command again, with --verbose for more") from error
 
 
-class _Stage:
+class _InProcess:
+    """The pool of a run with one worker, which needs no other process: this one works on one element at a time."""
+
+    def __init__(self, report: Callable[[TaskProgress], object]) -> None:
+        self._context = TaskContext(report)
+
+    def each(self, work: Callable[[Any], Any], elements: Iterable[Any]) -> Iterator[Any]:
+        """Yield the result of `work` for each element."""
+        return map(self._context.bind(work), elements)
+
+
+class Stage:
     """Elements, and the steps that workers run on each."""
 
     is_local = True
 
-    def __init__(self, pool: Pool, elements: Iterable[Any] = (), steps: tuple[Map, ...] = ()) -> None:
+    def __init__(self, pool: Pool | _InProcess, elements: Iterable[Any] = (), steps: tuple[Map, ...] = ()) -> None:
         self._pool, self._elements, self._steps = pool, elements, steps
 
-    def __or__(self, step: Step) -> _Stage:
+    def __or__(self, step: Step) -> Stage:
         # A step without a GroupByKey only extends the list of steps to run on each element. A
         # GroupByKey needs all elements first, so it asks for the results, which starts the workers.
         if isinstance(step, Map):
-            return _Stage(self._pool, self._elements, (*self._steps, step))
-        if type(step).here is Step.here:  # a composite step
-            stage: _Stage = step.expand(self)
-            return stage
-        return _Stage(self._pool, step.here(self.results()))
+            return Stage(self._pool, self._elements, (*self._steps, step))
+        if isinstance(step, Create | GroupByKey | ToList):
+            return Stage(self._pool, step.here(self.results()))
+        stage: Stage = step.expand(self)
+        return stage
 
     def results(self) -> Iterable[Any]:
         """Return the results of the steps, in any order."""

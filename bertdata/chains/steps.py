@@ -1,8 +1,8 @@
 """Define the steps of chains, with the names that Beam uses. They run in this process or by Beam.
 
-A chain is ``begin | "Label" >> step | "Label" >> step``. `Here` runs its steps in this process when elements are requested,
-`local.py` runs them in worker processes, and `pipelines/engines/on_beam.py` converts them to Beam transforms. Beam is not
-imported here, because that takes a second.
+A chain is ``begin | "Label" >> step | "Label" >> step``. `local.py` runs its steps in this process or in worker
+processes, and `pipelines/engines/on_beam.py` converts them to Beam transforms. Beam is not imported here, because that takes a
+second.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..storage.progress import NO_CONTEXT, TaskContext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Create", "FlatMap", "GroupByKey", "Here", "Map", "Step", "Steps", "ToList"]
+__all__ = ["Create", "FlatMap", "GroupByKey", "Map", "Step", "Steps", "ToList"]
 
 
 class Steps(Protocol):
@@ -49,24 +49,6 @@ class Step:
         """Append further steps."""
         raise NotImplementedError(f"{type(self).__name__} is made of no others")
 
-    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
-        """Run the step in this process, one element at a time on request."""
-        # A composite step defines only `expand`, a basic step overrides this method.
-        done: Here = self.expand(Here(elements, context))
-        return done.elements
-
-
-class Here:
-    """Elements in this process."""
-
-    is_local = True
-
-    def __init__(self, elements: Iterable[Any] = (), context: TaskContext = NO_CONTEXT) -> None:
-        self.elements, self._context = elements, context
-
-    def __or__(self, step: Step) -> Here:
-        return Here(step.here(self.elements, self._context), self._context)
-
 
 class Create(Step):
     """Elements known in advance."""
@@ -74,7 +56,8 @@ class Create(Step):
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = values
 
-    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        """Return the elements."""
         return self.values
 
 
@@ -95,6 +78,7 @@ class Map(Step):
             return Any
 
     def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+        """Apply the function in this process, one element at a time on request."""
         function = context.bind(self.function)
         return (function(element, *self.arguments) for element in elements)
 
@@ -113,7 +97,8 @@ class FlatMap(Map):
 class GroupByKey(Step):
     """(key, value) pairs -> each key with all its values."""
 
-    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        """Group the elements in this process."""
         # The only place where a local run holds all elements of a stage in memory. That is why
         # elements are small: numbers and references to files, not documents.
         groups: dict[Any, list[Any]] = {}
@@ -126,6 +111,7 @@ class GroupByKey(Step):
 class ToList(Step):
     """All elements -> one list of them, or no list without elements."""
 
-    def here(self, elements: Iterable[Any], context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+    def here(self, elements: Iterable[Any]) -> Iterable[Any]:
+        """Collect the elements in this process."""
         if values := [*elements]:
             yield values

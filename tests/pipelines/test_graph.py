@@ -16,8 +16,9 @@ from conftest import SAMPLE, Build
 from bertdata.chains import transforms
 from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.chains.export import Export
+from bertdata.chains.local import Stage
 from bertdata.chains.make_pairs import MakePairs
-from bertdata.chains.steps import GroupByKey, Here, Step
+from bertdata.chains.steps import GroupByKey, Step
 from bertdata.chains.train_vocab import TrainVocab
 from bertdata.chains.transforms import Gather, TaskRunner
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
@@ -178,16 +179,16 @@ def test_what_crosses_between_stages_is_small_and_plain(
     name: str, build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Look at every element that a GroupByKey or the last Combine gets in a real run, all of whose names are relative."""
-    do = Here.__or__
+    do = Stage.__or__
 
-    def watch(self: Here, step: Step) -> Here:
-        return do(Here(map(note, self.elements)) if isinstance(step, (GroupByKey, Gather)) else self, step)
+    def watch(self: Stage, step: Step) -> Stage:
+        return do(Stage(self._pool, map(note, self.results())) if isinstance(step, (GroupByKey, Gather)) else self, step)
 
     (tmp_path / "in").mkdir()
     for source, at in ((SAMPLE, "in/sample"), (sample_corpus, "in/corpus"), (sample_vocab, "in/vocab")):
         (tmp_path / at).symlink_to(source)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Here, "__or__", watch)
+    monkeypatch.setattr(Stage, "__or__", watch)
     SEEN.clear()
     command, *options = RUNS[name]
     build(command, Path("out"), *options)

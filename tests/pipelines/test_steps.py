@@ -15,7 +15,7 @@ from conftest import SAMPLE
 from works import Chain, Failing
 
 from bertdata.chains import local
-from bertdata.chains.steps import Create, GroupByKey, Here, Map
+from bertdata.chains.steps import Create, GroupByKey, Map
 from bertdata.errors import BertDataError, EmptyResultError
 
 
@@ -45,8 +45,9 @@ def test_elements_come_one_at_a_time_up_to_the_next_grouping() -> None:
         seen.append(("second", element[1]))
         return element
 
-    found = Here() | "Create" >> Create([1, 2]) | "First" >> Map(note, "first") | "Second" >> Map(see)
-    assert seen == [] and list((found | "Group" >> GroupByKey()).elements) == [(1, [1]), (0, [2])]
+    stage = local.Stage(local._InProcess(lambda _: None))
+    found = stage | "Create" >> Create([1, 2]) | "First" >> Map(note, "first") | "Second" >> Map(see)
+    assert seen == [] and list((found | "Group" >> GroupByKey()).results()) == [(1, [1]), (0, [2])]
     assert seen == [("first", 1), ("second", 1), ("first", 2), ("second", 2)]
 
 
