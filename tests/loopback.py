@@ -60,7 +60,7 @@ class Server:
         if self.etags:
             headers["ETag"] = etag
         span = re.fullmatch(r"bytes=(\d+)-", asked.get("range", ""))
-        if span and status == 200 and not how.ignore_range and asked.get("if-range", etag) in headers.values():
+        if span and status == 200 and not how.ignore_range and asked.get("if-range") in (None, *headers.values()):
             start = int(span[1])
             status, body = (206, body[start:]) if start < len(body) else (416, b"")
             headers["Content-Range"] = f"bytes {start + how.shift}-{len(whole) - 1}/{len(whole)}"

@@ -145,35 +145,6 @@ def test_numbers_that_are_none(case: str, status: int, tmp_path: Path, monkeypat
     assert (tmp_path / "a.bin").read_bytes() == body
 
 
-STATES = [
-    "[]",
-    "{}",
-    "7",
-    '{"checksum": 7}',
-    '{"checksum": "CHECKSUM"}',
-    '{"checksum": "CHECKSUM", "url": "URL", "validator": ["a"]}',
-]
-STATES += [
-    '{"checksum": "CHECKSUM", "url": "URL", "validator": "a\\r\\nX: b"}',
-    "[" * 100_000,
-    '{"checksum": "CHECKSUM", "validator"',
-]
-
-
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state[:60])
-def test_states_of_unfinished_files_that_are_none(state: str, tmp_path: Path) -> None:
-    body = b"some words, and more"
-    (tmp_path / PARTS).mkdir()
-    (tmp_path / PARTS / "a.bin.part").write_bytes(body[:5])
-    with serving() as server:
-        server.files["/a.bin"] = body
-        remote = RemoteFile("a.bin", f"{server.url}/a.bin", len(body), f"sha1:{hashlib.sha1(body).hexdigest()}")
-        (tmp_path / PARTS / "a.bin.json").write_text(state.replace("CHECKSUM", remote.checksum).replace("URL", remote.url))
-        fetch_all([remote], tmp_path, Client({}), connections=1)
-    assert (tmp_path / "a.bin").read_bytes() == body
-    assert not (tmp_path / PARTS).exists()
-
-
 @pytest.mark.slow
 def test_redirects_to_what_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "MAX_TRIES", 1)
@@ -248,7 +219,7 @@ PLANTS = {  # what a stranger may put into the place of an unfinished file
 }
 
 
-@pytest.mark.parametrize("name", ["a.bin.part", "a.bin.json", "lock"])
+@pytest.mark.parametrize("name", ["a.bin.part", "lock"])
 @pytest.mark.parametrize("plant", PLANTS)
 def test_what_is_planted_is_not_written_through(plant: str, name: str, tmp_path: Path) -> None:
     body, victim, out = b"some words", tmp_path / "victim", tmp_path / "out"

@@ -1,8 +1,8 @@
 """Download files, verify them, and resume them after a broken connection.
 
-A file is written to ``.download/NAME.part``.  A partial file continues at its last byte (`Range`), but only for the same
-version (`If-Range`); if the server sends the complete file, the download restarts.  The file gets its name only after its
-length and checksum match.  An existing file is hashed, and downloaded again only if it differs from the published one.
+A file is written to ``.download/NAME.part``.  A partial file continues at its last byte (`Range`); if the server sends the
+complete file, the download restarts.  The file gets its name only after its length and checksum match.  An existing file is
+hashed, and downloaded again only if it differs from the published one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StorageError, VerificationError
-from ...storage.files import PRIVATE_MODE, digest, read_json, sync_directory, write_json
+from ...storage.files import digest, sync_directory
 from ...storage.lock import lock
 from .client import Client, RetryableError
 
@@ -36,7 +36,6 @@ _NAME = re.compile(rf"(?:(?!\.){_PLAIN}/)*(?!\.){_PLAIN}")  # below the director
 _MAX_NAME = 1000  # maximum characters of a name with its folders
 _NUMBER = re.compile("[0-9]{1,18}")
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)")
-_HEADER = re.compile("[!-~][ -~]{0,200}")  # characters allowed in a header
 
 
 class RemoteFile(NamedTuple):
@@ -113,7 +112,6 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
             with _storage(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(part, target)
-                _version(part).unlink(missing_ok=True)
                 sync_directory(target.parent)
             return None
         part.unlink()
@@ -125,13 +123,10 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
 
 def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -> None:
     """Download the rest of a partial file; raise RetryableError if the response ends early."""
-    # Continue a partial file only if it is certainly of the same version: the published checksum is
-    # the same, and the server confirms the version it had (`If-Range`). Otherwise the server sends
-    # the whole file with status 200 instead of the rest with 206.
-    record = read_json(_version(part))
-    known = {key: value for key, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else {}
+    # A partial file may be of another version, if the server has replaced the file. The checksum
+    # shows that at the end, and the file is downloaded again from its beginning.
     have = _size(part) if _is_own(part) else 0
-    if not _is_own(part) or have > remote.size or known.get("checksum") != remote.checksum:
+    if not _is_own(part) or have > remote.size:
         with _storage(part):
             part.unlink(missing_ok=True)
         have = 0
@@ -140,16 +135,12 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
     headers = {"Accept_Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
-        if known.get("url") == remote.url and _HEADER.fullmatch(known.get("validator", "")):  # otherwise the checksum decides
-            headers["If_Range"] = known["validator"]
     with client.open(remote.url, **headers) as response:
         start = _start(response, remote, part, have)
         with _storage(part):
             part.parent.mkdir(parents=True, exist_ok=True)
             if not start:
                 part.unlink(missing_ok=True)
-                version = {"url": remote.url, "checksum": remote.checksum, "validator": _validator(response)}
-                write_json(_version(part), version, PRIVATE_MODE)
         _save(response, remote, part, start, client, progress)
 
 
@@ -197,12 +188,6 @@ def _save(response: requests.Response, remote: RemoteFile, part: Path, start: in
             os.fsync(file.fileno())
 
 
-def _validator(response: requests.Response) -> str:
-    """Return the version identifier for If-Range, which does not allow a weak ETag (RFC 9110, 13.1.5)."""
-    etag = str(response.headers.get("ETag", ""))
-    return etag if etag.startswith('"') else str(response.headers.get("Last-Modified", ""))
-
-
 def _digest(path: Path, remote: RemoteFile) -> str:
     algorithm = remote.checksum.partition(":")[0]
     return f"{algorithm}:{digest(path, algorithm=algorithm)}"
@@ -210,11 +195,6 @@ def _digest(path: Path, remote: RemoteFile) -> str:
 
 def _part(directory: Path, remote: RemoteFile) -> Path:
     return directory / PARTS / f"{remote.name}.part"
-
-
-def _version(part: Path) -> Path:
-    """Return the file that records the source and version of a partial file."""
-    return part.with_suffix(".json")
 
 
 def _size(path: Path) -> int:

@@ -98,17 +98,24 @@ def template_offsets(indexes: Sequence[str], prefixes: Collection[str]) -> Offse
     )
 
 
-def _titles(index: str) -> Iterator[tuple[int, str]]:
-    """Yield the offset and title of each page with a colon in its title, up to damage of the index."""
+def _lines(index: str) -> Iterator[tuple[bytes, bytes, Damage | None]]:
+    """Yield complete lines of an index, the bytes after them, and the damage at which the index ends, if it is damaged."""
     rest = b""
     for block in blocks(index):
         if isinstance(block, Damage):
+            yield b"", rest, block
             return
         # Blocks end anywhere, so the last line of a block may be incomplete: keep it for the next
         # block.
         text = rest + block.data
         end = text.rfind(b"\n") + 1
         lines, rest = text[:end], text[end:]
+        yield lines, rest, None
+
+
+def _titles(index: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset and title of each page with a colon in its title, up to damage of the index."""
+    for lines, _, _ in _lines(index):
         for offset, title in _TITLED.findall(lines):
             yield int(offset), html.unescape(title.decode("utf-8", "replace"))
 
@@ -137,11 +144,7 @@ def find_stream(index: str, number: str, title: str) -> int | None:
     # Search the whole block for bytes instead of splitting it into lines, then check the line
     # around each hit: ":12:" may also occur in a title.
     wanted = f":{number}:".encode() if number else f":{title}\n".encode()
-    rest = b""
-    for block in blocks(index):
-        if isinstance(block, Damage):
-            return None
-        text = rest + block.data
+    for text, _, _ in _lines(index):
         at = text.find(wanted)
         while at >= 0:
             start = text.rfind(b"\n", 0, at) + 1
@@ -149,19 +152,17 @@ def find_stream(index: str, number: str, title: str) -> int | None:
             if fields == ([number.encode(), *fields[1:]] if number else [fields[0], title.encode()]):
                 return int(offset)
             at = text.find(wanted, at + 1)
-        rest = text[text.rfind(b"\n") + 1 :]
     return None
 
 
 def _offsets(index: str) -> Iterator[tuple[int, int]]:
     """Yield the offset of each stream and its number of pages; a stream may be yielded in several parts."""
     rest = b""
-    for block in blocks(index):
-        if isinstance(block, Damage):
-            raise VerificationError(f"{index} is damaged ({block.reason}): fetch this index again, or move it away to do without")
-        text = rest + block.data
-        end = text.rfind(b"\n") + 1
-        lines, rest = text[:end], text[end:]
+    for lines, rest, damage in _lines(index):
+        if damage:
+            raise VerificationError(
+                f"{index} is damaged ({damage.reason}): fetch this index again, or move it away to do without"
+            )
         offsets = _LINE.findall(lines)
         if len(offsets) != lines.count(b"\n") or len(rest) > _MAX_LINE_BYTES:
             raise VerificationError(f"{index} is not the index of a dump (offset:id:title): fetch it again, or move it away")

@@ -44,14 +44,15 @@ def read_delimited(
     ``damaged``.
     """
     address = RowAddress(source, part.name, 0, "the file")
-    with _opened(part, file) as (data, stream):
+    with _opened(part, file) as (data, _):
         sample = data.read(_SAMPLE_BYTES)
-        try:
-            encoding, errors = _detected(sample, encoding)
-        except ValueError as error:
-            yield address.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
-            return
-        text = io.TextIOWrapper(io.BufferedReader(_Replayed(sample, data), _BUFFER_BYTES), encoding, errors)
+    try:
+        encoding, errors = _detected(sample, encoding)
+    except ValueError as error:
+        yield address.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
+        return
+    with _opened(part, file) as (data, stream):
+        text = io.TextIOWrapper(data, encoding, errors)
         last: Row | Reject | None = None
         for row in _rows(_Lines(text, max_bytes), part, source, columns, max_bytes):
             if last is not None:
@@ -78,24 +79,6 @@ def _opened(part: FileRange, file: IO[bytes] | None) -> Iterator[tuple[IO[bytes]
     else:
         stream = Stream(part.path)
         yield cast("IO[bytes]", io.BufferedReader(stream, _BUFFER_BYTES)), stream
-
-
-class _Replayed(io.RawIOBase):
-    """A file that starts with bytes already read."""
-
-    def __init__(self, read: bytes, rest: IO[bytes]) -> None:
-        super().__init__()
-        self._read, self._rest = io.BytesIO(read), rest
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill part of a buffer."""
-        data = self._read.read(len(buffer)) or self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _detected(sample: bytes, encoding: str) -> tuple[str, str]:
