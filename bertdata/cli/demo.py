@@ -50,9 +50,6 @@ steps = 1000
 """
 
 
-_RUN_OPTIONS: dict[str, Any] = {"workers": 1, "overwrite": True}
-
-
 @click.command("demo", cls=Command)
 @click.option(
     "--output",
@@ -79,11 +76,11 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     started = time.monotonic()
     corpus, vocab, pairs = (output / name for name in ("corpus", "vocab", "pairs"))
     echo(f"$ bertdata build-corpus --wikipedia {sample()} --books {sample() / 'books'} --output {corpus}")
-    _describe(bertdata.build_corpus(wikipedia=sample(), books=sample() / "books", output=corpus, **_RUN_OPTIONS))
+    _describe(bertdata.build_corpus(wikipedia=sample(), books=sample() / "books", output=corpus, workers=1, overwrite=True))
     echo(f"$ bertdata train-vocab {corpus} --size 8000 --output {vocab}")
-    _describe(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=8000), **_RUN_OPTIONS))
+    _describe(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=8000), workers=1, overwrite=True))
     echo(f"$ bertdata make-pairs {corpus} --vocab {vocab} --output {pairs}")
-    _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, **_RUN_OPTIONS))
+    _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, workers=1, overwrite=True))
     echo(f"$ bertdata inspect {pairs} --n {count}")
     show(pairs, count=count)
     if train:
@@ -109,9 +106,9 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     echo("Training a very small BERT on the sample takes one to two minutes on one core:")
     vocab, pairs, recipe, run = (output / name for name in ("train-vocab", "train-pairs", "train.toml", "train-run"))
-    _describe(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=2000), **_RUN_OPTIONS))
+    _describe(bertdata.train_vocab(corpus, output=vocab, config=VocabConfig(size=2000), workers=1, overwrite=True))
     config = PairsConfig(max_seq_length=64, dupe_factor=20, validation_fraction=0.2, shards=1)
-    (made,) = bertdata.make_pairs(corpus, vocab=vocab, output=pairs, config=config, **_RUN_OPTIONS)
+    (made,) = bertdata.make_pairs(corpus, vocab=vocab, output=pairs, config=config, workers=1, overwrite=True)
     _describe(made)
     write_text(recipe, _RECIPE.format(pairs=json.dumps(str(pairs))))
     echo(f"$ bertdata train {recipe} --output {run}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..config.train import TrainConfig
+from ..reports.metrics import Record
 from ..reports.summary import count
 from ..storage.terminal import clean
 from . import output as console
@@ -21,7 +22,7 @@ _LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 
 
 @contextlib.contextmanager
-def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callable[[Record], None]]:
     """Yield a function that prints a metrics record. A terminal also gets a bar, other output a line every 30 seconds.
 
     `position.shown` is set to a function that gets the finished steps and the speed.
@@ -39,7 +40,7 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
     else:
         due = time.monotonic() + _LINE_INTERVAL_S
 
-        def say(record: dict[str, Any]) -> None:
+        def say(record: Record) -> None:
             nonlocal due
             due = time.monotonic() + _LINE_INTERVAL_S
             if console.is_json():
@@ -62,7 +63,7 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
         yield say
 
 
-def _line(record: dict[str, Any]) -> str:
+def _line(record: Record) -> str:
     """Format a metrics record as one line."""
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
@@ -78,7 +79,7 @@ def _line(record: dict[str, Any]) -> str:
     return f"{record['step']:>9,}  {figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
 
 
-def figures(record: dict[str, Any]) -> str:
+def figures(record: Record) -> str:
     """Format the losses and accuracies of a metrics record."""
     text = f"MLM loss {record['mlm_loss']:.3f}, accuracy {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
     text += f"; NSP loss {record['nsp_loss']:.3f}, accuracy {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else ""

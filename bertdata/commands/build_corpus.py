@@ -115,10 +115,10 @@ def build_corpus(
 
 def with_files(options: Mapping[str, Any]) -> dict[str, object]:
     """Replace paths in options: `templates` by file contents, `exclude`, `exclude_ids` and `depends_on` by paths and digests."""
-    values: dict[str, Any] = {name: named_files(options[name], name) for name in _FILES if name in options}
-    if "templates" in options:
-        values["templates"] = tables(options["templates"])
-    return {**options, **values}
+    return {
+        name: named_files(value, name) if name in _FILES else tables(value) if name == "templates" else value
+        for name, value in options.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

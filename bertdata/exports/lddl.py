@@ -55,7 +55,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             # [CLS] a a [SEP] b b [SEP] has segment ids 0 0 0 0 1 1 1: the first 1 is where B
             # starts, and the [SEP] of A is just before it.
             middles = [int(np.argmax(segment_ids)) for segment_ids in segments]  # start of B
-            values: dict[str, Any] = {
+            values: dict[str, list[str] | list[bool] | list[int] | list[bytes]] = {
                 "A": [" ".join(pieces[row[1 : middle - 1]]) for row, middle in zip(ids, middles, strict=True)],
                 "B": [" ".join(pieces[row[middle:-1]]) for row, middle in zip(ids, middles, strict=True)],
                 "is_random_next": [label == 1 for label in batch.column("next_sentence_label").to_pylist()],

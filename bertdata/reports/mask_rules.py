@@ -36,8 +36,10 @@ def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskR
     def mask(ids: Array, rows: Array, continues: Array | None) -> tuple[Array, Array, Array]:
         # The same function and the same keys as in training, so a report shows real masks of an
         # epoch.
-        arguments: dict[str, Any] = {"seed": config.seed, "epoch": epoch, "rows": rows, "continues": continues, "unit": unit}
-        return masking.mask(ids.astype(np.int64), vocabulary, **arguments, max_predictions=most)
+        tokens, seed = ids.astype(np.int64), config.seed
+        return masking.mask(
+            tokens, vocabulary, seed=seed, epoch=epoch, rows=rows, continues=continues, unit=unit, max_predictions=most
+        )
 
     return MaskRule(lambda _: f"epoch {epoch}{', whole words' if unit == 'word' else ''}", mask)
 

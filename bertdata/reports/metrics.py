@@ -15,10 +15,9 @@ from typing import Any
 from ..extras import missing_package
 from ..storage.files import write_text
 
-__all__ = ["NAME", "PREDICTIONS", "SUMS", "Metrics", "Record", "RunningSums", "describe", "describe_origins", "read_metrics"]
+__all__ = ["NAME", "SUMS", "Metrics", "Record", "RunningSums", "describe", "describe_origins", "read_metrics"]
 
 NAME = "metrics.jsonl"
-PREDICTIONS = "predictions.json"  # predictions of the last saved model for a few rows
 SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
 Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and the metrics
 

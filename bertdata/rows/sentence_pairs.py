@@ -81,14 +81,14 @@ def _one_copy(partition: Partition, config: PairsConfig, number: int, name: str,
     """Cut one copy of the partition into chunks and make a pair of each."""
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
     doc_keys = partition.keys(config.seed, max_tokens, number)
-    how: dict[str, Any] = {"short_seq_prob": config.short_seq_prob or 0.0, "phase": number > 0, "pack": config.pack}
-    if config.objective == "sop":
-        chunks = cut_whole(partition, doc_keys, max_tokens=max_tokens, **how)
+    is_sop, short = config.objective == "sop", config.short_seq_prob or 0.0
+    cut_chunks = cut_whole if is_sop else cut
+    chunks = cut_chunks(partition, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0, pack=config.pack)
+    if is_sop:
         counts.chunks.entered += len(chunks.start)
         rows = _swap(partition, chunks.take(np.argsort(chunks.order)), counts.surplus[0])
         counts.surplus[0] += 2 * int(rows.labels.sum()) - len(rows.labels)
         return rows
-    chunks = cut(partition, doc_keys, max_tokens=max_tokens, **how)
     chunks = _without_long_words(partition, chunks, max_tokens, counts)
     # `order` is random per chunk and depends on the document's id, not on its place in the
     # partition.

@@ -50,7 +50,7 @@ class SourceCounts(Record, frozen=True, kw_only=True):
     text_bytes: Count
     amounts: dict[str, dict[str, Count]]
     templates: Templates
-    formulas: dict[str, Count]
+    formulas: list[tuple[str, str, Count]]
     marks: dict[str, Count]
     apparatus: dict[str, Count]
     edits: dict[str, Count]

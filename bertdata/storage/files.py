@@ -90,8 +90,8 @@ def to_path(name: str | Path) -> Path:
     except ImportError as error:
         raise missing_package(f"{name}: reading URLs needs universal_pathlib", _PACKAGES.get(scheme, "remote"), error) from None
     try:
-        cached: dict[str, Any] = {"use_listings_cache": False} if scheme in OBJECT_STORES else {}  # others write there as well
-        path = UPath(name, **cached, **stores.options(scheme))
+        # Others write to a store as well, so no listing of it is cached.
+        path = UPath(name, **({"use_listings_cache": False} if scheme in OBJECT_STORES else stores.options(scheme)))
         _ = path.fs  # looks for the package that reaches it
     except ImportError as error:
         if scheme in _PACKAGES:

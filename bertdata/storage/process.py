@@ -238,10 +238,10 @@ def end(processes: Iterable[int]) -> None:
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
 
 
-def loopback_store(rank: int, size: int) -> dict[str, Any] | None:
+def loopback_store(rank: int, size: int) -> tuple[int, int | None] | None:
     """Keep processes of one machine that train together, as torch's environment variables name them, to its loopback interface.
 
-    Return the arguments for torch's store, where rank 0 listens on loopback alone: torch itself listens on all addresses.
+    Return the port of torch's store and, for rank 0, a socket on loopback: torch itself listens on all addresses.
     Return None where torchrun has a store already, or where there are more machines.
     """
     environment = os.environ
@@ -252,11 +252,8 @@ def loopback_store(rank: int, size: int) -> dict[str, Any] | None:
         environment.setdefault(name, "lo" if sys.platform == "linux" else "lo0")
     if environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         return None
-    arguments: dict[str, Any] = {"host_name": "127.0.0.1", "port": int(environment["MASTER_PORT"]), "world_size": size}
-    if rank:
-        return arguments
-    listening = socket.create_server((arguments["host_name"], arguments["port"]))
-    return {**arguments, "is_master": True, "master_listen_fd": listening.detach()}
+    port = int(environment["MASTER_PORT"])
+    return port, None if rank else socket.create_server(("127.0.0.1", port)).detach()
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
@@ -35,6 +35,7 @@ __all__ = [
     "for_transformers",
 ]
 
+ModelArguments = dict[str, Tensor | dict[str, Tensor]]  # of a `transformers` model, which may have a mask for each kind of layer
 _HALF_TYPES = (torch.float16, torch.bfloat16)  # dtypes that flash attention supports
 _VARLEN = find_spec("torch.nn.attention.varlen") is not None  # torch 2.10 and later
 
@@ -51,6 +52,20 @@ class Parts(NamedTuple):
     starts: Tensor
     longest: int
     causal: bool = False
+
+
+class _PackedRows(TypedDict, total=False):
+    position_ids: Tensor
+    document_starts: Tensor
+
+
+class BertArguments(_PackedRows):
+    """The arguments of `trainer.model.BertForPreTraining`. For rows of one document, `attention` is their `attention_mask`."""
+
+    ids: Tensor
+    types: Tensor
+    positions: Tensor
+    attention: Any
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: float) -> Tensor:
@@ -148,7 +163,7 @@ def documents_of(cu_seqlens: Tensor) -> Tensor:
     return torch.repeat_interleave(torch.arange(1, len(sizes) + 1, device=cu_seqlens.device), sizes)[None]
 
 
-def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool = False) -> dict[str, Any]:
+def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool = False) -> BertArguments:
     """Return the arguments of `trainer.model.BertForPreTraining`, with separate attention for each segment.
 
     Args:
@@ -156,48 +171,49 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
         unpadded: Remove padding: [B, L] becomes [1, T], and the logits are [1, B P, V] and, for pairs, [1, B D, 2].
         dropout: Whether attention has dropout. With dropout, packed or causal padded rows on a GPU use a dense mask.
     """
-    names = {"ids": "input_ids", "types": "token_type_ids", "positions": "masked_lm_positions"}
-    arguments: dict[str, Any] = {argument: batch[name] for argument, name in names.items()}
-    arguments |= {name: batch[name] for name in ("position_ids", "document_starts") if name in batch}
     causal = is_causal(batch)
     if unpadded:
-        flat = _flat(arguments, batch["attention_mask"].bool())
-        return {**flat, "attention": flat["attention"]._replace(causal=causal)}
-    numbers = batch.get("document_ids")
-    if numbers is None and not causal:
-        return {**arguments, "attention": batch["attention_mask"]}
-    numbers = batch["attention_mask"] if numbers is None else numbers
-    masks = flex if numbers.is_cuda and not dropout else block_mask
-    return {**arguments, "attention": masks(numbers, causal=causal)}
+        return _flat(batch, causal)
+    ids, types, positions = (batch[name] for name in ("input_ids", "token_type_ids", "masked_lm_positions"))
+    arguments = BertArguments(ids=ids, types=types, positions=positions, attention=batch["attention_mask"])
+    if "document_starts" in batch:
+        arguments |= {"position_ids": batch["position_ids"], "document_starts": batch["document_starts"]}
+    if "document_ids" in batch or causal:
+        numbers = batch.get("document_ids", batch["attention_mask"])
+        masks = flex if numbers.is_cuda and not dropout else block_mask
+        arguments["attention"] = masks(numbers, causal=causal)
+    return arguments
 
 
-def is_causal(batch: dict[str, Any]) -> bool:
+def is_causal(batch: dict[str, Tensor]) -> bool:
     """Return True for a causal batch of the loader, in which a position attends only to itself and earlier ones."""
     return "causal" in batch and bool(batch["causal"].any())
 
 
-def _flat(padded: dict[str, Any], is_token: Tensor) -> dict[str, Any]:
-    """Remove the padding of the arguments from `for_bert` and concatenate their rows. `is_token` is [B, L]."""
+def _flat(batch: dict[str, Tensor], causal: bool) -> BertArguments:
+    """Return the arguments of `for_bert` without padding, and with the rows concatenated."""
     # For example, rows of 3 and 2 tokens at L = 4 become 5 tokens. Positions in the second row move by 3 (`begins`), and
     # `tokens` are the indices [0, 1, 2, 4, 5] in the padded batch.
+    is_token = batch["attention_mask"].bool()  # [B, L]
     sizes, tokens = is_token.sum(1), is_token.flatten().nonzero()[:, 0]
     begins = (sizes.cumsum(0) - sizes)[:, None]  # first token of each row
-    starts = padded.get("document_starts", torch.zeros_like(begins))
+    starts = batch.get("document_starts", torch.zeros_like(begins))
     # Unused entries of `document_starts` are 0. Entry 0 is always used, and its start is 0 too.
     used = starts > 0
     used[:, 0] = True
-    positions = padded.get("position_ids", torch.arange(is_token.shape[1], device=is_token.device).expand_as(is_token))
-    flat = {
-        name: (values + begins).view(1, -1) for name, values in (("positions", padded["positions"]), ("document_starts", starts))
-    }
-    for name, values in (("ids", padded["ids"]), ("types", padded["types"]), ("position_ids", positions)):
-        flat[name] = values.flatten()[tokens][None]
+    position_ids = batch.get("position_ids", torch.arange(is_token.shape[1], device=is_token.device).expand_as(is_token))
+    positions, starts = ((values + begins).view(1, -1) for values in (batch["masked_lm_positions"], starts))
+    ids, types, position_ids = (
+        values.flatten()[tokens][None] for values in (batch["input_ids"], batch["token_type_ids"], position_ids)
+    )
     # All segment starts of all rows, then the total, as flash attention expects (cu_seqlens).
-    bounds = torch.cat([flat["document_starts"][0, used.flatten()], sizes.sum()[None]]).int()
-    return {**flat, "attention": Parts(bounds, is_token.shape[1])}
+    parts = Parts(torch.cat([starts[0, used.flatten()], sizes.sum()[None]]).int(), is_token.shape[1], causal)
+    return BertArguments(
+        ids=ids, types=types, positions=positions, attention=parts, position_ids=position_ids, document_starts=starts
+    )
 
 
-def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
+def for_transformers(batch: dict[str, Tensor], model: Any) -> ModelArguments:
     """Return the arguments of a `transformers` model, with separate attention for each document of a packed row.
 
     Args:
@@ -223,7 +239,7 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
         names["token_type_ids"] = "token_type_ids"
     if takes.pair_label:
         names[takes.pair_label] = "next_sentence_label"
-    arguments: dict[str, Any] = {name: batch[source][None] if flat else batch[source] for name, source in names.items()}
+    arguments: ModelArguments = {name: batch[source][None] if flat else batch[source] for name, source in names.items()}
     causal = is_causal(batch)
     if causal and (target.unpadded_only or not target.attention):
         raise UsageError(f"for_model {target.name}: causal batches need its configuration, with sdpa or eager attention")
@@ -244,16 +260,15 @@ def for_transformers(batch: dict[str, Any], model: Any) -> dict[str, Any]:
     return {**arguments, "attention_mask": _masks(documents, target, causal)}
 
 
-def for_masked_positions(batch: dict[str, Any], target: Target) -> dict[str, Any]:
+def for_masked_positions(batch: dict[str, Tensor], target: Target) -> ModelArguments:
     """Return the arguments of `trainer.model.MaskedModel` for a padded batch of the loader with ``masked_lm_positions``."""
     positions = batch["masked_lm_positions"]
     if target.unpadded_only:
         flat = for_bert(batch, unpadded=True)
         positions, (starts, longest, *_) = flat["positions"], flat["attention"]
-        names = {"ids": "input_ids", "types": "token_type_ids", "position_ids": "position_ids"}
         kept = {name: batch[name] for name in ("causal",) if name in batch}
-        flat_batch = {name: flat[source][0] for source, name in names.items()}
-        batch = {**kept, **flat_batch, "cu_seqlens": starts, "max_seqlen": longest}
+        tokens = {"input_ids": flat["ids"][0], "token_type_ids": flat["types"][0], "position_ids": flat["position_ids"][0]}
+        batch = {**kept, **tokens, "cu_seqlens": starts, "max_seqlen": longest}
     arguments = for_transformers({**batch, "labels": batch["input_ids"]}, target)
     del arguments["labels"]
     return {**arguments, "positions": positions}

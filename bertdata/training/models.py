@@ -9,6 +9,7 @@ loss.  `MODELS` lists the classes for which a test shows that each document of a
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 from ..config import OBJECTIVES
@@ -84,7 +85,7 @@ class Target(NamedTuple):
             wrong = f"it counts positions from its pad_token_id {self.padding}, and the rows are padded with {shards.special.pad}"
             raise self._error(wrong, f"Set pad_token_id={shards.special.pad} in its configuration")
 
-    def check_batch(self, batch: dict[str, Any]) -> None:
+    def check_batch(self, batch: Container[str]) -> None:
         """Raise UsageError unless this is a batch of the loader from which the model's arguments can be made."""
         unpadded, packed = "cu_seqlens" in batch, "document_ids" in batch
         if "position_ids" in batch and not (unpadded or packed):

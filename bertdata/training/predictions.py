@@ -1,9 +1,4 @@
-"""Write a model's predictions for a few rows: the masked words with its best guesses and the truth, and pair labels.
-
-{"step": 900, "held_out": true, "mark": "##", "special": ["[CLS]", …], "rows": [{"pieces": ["[CLS]", "tea", …], "tokens": 128,
-  "words": [{"at": 1, "truth": "tea", "shown": "[MASK]", "guesses": [["tea", 0.61], ["water", 0.12], ["wine", 0.05]]}, …],
-  "pairs": [{"truth": "NotNext", "guess": "NotNext", "share": 0.93}]}, …]}
-"""
+"""Write a model's predictions for a few rows: the masked words with its best guesses and the truth, and pair labels."""
 
 from __future__ import annotations
 
@@ -14,11 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..codec import encode
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..labels import IGNORED
 from ..pieces import ROLES
-from ..reports.metrics import PREDICTIONS
+from ..reports.predicted import NAME, Pair, Predictions, Row, Word
 from ..storage.files import write_json
 from .masks import MaskConfig
 from .recipe import PhaseRows
@@ -47,14 +43,12 @@ def write_predictions(
     first = {name: values[:_MAX_ROWS].clone() for name, values in batch.items()}
     rows = _predicted(model, score, first, part.shards, shift=int((part.masks or MaskConfig()).labels == "next"))
     special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
-    predictions = {"step": step, "held_out": held_out, "mark": tokens.mark, "special": special, "rows": rows}
-    write_json(output / PREDICTIONS, predictions)
+    predictions = Predictions(step=step, held_out=held_out, mark=tokens.mark, special=special, rows=rows)
+    write_json(output / NAME, encode(predictions))
 
 
 @torch.no_grad()
-def _predicted(
-    model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards, shift: int
-) -> list[dict[str, Any]]:
+def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards, shift: int) -> list[Row]:
     """Return the predictions for rows. A token is predicted `shift` positions before it."""
     row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
     unmasked = batch["input_ids"].clone()
@@ -77,26 +71,28 @@ def _predicted(
     pairs = None if relations is None else relations.float().cpu().view(count, -1, 2).softmax(2)
     rows = []
     for number in range(count):
-        values_of_row = {name: values[number].tolist() for name, values in (batch | {"whole": unmasked}).items()}
-        row_entry = _row(values_of_row, shards.pieces, guesses[number].tolist(), shares[number].tolist())
+        values = {name: tensor[number] for name, tensor in batch.items()}
+        predicted_pairs = None
         if names and pairs is not None:
-            labels = values_of_row["next_sentence_label"]
-            labels = labels if isinstance(labels, list) else [labels]
-            row_entry["pairs"] = [
-                {"truth": names[label], "guess": names[max((0, 1), key=each.__getitem__)], "share": round(max(each), 4)}
-                for label, each in zip(labels[:_MAX_PAIRS], pairs[number].tolist(), strict=False)
+            labels = values["next_sentence_label"].flatten()[:_MAX_PAIRS].tolist()
+            predicted_pairs = [
+                Pair(truth=names[label], guess=names[max((0, 1), key=each.__getitem__)], share=round(max(each), 4))
+                for label, each in zip(labels, pairs[number].tolist(), strict=False)
                 if label != IGNORED
             ]
-        rows.append(row_entry)
+        tokens = int(values["attention_mask"].sum())
+        shown = [shards.pieces[i] for i in unmasked[number, : min(tokens, _MAX_PIECES)].tolist()]
+        found = _words(values, shards.pieces, guesses[number].tolist(), shares[number].tolist())
+        rows.append(Row(pieces=shown, tokens=tokens, words=found, pairs=predicted_pairs))
     return rows
 
 
-def _row(values: dict[str, Any], pieces: list[str], guesses: list[list[int]], shares: list[list[float]]) -> dict[str, Any]:
-    """Return a row before masking, its masked words, and the guesses for each."""
-    tokens, ids = sum(values["attention_mask"]), values["input_ids"]
+def _words(row: dict[str, Tensor], pieces: list[str], guesses: list[list[int]], shares: list[list[float]]) -> list[Word]:
+    """Return the masked words of a row, and the guesses for each."""
+    ids, positions, labels = (row[name].tolist() for name in ("input_ids", "masked_lm_positions", "masked_lm_labels"))
     words = []
-    for at, label, best, share in zip(values["masked_lm_positions"], values["masked_lm_labels"], guesses, shares, strict=True):
+    for at, label, best, share in zip(positions, labels, guesses, shares, strict=True):
         if label != IGNORED and at < _MAX_PIECES:
-            guessed = [[pieces[i], round(each, 4)] for i, each in zip(best, share, strict=True) if i < len(pieces)]
-            words.append({"at": at, "truth": pieces[label], "shown": pieces[ids[at]], "guesses": guessed})
-    return {"pieces": [pieces[i] for i in values["whole"][: min(tokens, _MAX_PIECES)]], "tokens": tokens, "words": words}
+            guessed = [(pieces[i], round(each, 4)) for i, each in zip(best, share, strict=True) if i < len(pieces)]
+            words.append(Word(at=at, truth=pieces[label], shown=pieces[ids[at]], guesses=guessed))
+    return words

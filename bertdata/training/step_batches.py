@@ -17,7 +17,7 @@ from ..dataset.shards import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from .ahead import StepsAhead, masked_arrays
-from .attention import for_transformers
+from .attention import ModelArguments, for_transformers
 from .masks import MaskConfig, Masker
 from .models import Target, target_for
 from .row_plan import Batch
@@ -144,7 +144,7 @@ class _PickledBatch:
         return _tensors, self._batch
 
 
-def _tensors(arrays: Arrays, form: str, target: Target | None) -> Tensors:
+def _tensors(arrays: Arrays, form: str, target: Target | None) -> Tensors | ModelArguments:
     """Convert arrays to a batch, and to the arguments of a model if there is one."""
     tensors = _batch(arrays, form)
     return tensors if target is None else for_transformers(tensors, target)

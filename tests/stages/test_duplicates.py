@@ -37,9 +37,9 @@ def test_the_examples(module: object) -> None:
 
 def test_a_fingerprint_is_the_same_on_every_machine() -> None:
     assert fingerprint(normal(" Tea\u3000is\nHOT. ")) == fingerprint("tea is hot.")
-    assert fingerprint("tea is hot.") == (0xB1AE3C37EA58CB43, 0x97BC36FCE5E8ADED)
+    assert fingerprint("tea is hot.").hex() == "b1ae3c37ea58cb4397bc36fce5e8aded"
     assert fingerprint("tea") != fingerprint("te a")
-    assert fingerprint("\ud800")[0] >= 0, "half a pair has a fingerprint as well"
+    assert fingerprint("\ud800"), "half a pair has a fingerprint as well"
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 9)), max_size=4), max_size=5))

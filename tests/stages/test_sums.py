@@ -37,7 +37,7 @@ def report(number: int) -> SourceCounts:
         text_bytes=number,
         amounts={("en", "de")[number % 2]: {"documents": kept, "words": number, "characters": 9 * number}},
         templates=Templates(calls=300, names=names, examples=examples),
-        formulas={"found math": number},
+        formulas=[("found", "math", number)],
         marks={"citation": 1},
         apparatus={"characters": 9, "kept": 8, "index": 1},
         edits={"map changed": kept},
@@ -53,7 +53,7 @@ def test_a_sum_does_not_grow_with_its_tasks(monkeypatch: pytest.MonkeyPatch) -> 
     for each in reports:
         total.add(each)
     assert len(total.examples) <= len(total.names) <= 100
-    assert total.calls == 300 * 300 and total.text_bytes == sum(range(300)) and total.formulas["found math"] == sum(range(300))
+    assert total.calls == 300 * 300 and total.text_bytes == sum(range(300)) and total.formulas["found", "math"] == sum(range(300))
     whole = SourceSum("wikipedia", Tally("pages"))
     monkeypatch.setattr(sums, "_MAX_NAMES", 1000)
     for each in reports:

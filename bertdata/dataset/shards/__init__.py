@@ -2,13 +2,14 @@
 
 from .mapped import Shards
 from .origins import Origin
-from .schema import BATCH_BYTES, DOCUMENT, DocumentBatch, as_written, pair_batch, pair_schema
+from .schema import BATCH_BYTES, DOCUMENT, Columns, DocumentBatch, as_written, pair_batch, pair_schema
 from .views import padded
 from .write import joined, name, read_batches, write
 
 __all__ = [
     "BATCH_BYTES",
     "DOCUMENT",
+    "Columns",
     "DocumentBatch",
     "Origin",
     "Shards",

@@ -11,12 +11,14 @@ from collections.abc import Container
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ...records import Document
 
-__all__ = ["BATCH_BYTES", "DOCUMENT", "DocumentBatch", "as_written", "pair_batch", "pair_schema"]
+__all__ = ["BATCH_BYTES", "DOCUMENT", "Columns", "DocumentBatch", "as_written", "pair_batch", "pair_schema"]
 
+Columns = dict[str, npt.NDArray[Any] | list[str]]  # of rows, by name
 BATCH_BYTES = 2 << 20  # text per record batch of documents, which is in memory until it is written
 
 
@@ -131,10 +133,10 @@ class DocumentBatch:
         return pa.RecordBatch.from_arrays(columns, schema=DOCUMENT)
 
 
-def pair_batch(schema: pa.Schema, columns: dict[str, Any]) -> pa.RecordBatch:
+def pair_batch(schema: pa.Schema, columns: Columns) -> pa.RecordBatch:
     """Build a record batch from flat ids: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1], labels [N].
 
-    `columns` contains these NumPy arrays, and lists of strings for provenance. Masked positions are also flat, [M]. The ends of
+    Provenance is lists of strings. Masked positions are also flat, [M]. The ends of
     each row are in ``masked_lm_ends`` [N + 1] for masks, ``part_ends`` [N + 1] for the segments of a packed row, and
     ``document_ends`` [N + 1] for documents.
     """

@@ -162,11 +162,11 @@ def _lost(subject: Subject[CorpusManifest]) -> Html:
         rows = [
             (
                 reason if nth else tag("span", reason, id=anchor(kind, reason)),
-                foreign(str(each.get("id", "")), most=80),
-                foreign(str(each.get("where") or each.get("detail") or "–"), most=120),
+                foreign(id, most=80),
+                foreign(cause, most=120),
             )
             for reason, records in sorted(entries(subject.directory, files).items())
-            for nth, each in enumerate(records)
+            for nth, (id, cause) in enumerate(records)
         ]
         if rows:
             total = sum(file.rows for file in files)

@@ -151,9 +151,9 @@ def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
         raise_for(path, error, "missing or damaged", "build the dataset again")
 
 
-def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[dict[str, Any]]]:
-    """Return, by reason, some lines of the lists of rejects or drops."""
-    by_reason: dict[str, list[dict[str, Any]]] = {}
+def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[tuple[str, str]]]:
+    """Return, by reason, the id of some rejects or drops, and where or why."""
+    by_reason: dict[str, list[tuple[str, str]]] = {}
     filled = [file for file in files if file.rows]
     for file in map(filled.__getitem__, pick(len(filled), _MAX_SHARDS)):
         with open_file(directory / file.name) as lines:
@@ -163,5 +163,5 @@ def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[
                 except ValueError:
                     continue  # the last line, which is cut, or a damaged one, which `verify` reports
                 if isinstance(record, dict) and len(records := by_reason.setdefault(str(record.get("reason")), [])) < most:
-                    records.append(record)
+                    records.append((str(record.get("id", "")), str(record.get("where") or record.get("detail") or "–")))
     return by_reason

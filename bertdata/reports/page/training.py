@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -10,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ...codec import WrongValue, decode
 from ...pieces import shown
 from ...storage.files import read_json
-from ..metrics import NAME, PREDICTIONS, Record, read_metrics
+from ..metrics import NAME, Record, read_metrics
+from ..predicted import NAME as PREDICTIONS
+from ..predicted import Predictions, Row
 from ..summary import percent
 from .charts import COLOURS, lines
 from .curve import overlaid, panels
@@ -44,9 +48,11 @@ def records_of(directory: Path) -> list[Record]:
     return read_metrics(directory / NAME)
 
 
-def predictions_of(directory: Path) -> Any:
-    """Read what the last saved model of a run predicts; None where that is not stored."""
-    return read_json(directory / PREDICTIONS)
+def predictions_of(directory: Path) -> Predictions | None:
+    """Read the predictions of a run's last saved model. Return None if the file is missing or damaged."""
+    with contextlib.suppress(WrongValue):
+        return decode(read_json(directory / PREDICTIONS), Predictions)
+    return None
 
 
 def key_figures(records: list[Record]) -> Html:
@@ -67,7 +73,7 @@ def key_figures(records: list[Record]) -> Html:
     return figures(known)
 
 
-def sections(records: list[Record], predictions: Any = None) -> Iterator[Section]:
+def sections(records: list[Record], predictions: Predictions | None = None) -> Iterator[Section]:
     """Yield the sections of a run; `predictions` are those of its predictions.json."""
     measured = [record for record in records if record["kind"] in ("train", "evaluation")]
     if measured:
@@ -81,8 +87,8 @@ def sections(records: list[Record], predictions: Any = None) -> Iterator[Section
         yield Section("benchmarks", "Benchmarks", _benchmarks(benchmarks))
     if body := _drawn(records):
         yield Section("drawn", "Rows by source and language", body)
-    if predicted := _predictions(predictions):
-        yield Section("predictions", "Predictions", predicted)
+    if predictions:
+        yield Section("predictions", "Predictions", _predictions(predictions))
     if errors := [record for record in records if record["kind"] == "error"]:
         yield Section(
             "errors", "Errors", tag("ul", *(tag("li", f"step {e['step']:,}: {e.get('message', 'failed')}") for e in errors))
@@ -155,36 +161,31 @@ def _drawn(records: list[Record]) -> Html:
     return table("", columns, lines) if lines else Html("")
 
 
-def _predictions(predictions: Any) -> Html:
-    """Return rows with their masked words, the predictions and the original words, or nothing if unknown."""
-    try:
-        mark, held_out = str(predictions["mark"]), bool(predictions["held_out"])
-        rows = [_predicted(row, mark, list(map(str, predictions["special"]))) for row in predictions["rows"]]
-        step = f"{predictions['step']:,}"
-    except (KeyError, TypeError, ValueError, IndexError):
-        return Html("")
-    which = "rows held out" if held_out else "rows of the last training batch"
-    note = f"Predictions of the model after step {step}, on {which}. The tables list the best guesses for each masked token."
+def _predictions(predictions: Predictions) -> Html:
+    """Return rows with their masked words, the predictions and the original words."""
+    rows = [_predicted(row, predictions.mark, predictions.special) for row in predictions.rows]
+    which = "rows held out" if predictions.held_out else "rows of the last training batch"
+    note = f"Predictions of the model after step {predictions.step:,}, on {which}. "
+    note += "The tables list the best guesses for each masked token."
     return join(tag("p", note), *rows)
 
 
-def _predicted(row: dict[str, Any], mark: str, special: list[str]) -> Html:
-    words, pieces = row["words"], list(map(str, row["pieces"]))
-    kinds = {w["at"]: "kept" if w["shown"] == w["truth"] else "[MASK]" for w in words}
-    right = sum(bool(w["guesses"]) and w["guesses"][0][0] == w["truth"] for w in words)
-    body = [tag("p", f"{row['tokens']:,} tokens; {right} of these {len(words)} words predicted correctly", class_="faint")]
-    for pair in row.get("pairs", []):
-        kind = "good" if pair["guess"] == pair["truth"] else "flag"
-        guess = tag("span", f"{pair['guess']} ({percent(pair['share'])})", class_=kind)
-        body.append(tag("p", tag("b", pair["truth"]), ": predicted ", guess))
-    body.append(tag("p", marked(pieces, kinds, mark, special), " …" if row["tokens"] > len(pieces) else ""))
+def _predicted(row: Row, mark: str, special: list[str]) -> Html:
+    words, pieces = row.words, row.pieces
+    kinds = {w.at: "kept" if w.shown == w.truth else "[MASK]" for w in words}
+    right = sum(bool(w.guesses) and w.guesses[0][0] == w.truth for w in words)
+    body = [tag("p", f"{row.tokens:,} tokens; {right} of these {len(words)} words predicted correctly", class_="faint")]
+    for pair in row.pairs or ():
+        guess = tag("span", f"{pair.guess} ({percent(pair.share)})", class_="good" if pair.guess == pair.truth else "flag")
+        body.append(tag("p", tag("b", pair.truth), ": predicted ", guess))
+    body.append(tag("p", marked(pieces, kinds, mark, special), " …" if row.tokens > len(pieces) else ""))
     columns = (Column("Truth"), Column("Shown as"), *(Column(name) for name in ("Guess", "Second", "Third")))
     lines = []
     for w in words:
-        cells = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w["truth"], w["shown"])]
-        for piece, share in w["guesses"]:
+        cells = [tag("span", foreign(shown(piece, mark), most=40), class_="piece") for piece in (w.truth, w.shown)]
+        for piece, share in w.guesses:
             name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
-            cells.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w["truth"] else "guess"))
+            cells.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w.truth else "guess"))
         lines.append(cells)
     return tag("article", *body, table("", columns, lines))
 

@@ -163,7 +163,7 @@ def _dropped_templates(totals: list[SourceSum]) -> DroppedTemplates:
 
     sums.py explains which tasks are counted. The first names have an example, a line that calls the template.
     """
-    counts = _total(total.names for total in totals)
+    counts = sum((total.names for total in totals), Counter[str]())
     lines = {name: line for total in totals for name, line in total.examples.items()}
     names = most_frequent(counts, _MAX_LISTED)
     return DroppedTemplates(
@@ -184,25 +184,16 @@ def _learned(wiki: str, text: str) -> LearnedTemplates:
     )
 
 
-def _total(parts: Iterable[dict[str, int]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part)
-    return total
-
-
 def _formulas(totals: list[SourceSum]) -> Formulas:
     """Return the counts of formulas by tag or template, and of the sentences dropped with a formula.
 
     Each formula found is written, dropped, or left out with a table, a list or another place without prose.
     """
-    counts = _total(total.formulas for total in totals)
-    sentences = counts.pop("sentences", 0)
-    formulas: dict[str, dict[str, int]] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}}
-    for key, count in sorted(counts.items()):
-        what, _, name = key.replace("left out ", "left_out ").partition(" ")
-        formulas[what][name] = count
-    return Formulas(**formulas, dropped_sentences=sentences)
+    counts: dict[str, Counter[str]] = {what: Counter() for what in ("found", "written", "dropped", "left_out", "sentences")}
+    for (what, name), count in sorted(sum((total.formulas for total in totals), Counter[tuple[str, str]]()).items()):
+        counts[what][name] += count
+    sentences = counts.pop("sentences").total()
+    return Formulas(**counts, dropped_sentences=sentences)
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:

@@ -114,7 +114,7 @@ def write_shard(
         text_bytes=ledger.text_bytes,
         amounts=ledger.amounts.to_json(),
         templates=_templates(counts),
-        formulas=dict(sorted(counts.formulas.items())),
+        formulas=[(*kind, count) for kind, count in sorted(counts.formulas.items())],
         marks=dict(sorted(counts.marks.items())),
         apparatus=dict(sorted(counts.apparatus.items())),
         edits=dict(sorted(counts.edits.items())),

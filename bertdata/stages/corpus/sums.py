@@ -30,7 +30,7 @@ class SourceSum:
     names: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)  # by template name, from the first task
     calls: int = 0
-    formulas: Counter[str] = field(default_factory=Counter)
+    formulas: Counter[tuple[str, str]] = field(default_factory=Counter)
     marks: Counter[str] = field(default_factory=Counter)
     apparatus: Counter[str] = field(default_factory=Counter)
     edits: Counter[str] = field(default_factory=Counter)
@@ -48,5 +48,6 @@ class SourceSum:
         if len(self.names) > 2 * _MAX_NAMES:
             self.names = Counter(dict(most_frequent(self.names, _MAX_NAMES)))
             self.examples = {name: line for name, line in self.examples.items() if name in self.names}
-        for name in ("formulas", "marks", "apparatus", "edits", "removed"):
+        self.formulas.update({(what, name): count for what, name, count in counts.formulas})
+        for name in ("marks", "apparatus", "edits", "removed"):
             getattr(self, name).update(getattr(counts, name))

@@ -7,7 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -179,13 +179,9 @@ class _Build:
             more += ", or a larger `validation_fraction`" if self.split == "validation" else ""
             raise EmptyResultError(f"{error}{more}") from None  # hide the less specific cause
 
-    def _columns(self, built: rows.Pairs) -> dict[str, Any]:
+    def _columns(self, built: rows.Pairs) -> shards.Columns:
         """Return the unmasked columns of the shard."""
-        columns: dict[str, Any] = {
-            "ends": built.ends,
-            "input_ids": built.input_ids,
-            "token_type_ids": built.token_type_ids,
-        }
+        columns: shards.Columns = {"ends": built.ends, "input_ids": built.input_ids, "token_type_ids": built.token_type_ids}
         if built.parts is not None:
             part_ends = np.searchsorted(built.parts, built.ends)
             columns["part_ends"] = part_ends
@@ -200,7 +196,7 @@ class _Build:
             columns |= self._documents(built)
         return columns
 
-    def _documents(self, built: rows.Pairs) -> dict[str, Any]:
+    def _documents(self, built: rows.Pairs) -> shards.Columns:
         """Return the columns with the document ids: of A and B for pairs, else of each row."""
         a = [self.partition.ids[d] for d in built.a_documents.tolist()]
         if built.b_documents is not None:

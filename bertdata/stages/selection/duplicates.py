@@ -14,8 +14,9 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MIN_PARAGRAPH_CHARS", "Indices", "partition", "fingerprint", "first_of_each", "normal"]
+__all__ = ["HASH_BYTES", "MIN_PARAGRAPH_CHARS", "Indices", "partition", "fingerprint", "first_of_each", "normal"]
 
+HASH_BYTES = 16
 MIN_PARAGRAPH_CHARS = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 
 Indices = npt.NDArray[np.int64]
@@ -33,10 +34,9 @@ def normal(text: str) -> str:
     return " ".join(lower.split())
 
 
-def fingerprint(text: str) -> tuple[int, int]:
-    """Hash a text to 128 bits, as two 64-bit numbers."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
+def fingerprint(text: str) -> bytes:
+    """Hash a text to `HASH_BYTES` bytes."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()
 
 
 def first_of_each(hashes: npt.NDArray[np.uint64]) -> Indices:

@@ -17,7 +17,7 @@ from ...dataset.manifest_records import ShardEntry
 from ...dataset.run import STATE
 from ...records import Document
 from ..text_counts import count_words
-from .duplicates import MIN_PARAGRAPH_CHARS, fingerprint, normal
+from .duplicates import HASH_BYTES, MIN_PARAGRAPH_CHARS, fingerprint, normal
 from .minhash import SIGNATURE_VALUES, Signer
 
 __all__ = [
@@ -26,7 +26,9 @@ __all__ = [
     "Needs",
     "flat",
     "group_of",
+    "hashes",
     "ids",
+    "long_hashes",
     "long_paragraphs",
     "read",
     "signature_payloads",
@@ -51,14 +53,14 @@ class Needs(NamedTuple):
     def schema(self) -> pa.Schema:
         """Return the schema of a file of facts."""
         number, list_of = pa.uint64(), pa.list_
-        columns = [("id", pa.string()), ("as_of", pa.uint32()), ("bytes", number), ("high", number), ("low", number)]
+        columns = [("id", pa.string()), ("as_of", pa.uint32()), ("bytes", number), ("hash", pa.binary(HASH_BYTES))]
         if self.signature:
             columns.append(("signature", pa.binary(SIGNATURE_VALUES)))
         if self.paragraphs:  # the number of paragraphs; for long ones also their index, hash and bytes
-            columns += [("paragraphs", pa.uint32()), ("parts", list_of(pa.uint32()))]
-            columns += [(name, list_of(number)) for name in ("part_high", "part_low", "part_bytes")]
+            columns += [("paragraphs", pa.uint32()), ("long_index", list_of(pa.uint32()))]
+            columns += [("long_hash", list_of(pa.binary(HASH_BYTES))), ("long_bytes", list_of(number))]
         if self.words:
-            columns += [("words", number)] + [("part_words", list_of(number))] * self.paragraphs
+            columns += [("words", number)] + [("long_words", list_of(number))] * self.paragraphs
         columns += [("group", number)] * self.language + [("premium", pa.float64())] * bool(self.premiums)
         return pa.schema(columns)
 
@@ -75,8 +77,7 @@ class Facts:
         """Add a document whose sentences have `size` bytes."""
         compared = document._replace(sentences=list(map(normal, document.sentences)))
         text = _joined(compared.sentences)
-        high, low = fingerprint(text)
-        row: dict[str, object] = {"id": document.id, "as_of": document.as_of, "bytes": size, "high": high, "low": low}
+        row: dict[str, object] = {"id": document.id, "as_of": document.as_of, "bytes": size, "hash": fingerprint(text)}
         if self._needs.signature:
             row["signature"] = _signer()([text])[0].tobytes()
         if self._needs.paragraphs:
@@ -86,7 +87,7 @@ class Facts:
             row["words"] = count_words(document.sentences)
             if self._needs.paragraphs:
                 paragraphs = document.paragraphs()
-                row["part_words"] = [count_words(paragraphs[part]) for part in long.parts]
+                row["long_words"] = [count_words(paragraphs[index]) for index in long.long_index]
         if self._needs.language:
             row["group"] = group_of(document.language)
         if self._needs.premiums:
@@ -125,19 +126,19 @@ def _joined(sentences: list[str]) -> str:
 class _LongParagraphs(NamedTuple):
     """The indices of long paragraphs, their fingerprints and bytes."""
 
-    parts: list[int]
-    part_high: list[int]
-    part_low: list[int]
-    part_bytes: list[int]
+    long_index: list[int]
+    long_hash: list[bytes]
+    long_bytes: list[int]
 
 
 def _long_paragraphs(document: Document, compared: Document) -> _LongParagraphs:
-    found = _LongParagraphs([], [], [], [])
-    for part, (sentences, same) in enumerate(zip(document.paragraphs(), compared.paragraphs(), strict=True)):
+    found = _LongParagraphs([], [], [])
+    for index, (sentences, same) in enumerate(zip(document.paragraphs(), compared.paragraphs(), strict=True)):
         if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS:
             size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
-            for column, value in zip(found, (part, *fingerprint(_joined(same)), size), strict=True):
-                column.append(value)
+            found.long_index.append(index)
+            found.long_hash.append(fingerprint(_joined(same)))
+            found.long_bytes.append(size)
     return found
 
 
@@ -157,9 +158,24 @@ def ids(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
 
 def signatures(table: pa.Table) -> npt.NDArray[np.uint8]:
     """Return the signatures of all documents: [N, SIGNATURE_VALUES]."""
-    column = table.column("signature").combine_chunks()
+    return _bytes_of(table.column("signature").combine_chunks())
+
+
+def hashes(table: pa.Table) -> npt.NDArray[np.uint64]:
+    """Return the hashes of all documents, as two numbers each [N, 2]."""
+    return _bytes_of(table.column("hash").combine_chunks()).view(">u8")
+
+
+def long_hashes(table: pa.Table) -> npt.NDArray[np.uint64]:
+    """Return the hashes of all long paragraphs, as two numbers each [P, 2]."""
+    return _bytes_of(table.column("long_hash").combine_chunks().flatten()).view(">u8")
+
+
+def _bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:
+    """Return the values of a column as an array [N, bytes]."""
+    width = column.type.byte_width
     values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
-    return values[column.offset * SIGNATURE_VALUES :][: len(column) * SIGNATURE_VALUES].reshape(len(column), SIGNATURE_VALUES)
+    return values[column.offset * width :][: len(column) * width].reshape(len(column), width)
 
 
 def signature_payloads(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
@@ -175,5 +191,5 @@ def flat(table: pa.Table, name: str) -> npt.NDArray[np.uint64]:
 
 def long_paragraphs(table: pa.Table) -> tuple[Any, Any]:
     """Return the document of each long paragraph, and the paragraph's index in it."""
-    lengths = table.column("parts").combine_chunks().value_lengths().to_numpy()
-    return np.repeat(np.arange(len(lengths)), lengths), flat(table, "parts").astype(np.int64)
+    lengths = table.column("long_index").combine_chunks().value_lengths().to_numpy()
+    return np.repeat(np.arange(len(lengths)), lengths), flat(table, "long_index").astype(np.int64)

@@ -88,8 +88,8 @@ class _Repeated(_ByHash):
         """Claim the hash of each id."""
         rows = np.flatnonzero(losses.left(table.num_rows)) if self.kinds.kind(task) in PROJECTS else np.zeros(0, int)
         made = np.zeros(len(rows), self.columns)
-        hashes = [fingerprint(id) for id in table.column("id").take(pa.array(rows)).to_pylist()]
-        made["hash"], made["row"] = np.array(hashes, np.uint64).reshape(-1, 2), rows
+        hashes = b"".join(map(fingerprint, table.column("id").take(pa.array(rows)).to_pylist()))
+        made["hash"], made["row"] = np.frombuffer(hashes, ">u8").reshape(-1, 2), rows
         made["as_of"] = table.column("as_of").to_numpy()[rows]
         return made
 
@@ -114,9 +114,7 @@ class _Same(_ByHash):
         """Claim the hash of each text."""
         rows = np.flatnonzero(losses.left(table.num_rows))
         made = np.zeros(len(rows), self.columns)
-        for number, name in enumerate(("high", "low")):
-            made["hash"][:, number] = table.column(name).to_numpy()[rows]
-        made["row"] = rows
+        made["hash"], made["row"] = facts.hashes(table)[rows], rows
         return made
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
@@ -138,9 +136,7 @@ class _Paragraphs(_ByHash):
         row, paragraph = facts.long_paragraphs(table)
         left = losses.left(table.num_rows)[row]
         made = np.zeros(np.count_nonzero(left), self.columns)
-        for number, name in enumerate(("part_high", "part_low")):
-            made["hash"][:, number] = facts.flat(table, name)[left]
-        made["row"], made["paragraph"] = row[left], paragraph[left]
+        made["hash"], made["row"], made["paragraph"] = facts.long_hashes(table)[left], row[left], paragraph[left]
         return made
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:

@@ -74,7 +74,7 @@ class _ByKey:
             rows, paragraphs = facts.long_paragraphs(table)
             # (row, paragraph) as one sorted number. `subtract.at`, because a document may lose several paragraphs.
             index = np.searchsorted(rows << 32 | paragraphs, cut["row"].astype(np.int64) << 32 | cut["paragraph"])
-            np.subtract.at(size, cut["row"], facts.flat(table, f"part_{unit}")[index])
+            np.subtract.at(size, cut["row"], facts.flat(table, f"long_{unit}")[index])
             left &= np.bincount(cut["row"], minlength=len(size)) < table.column("paragraphs").to_numpy()
         if self.config.premiums:
             size = np.rint(size / table.column("premium").to_numpy()).astype(np.uint64)

@@ -47,7 +47,7 @@ def extract_paragraphs(
     dropped_lines: Counter[str] | None = None,
     examples: dict[str, str] | None = None,
     math: str = "drop",
-    formulas: Counter[str] | None = None,
+    formulas: Counter[tuple[str, str]] | None = None,
     split: Callable[[str, str], list[str]] = split_sentences,
 ) -> list[str]:
     """Return the paragraphs of running prose of a page, in order, one line each.
@@ -75,9 +75,9 @@ def extract_paragraphs(
         math: How to handle formulas in tags and templates: "text" (plain text, or drop the sentence if that fails), "tex",
             "drop-sentence" or "drop". With "text", numbers in ``<sup>`` and ``<sub>`` are also raised and lowered: 10⁶, H₂O;
             otherwise 106, H2O.
-        formulas: Counts formulas by tag or template. "found math" is the sum of "written math", "dropped math" and
-            "left out math". The last counts formulas in tables, lists and other places without text. "sentences" counts the
-            sentences dropped because of a formula.
+        formulas: Counts formulas by tag or template. ("found", "math") is the sum of ("written", "math"), ("dropped", "math")
+            and ("left_out", "math"). The last counts formulas in tables, lists and other places without text. ("sentences", "")
+            counts the sentences dropped because of a formula.
         split: A function of a paragraph and a language that splits sentences.
     """
     _check_choices(definition_lists=definition_lists, list_introductions=list_introductions)
@@ -187,5 +187,5 @@ def _finished(paragraph: str, page: PageContext, split: Callable[[str, str], lis
     paragraph = finish(paragraph, page.templates is not None)
     if HOLE in paragraph:
         paragraph, dropped = drop_sentences(paragraph, lambda whole: split(whole, page.language))
-        page.formulas.counts["sentences"] += dropped
+        page.formulas.counts["sentences", ""] += dropped
     return paragraph

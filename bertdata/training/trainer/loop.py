@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.shards import Shards
 from ...errors import BertDataError, UsageError
-from ...reports.metrics import NAME, PREDICTIONS, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
+from ...reports.metrics import NAME, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import REPORT, write_report
+from ...reports.predicted import NAME as PREDICTIONS
 from ...storage.user_functions import load
 from ..loader import batches
 from ..predictions import write_predictions
@@ -81,7 +82,7 @@ class _Run:
         self, recipe: Recipe, output: Path, world: World, report: Callable[[Record], None], stop: Callable[[int, int], bool]
     ) -> None:
         self.recipe, self.output, self.world, self.report, self.stop = recipe, output, world, report, stop
-        self.rank: dict[str, Any] = {"rank": world.rank, "world_size": world.size, "pin_memory": world.device.type == "cuda"}
+        self.batches = functools.partial(batches, rank=world.rank, world_size=world.size, pin_memory=world.device.type == "cuda")
         self.config, self.learner = recipe.config, Learner(recipe, world)
 
     def go(self, saved: list[Path]) -> Done:
@@ -109,9 +110,8 @@ class _Run:
         # The training loop. `self.step` counts over the run, the loader's steps over the phase.
         # Each turn: load a batch, update the weights, and then, where due, log, evaluate and save,
         # in this order.
-        done, left, workers = self.step - part.first, part.end - self.step, self.config.workers
-        how = {**self.rank, **part.options}
-        loader = batches(part.shards, part.batch_size, start_step=done, steps=left, workers=workers, masks=part.masks, **how)
+        done, left, workers, how = self.step - part.first, part.end - self.step, self.config.workers, part.options
+        loader = self.batches(part.shards, part.batch_size, start_step=done, steps=left, workers=workers, masks=part.masks, **how)
         if self.step == 0 and part.validation is not None and getattr(self.recipe.model, "weights", False):
             self._evaluate(part, part.validation)  # the model as it is before continued training
         for batch in loader:
@@ -148,7 +148,7 @@ class _Run:
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
         parts, share = part.phase.accumulation, (self.world.rank, self.world.size)
-        loader = batches(rows, part.batch_size // parts, whole=True, **self.rank, **part.options)  # micro-batches fit in memory
+        loader = self.batches(rows, part.batch_size // parts, whole=True, **part.options)  # micro-batches fit in memory
         steps = range(self.config.evaluate_batches * parts)
         served = ((batch, loader.dataset.plan[step].share(*share).rows) for step, batch in zip(steps, loader, strict=False))
         # A rank may have no row of the last batch.

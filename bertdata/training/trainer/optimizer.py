@@ -71,9 +71,8 @@ class Optimizer:
             self._parts = [torch.optim.AdamW(groups, **adam, fused=True)]
         if matrices:  # "match_rms_adamw" scales updates to the size of Adam's, so both take the same rate (Liu et al. 2025)
             hidden = [values for values in self._named.values() if values in matrices]
-            muon: dict[str, Any] = {"lr": 0.0, "weight_decay": config.weight_decay, "momentum": config.momentum}
-            self._parts.append(torch.optim.Muon(hidden, **muon, adjust_lr_fn="match_rms_adamw"))
-        self.param_groups: list[dict[str, Any]] = [group for part in self._parts for group in part.param_groups]
+            self._parts += [torch.optim.Muon(hidden, 0.0, config.weight_decay, config.momentum, adjust_lr_fn="match_rms_adamw")]
+        self.param_groups = [group for part in self._parts for group in part.param_groups]
 
     def step(self, rate: float) -> None:
         """Update every parameter that has a gradient."""

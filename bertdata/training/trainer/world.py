@@ -43,7 +43,8 @@ def joined() -> Iterator[World]:
     torch.cuda.set_device(device if cuda else -1)  # -1: no effect
     with contextlib.ExitStack() as stack:
         if size > 1:
-            store = distributed.TCPStore(**address) if (address := loopback_store(rank, size)) else None  # type: ignore[attr-defined]
+            port, listening = loopback_store(rank, size) or (0, None)
+            store = distributed.TCPStore("127.0.0.1", port, size, rank == 0, master_listen_fd=listening) if port else None  # type: ignore[attr-defined]
             distributed.init_process_group("nccl" if cuda else "gloo", store=store, rank=rank, world_size=size)
             stack.callback(distributed.destroy_process_group)
         yield World(rank, size, device)

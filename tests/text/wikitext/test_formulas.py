@@ -233,7 +233,7 @@ TEMPLATES = [
 ]
 
 
-def extract(wikitext: str, math: str = "text", counts: Counter[str] | None = None, language: str = "en") -> list[str]:
+def extract(wikitext: str, math: str = "text", counts: Counter[tuple[str, str]] | None = None, language: str = "en") -> list[str]:
     return extract_paragraphs(wikitext, language=language, templates=load_templates(language), math=math, formulas=counts)
 
 
@@ -251,36 +251,36 @@ FORMULAS = [
 
 def test_a_formula_stands_in_its_sentence_or_the_sentence_goes() -> None:
     for formula, shown in FORMULAS:
-        counts: Counter[str] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
         found = extract(f"One holds. Then {formula} holds, too. The last one holds.", counts=counts)
         middle = "" if shown is None else f"Then {shown} holds, too. "
         assert found == [f"One holds. {middle}The last one holds."]
-        assert counts["sentences"] == (shown is None)
+        assert counts["sentences", ""] == (shown is None)
         assert adds_up(counts)
 
 
-def adds_up(counts: Counter[str]) -> bool:
-    names = {key.removeprefix("found ") for key in counts if key.startswith("found ")}
-    parts = ("written", "dropped", "left out")
-    return all(counts[f"found {name}"] == sum(counts[f"{part} {name}"] for part in parts) for name in names)
+def adds_up(counts: Counter[tuple[str, str]]) -> bool:
+    names = {name for what, name in counts if what == "found"}
+    parts = ("written", "dropped", "left_out")
+    return all(counts["found", name] == sum(counts[part, name] for part in parts) for name in names)
 
 
 CHOSEN = [
     (
         "text",
         ["La formule E = mc² est célèbre.", "Ici αₓ."],
-        {"found math": 3, "written math": 2, "dropped math": 1, "sentences": 1},
+        {("found", "math"): 3, ("written", "math"): 2, ("dropped", "math"): 1, ("sentences", ""): 1},
     ),
-    ("tex", ["La formule E=mc^2 est célèbre. On a T_c ici.", r"Ici \alpha_x."], {"found math": 3, "written math": 3}),
-    ("drop-sentence", [], {"found math": 3, "dropped math": 3, "sentences": 3}),
-    ("drop", ["La formule est célèbre. On a ici.", "Ici."], {"found math": 3, "dropped math": 3}),
+    ("tex", ["La formule E=mc^2 est célèbre. On a T_c ici.", r"Ici \alpha_x."], {("found", "math"): 3, ("written", "math"): 3}),
+    ("drop-sentence", [], {("found", "math"): 3, ("dropped", "math"): 3, ("sentences", ""): 3}),
+    ("drop", ["La formule est célèbre. On a ici.", "Ici."], {("found", "math"): 3, ("dropped", "math"): 3}),
 ]
 
 
 @pytest.mark.parametrize(("math", "paragraphs", "counted"), CHOSEN, ids=[row[0] for row in CHOSEN])
-def test_choices(math: str, paragraphs: list[str], counted: dict[str, int]) -> None:
+def test_choices(math: str, paragraphs: list[str], counted: dict[tuple[str, str], int]) -> None:
     text = "La formule <math>E=mc^2</math> est célèbre. On a <math>T_c</math> ici.\n\nIci <math>\\alpha_x</math>."
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     assert extract(text, math, counts, "fr") == paragraphs
     assert counts == counted
 
@@ -291,10 +291,10 @@ def test_formulas_of_what_is_no_prose_are_counted_apart(math: str) -> None:
         "One <math>a</math> holds.\n{|\n| <math>b</math> || {{math|c}}\n|}\n* <math>d</math>\n== <math>e</math> ==\n"
         "Two <math>\\alpha_x</math> holds. Three {{math|{{frac|1|2}}<sup>&</sup>}} holds, {{math|f}} as well."
     )
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     found = extract(text, math, counts)
-    assert adds_up(counts) and counts["left out math"] == (3 if math == "drop" else 4)
-    assert counts["found math"] == (5 if math == "drop" else 8)
+    assert adds_up(counts) and counts["left_out", "math"] == (3 if math == "drop" else 4)
+    assert counts["found", "math"] == (5 if math == "drop" else 8)
     assert not any(set(paragraph) & set(BITS) for paragraph in found)
 
 

@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
     templates: Counter[str]
     examples: dict[str, str]
-    formulas: Counter[str]
+    formulas: Counter[tuple[str, str]]
     marks: Counter[str]
     apparatus: Counter[str]
     edits: Counter[str]

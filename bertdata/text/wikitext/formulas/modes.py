@@ -34,7 +34,7 @@ _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 class Formulas:
     """Handle and count the formulas of one page.
 
-    ``counts`` has the numbers "found", "written", "dropped" and "left out" by tag or template, such as "found math".
+    ``counts`` has the numbers "found", "written", "dropped" and "left_out" by tag or template, such as ("found", "math").
 
     Whether a formula is in a paragraph, and not in a table, a list or a heading, is known only after the page's lines became
     paragraphs.  So each formula, or its placeholder, is followed by an index into ``_kinds``, whose value is the key to count.
@@ -42,10 +42,10 @@ class Formulas:
     """
 
     choice: str = "drop"
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _seen: dict[str, int] = field(default_factory=dict, init=False)  # by name, in the complete page
     _kept: dict[str, int] = field(default_factory=dict, init=False)  # by name, in paragraphs
-    _kinds: list[str] = field(default_factory=list, init=False)  # keys of ``counts``
+    _kinds: list[tuple[str, str]] = field(default_factory=list, init=False)  # keys of ``counts``
 
     def __post_init__(self) -> None:
         if self.choice not in CHOICES:
@@ -94,8 +94,7 @@ class Formulas:
         # Only formulas that reached a paragraph are counted here. Those in tables and lists have been dropped with them, and
         # `finish` finds them by difference.
         for number in _NUMBER.findall(paragraph):
-            kind = self._kinds[_value(number)]
-            name = kind.partition(" ")[2]
+            kind = _, name = self._kinds[_value(number)]
             self.counts[kind] += 1
             self._kept[name] = self._kept.get(name, 0) + 1
         return _NUMBER.sub("", paragraph)
@@ -104,20 +103,20 @@ class Formulas:
         """Count the formulas of a page after its paragraphs; a template may output a formula more often than it is called."""
         for name, seen in self._seen.items():
             kept = self._kept.get(name, 0)
-            self.counts[f"found {name}"] += max(seen, kept)
+            self.counts["found", name] += max(seen, kept)
             if seen > kept:
-                self.counts[f"left out {name}"] += seen - kept
+                self.counts["left_out", name] += seen - kept
 
     def _number(self, name: str, written: bool) -> str:
         """Count a formula on the page, and return its index in BITS."""
         self._seen[name] = self._seen.get(name, 0) + 1
-        return self._digits(f"{'written' if written else 'dropped'} {name}")
+        return self._digits(("written" if written else "dropped", name))
 
     def _not_written(self, number: str) -> str:
         """Return the index in BITS for a formula inside one that is not written."""
-        return self._digits(f"dropped {self._kinds[_value(number)].partition(' ')[2]}")
+        return self._digits(("dropped", self._kinds[_value(number)][1]))
 
-    def _digits(self, kind: str) -> str:
+    def _digits(self, kind: tuple[str, str]) -> str:
         if kind not in self._kinds:
             self._kinds.append(kind)
         return f"{self._kinds.index(kind):0{_NAME_DIGITS}b}".translate(_TO_BITS)
