@@ -16,6 +16,7 @@ from .links import resolve_links
 from .marks import HOLE, INTRODUCES, clean_input, unshield
 from .namespaces import Namespaces
 from .paragraphs import paragraphs
+from .quotes import ENDED
 from .redirects import is_redirect
 from .switches import drop_switches
 from .tables import drop_tables
@@ -29,6 +30,7 @@ _ADDRESSES = ("http://", "https://")
 # A colon at the end of a paragraph, in any script, with the dash of Indian languages. Bengali and Hindi also use the visarga.
 _COLON = re.compile(r"[:：﹕︓፦፥᠄ঃः][\s\-–—]*\Z")
 _DASHES = (" –", " —")  # Russian and Ukrainian definitions: "Поет —", then a list of meanings
+_MAX_TITLE = 60  # characters
 _ARMENIAN_COLON = re.compile(r"՝\s*\Z")  # in Armenian, ":" ends a sentence
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
@@ -97,14 +99,19 @@ def _check_choices(**choices: str) -> None:
             raise ValueError(f'{name} is {value!r}; it must be "drop" or "keep"')
 
 
-def _without_introduction(paragraph: str, language: str, split: Callable[[str, str], list[str]], dropped: Counter[str]) -> str:
-    """Return a paragraph before a dropped list without its last sentence if that ends in a colon or dash; count the sentence.
+def _without_introduction(
+    paragraph: str, language: str, split: Callable[[str, str], list[str]], dropped: Counter[str], may_be_title: bool = False
+) -> str:
+    """Return a paragraph before a dropped list without its last sentence if that introduces the list; count the sentence.
+
+    It ends in a colon or dash, or is a short line without an end mark: the list's title.
 
     >>> _without_introduction("Tea is hot. It needs:", "en", split_sentences, Counter())
     'Tea is hot.'
     """
     colon = _ARMENIAN_COLON if language in ("hy", "hyw") else _COLON
-    if not colon.search(paragraph) and not paragraph.endswith(_DASHES):
+    title = may_be_title and len(paragraph) <= _MAX_TITLE and not ENDED.search(paragraph) and paragraph[-1:] != ":"
+    if not title and not colon.search(paragraph) and not paragraph.endswith(_DASHES):
         return paragraph
     dropped["list introduction"] += 1
     last = split(paragraph, language)[-1:]
@@ -175,7 +182,8 @@ def _all_finished(
         page.formulas.finish()
     for index, part in enumerate(parts if dropped is not None else ()):
         if dropped is not None and part[-1:] == INTRODUCES:
-            finished[index] = _without_introduction(finished[index], page.language, split, dropped)
+            may_be_title = part[-2:] == 2 * INTRODUCES
+            finished[index] = _without_introduction(finished[index], page.language, split, dropped, may_be_title)
     return finished
 
 

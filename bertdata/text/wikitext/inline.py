@@ -34,6 +34,8 @@ _LEADING = frozenset(".,;:。、，；：،؛۔।॥")
 _SET_APART = frozenset(":;!?؛؟।॥")
 _STOPS = frozenset(",.;:!?)]、。，；：）،؛؟۔։।॥")
 _STOP_AFTER = re.compile(rf"{VANISHED}\s*([{re.escape(''.join(sorted(_STOPS)))}]?)")  # the whitespace may contain other marks
+# A full stop after a dropped reference that follows the end of a sentence: "…问题。<ref/>." Dots of an ellipsis and of ".5" stay.
+_SECOND_STOP = re.compile(rf"([.!?。！？])([^\S{VANISHED}]*{VANISHED}\s*)([.。])(?![.\d])")
 _LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon, which ends transcriptions and lines before a formula
 
 
@@ -53,11 +55,15 @@ def _close_gaps(text: str, templates_on: bool) -> str:
     ('Rome  is, well, (old).', 'il dit : oui')
     >>> _close_gaps("tea, \\x1f, milk (hot; \\x1f)", True), _close_gaps("tea, \\x1f, milk (hot; \\x1f)", False)
     ('tea, milk (hot)', 'tea,, milk (hot;)')
+    >>> _close_gaps("Tea is hot.\\x1f. Milk", True)
+    'Tea is hot. Milk'
     """
     if FOOTNOTE in text:
         text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
     if ("(" in text or "[" in text or "（" in text) and _MAY_BE_EMPTY.search(text):
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
+    if templates_on:
+        text = _SECOND_STOP.sub(lambda stops: (stops[3] if stops[1] == "." else stops[1]) + stops[2], text)
     if not any(_STOP_AFTER.findall(text)):
         return text.replace(VANISHED, "")
     # Each gap between two pieces had vanished text.  Process gaps from the end: if only whitespace follows up to the next mark,

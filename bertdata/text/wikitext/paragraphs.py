@@ -34,7 +34,7 @@ _DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORM
 _CENTRED = re.compile(
     rf"<(?<![^\n]<)(center|div|p)\b[^<>\n]*>\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE
 )
-_SPECIAL = frozenset(f" *#:;=|!-{FORMULA}{HOLE}")  # first characters of a line that may be markup
+_SPECIAL = frozenset(f" *#:;=|!-•{FORMULA}{HOLE}")  # first characters of a line that may be markup
 
 
 class _Page:
@@ -92,6 +92,13 @@ class _Page:
         """End the open paragraph before a block that is dropped."""
         self.end()
         self.mark()
+
+    def before_item(self) -> None:
+        """End the open paragraph before a list item. A line right above the item gets a second mark: it may be a title."""
+        count, single = len(self.done), len(self.lines) == 1
+        self.skip()
+        if single and self.dropped is not None and len(self.done) > count:
+            self.done[-1] += INTRODUCES
 
     def blank(self) -> None:
         """Process a line without text."""
@@ -158,8 +165,8 @@ class _Page:
 
     def special(self, line: str, first: str) -> None:
         """Process a line whose first character may be markup."""
-        if first in "*#":
-            self.skip()
+        if first in "*#" or (first == "•" and self.dropped is not None):
+            self.before_item()
         elif first in self.display_starts and _DISPLAYED.match(line):
             self.display(line)
         elif first == " " and (self.in_run or self.in_quote):
@@ -262,7 +269,7 @@ def paragraphs(
         templates_on: Whether a space at the start of a line, but after a removed template or file, makes no preformatted line.
             On the page, the template or file comes before the space.
         dropped: Counter of dropped lines. If it is set, bold lines that are headings are dropped and counted, and ``INTRODUCES``
-            ends each paragraph before a dropped block.
+            ends each paragraph before a dropped block. A line that begins with "•" is then a list item.
 
     >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
     ([], ['text'])
@@ -283,7 +290,7 @@ def paragraphs(
                 page.blank()
         elif line[0] in "*#" and "<" not in line:  # a list item without tags
             if page.lines or len(page.done) != page.before_block:
-                page.skip()
+                page.before_item()
         else:
             page.line(line)
     page.skip()

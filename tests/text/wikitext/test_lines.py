@@ -146,6 +146,35 @@ def test_colons_of_all_scripts_introduce(language: str, text: str) -> None:
     assert dropped_of(f"{text}\n{LIST}", language) == ([], {"list introduction": 1})
 
 
+@pytest.mark.parametrize("title", ["中国音乐分类", "中国音乐分类<ref>x</ref>", "Kinds of tea"])
+def test_a_title_right_above_a_list_goes_with_it(title: str) -> None:
+    assert dropped_of(f"Tea is hot.\n\n{title}\n{LIST}") == (["Tea is hot."], {"list introduction": 1})
+    assert dropped_of(f"{title}\n\n{LIST}") == ([title.partition("<")[0]], {})  # not right above it
+
+
+@pytest.mark.parametrize("text", ["Tea is hot.", "喝茶。<ref>x</ref>", "Tea " * 20])
+def test_a_sentence_right_above_a_list_stays(text: str) -> None:
+    assert dropped_of(f"{text}\n{LIST}") == ([text.partition("<")[0].strip()], {})
+
+
+def test_typed_bullets_are_list_items() -> None:
+    assert dropped_of("Tea is hot.\n\n• one\n• two\n\nMilk • tea.") == (["Tea is hot.", "Milk • tea."], {})
+
+
+@pytest.mark.parametrize(
+    "wikitext, shown",
+    [
+        ("不平等问题。<ref>x</ref>.\n\n喝茶", "不平等问题。"),
+        ("相區別。<ref>x</ref><ref>y</ref>。喝茶。", "相區別。喝茶。"),
+        ("基本單位.<ref>x</ref>。喝茶。", "基本單位。喝茶。"),
+        ("Tea is hot.<ref>x</ref>. Milk", "Tea is hot. Milk"),
+        ("Tea<ref>x</ref>. Milk .<ref>x</ref>5 and so on.<ref>x</ref>..", "Tea. Milk .5 and so on..."),
+    ],
+)
+def test_a_second_full_stop_after_a_reference_goes(wikitext: str, shown: str) -> None:
+    assert dropped_of(wikitext)[0][0] == shown
+
+
 def test_an_armenian_full_stop_is_no_colon() -> None:
     assert dropped_of(f"Թեյը տաք է:\n{LIST}", "hy") == (["Թեյը տաք է:"], {})
 

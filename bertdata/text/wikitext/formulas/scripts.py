@@ -76,5 +76,15 @@ def figures_of_tags(text: str) -> str:
 
     >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup> of H<sub>2</sub>O, 1<sup>st</sup>")
     '10⁻⁶ m² of H₂O, 1<sup>st</sup>'
+
+    A raised number after a Chinese or Japanese end mark is a footnote mark, and is removed:
+
+    >>> figures_of_tags("喝茶。<sup>2</sup>喝水。")
+    '喝茶。喝水。'
     """
-    return _FIGURES.sub(lambda tag: _script(tag[1].lower(), tag[2]), text) if "<" in text else text
+    return _FIGURES.sub(_figure, text) if "<" in text else text
+
+
+def _figure(tag: re.Match[str]) -> str:
+    before = tag.string[max(tag.start() - 1, 0) : tag.start()]
+    return "" if before and before in "。！？" and tag[1] in ("sup", "SUP") else _script(tag[1].lower(), tag[2])
