@@ -182,7 +182,7 @@ def measured(rows: Sequence[Row], phrases: Mapping[str, str] = MappingProxyType(
     lines = []
     for (date, where, size, runs), names in kinds.items():
         many = "median of {runs} runs" if runs > 1 else "one run"
-        sentence = f"measured {{date}} at size {{size}} on {{where}}; {many}."
+        sentence = f"measured {{date}} with the {{size}} inputs on {{where}}; {many}."
         for part in ("cores", ", "):
             where = where.replace(part, phrases.get(part, part))
         told = phrases.get(sentence, sentence).format(date=date, size=size, where=where, runs=runs)

@@ -161,9 +161,15 @@ def _compare(pages: list[Page], rounds: int, scorer: Any) -> None:
         cells = "{:9.4f}{:8.4f}{:9.2f}{:8}".format(*scores[name]) if scorer else ""
         print(f"{name:26}{size / 1e6 / best:8.2f}{size / 1e6 / first:8.2f}{times[own].best / best:8.2f}{cells}")
     for name in (name for name in times if not name.startswith("bertdata")):
-        ratio("prose of Wikipedia pages, one core", size / 1e6 / times[own].best, "MB/s", name, size / 1e6 / times[name].best)
+        ratio(
+            "extracting prose from Wikipedia pages, one core",
+            size / 1e6 / times[own].best,
+            "MB/s",
+            name,
+            size / 1e6 / times[name].best,
+        )
         if scorer:
-            ratio("its words against MediaWiki's own", scores[own].words, "F1", name, scores[name].words)
+            ratio("extracted words compared with MediaWiki's rendering", scores[own].words, "F1", name, scores[name].words)
 
 
 def _time(extractors: dict[str, Extract], pages: list[Page], rounds: int) -> dict[str, _Times]:

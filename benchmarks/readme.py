@@ -8,8 +8,8 @@ from __future__ import annotations
 __all__ = ["CHINESE", "SHOWN"]
 
 SHOWN = {
-    ("prose of Wikipedia pages, one core", "mwparserfromhell"): "单核抽取维基百科页面正文",
-    ("its words against MediaWiki's own", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
+    ("extracting prose from Wikipedia pages, one core", "mwparserfromhell"): "单核抽取维基百科页面正文",
+    ("extracted words compared with MediaWiki's rendering", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
     ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文切成 WordPiece 并转 id，未见过的词",
     ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文切成 WordPiece 并转 id，已见过的词",
     ("English to ids, WordPiece, new text, one core", "nanotoken"): "单核，英文切成 WordPiece 并转 id，未见过的词",
@@ -41,10 +41,10 @@ CHINESE = {
     ", ": "、",
     ": ": "：",
     "{unit}, lower is better": "{unit}，越小越好",
-    "measured {date} at size {size} on {where}; median of {runs} runs.": (
+    "measured {date} with the {size} inputs on {where}; median of {runs} runs.": (
         "{date}，在 {where} 上以 `--size {size}` 测得，取 {runs} 次运行的中位数。"
     ),
-    "measured {date} at size {size} on {where}; one run.": "{date}，在 {where} 上以 `--size {size}` 测得，只运行一次。",
+    "measured {date} with the {size} inputs on {where}; one run.": "{date}，在 {where} 上以 `--size {size}` 测得，只运行一次。",
     "rows/s": "行/秒",
     "tokens/s": "token/秒",
     "MB/s": "MB/秒",
