@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from .markup import Html, join, tag
+from .markup import Html, tag
 from .section import Section
 from .style import STYLE
 
 __all__ = ["chapter", "frame", "section_of"]
 
-_DAY = re.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # whatever a title may hold, a browser loads and runs nothing
 
 
@@ -28,7 +26,7 @@ def frame(title: str, note: str, figures: Html, contents: Sequence[tuple[str, st
     links = tag("ul", *(tag("li", tag("a", heading, href=f"#{name}")) for name, heading in contents))
     parts = (
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        tag("header", tag("h1", _heading(title)), tag("p", note, class_="faint") if note else "", figures),
+        tag("header", tag("h1", tag("bdi", title)), tag("p", note, class_="faint") if note else "", figures),
         tag("nav", links, aria_label="Contents") if contents else "",
         tag("main", *body, id="content", tabindex="-1"),
         tag("footer", foot) if foot else "",
@@ -46,10 +44,4 @@ def chapter(name: str, title: str, note: str, figures: Html, sections: Sequence[
     """Return the chapter on one dataset, on a page of several."""
     inner = [tag("div", tag("h3", each.title), each.body, id=f"{name}-{each.name}") for each in sections]
     note_line = tag("p", note, class_="faint") if note else ""
-    return tag("section", tag("h2", _heading(title), id=f"{name}-title"), note_line, figures, *inner, id=name, class_="part")
-
-
-def _heading(title: str) -> Html:
-    """Return a title in which no line ends within a day."""
-    parts = (tag("span", part, class_="day") if at % 2 else part for at, part in enumerate(_DAY.split(title)))
-    return tag("bdi", join(*parts))
+    return tag("section", tag("h2", tag("bdi", title), id=f"{name}-title"), note_line, figures, *inner, id=name, class_="part")

@@ -25,7 +25,6 @@ body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.55
 header, main, nav, footer { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
 header { padding-top: 2.5rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; letter-spacing: -.01em; text-wrap: balance; }
-.day { white-space: nowrap; }
 h2 { font-size: 1.25rem; font-weight: 650; margin: 0 0 .75rem; }
 h3 { font-size: 1rem; font-weight: 650; margin: 1.75rem 0 .5rem; }
 p { margin: .5rem 0 .9rem; max-width: 44rem; text-wrap: pretty; }
