@@ -7,8 +7,11 @@ are made last, with the rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from ..config import PairsConfig
 from ..dataset.reports import FilesReport
 from ..stages.corpus_reader import Corpus
 from ..stages.rows import partitions
@@ -16,7 +19,6 @@ from ..stages.rows.build_rows import BuildPartition, Output
 from ..stages.rows.commit import PairsCommit
 from ..stages.rows.partners import Partners, origins_of
 from ..stages.shuffle import FileShuffle, Receive, Shuffle
-from ..storage.files import to_path
 from ..tokens.vocab import AnyVocabulary
 from .steps import FlatMap, Map, Steps
 from .transforms import Chain, Gather, GuardedCall, Regroup, TaskRunner, Tasks, shuffle_of
@@ -25,14 +27,17 @@ __all__ = ["MakePairs"]
 
 
 class MakePairs(Chain):
-    """Tasks -> documents by partition -> a shard of rows for each partition and output -> a manifest for each output."""
+    """Tasks -> documents by partition -> a shard of rows for each partition and output -> a manifest for each output.
 
-    def __init__(self, source: Corpus, vocabulary: AnyVocabulary, outputs: list[Output], partitions_in_all: int) -> None:
-        super().__init__(to_path(outputs[0].root), source.tasks)
-        self._source, self._vocabulary, self._outputs = source, self._store("vocabulary", vocabulary._asdict()), outputs
-        self._config = outputs[0].config
-        layout = partitions.Layout(self._config.seed, partitions_in_all, self._config.validation_fraction)
-        partners = Partners.of(self._config).spread(source, self._config, layout.train, layout.validation)
+    `roots` has the directory of each row length.
+    """
+
+    def __init__(self, source: Corpus, vocabulary: AnyVocabulary, config: PairsConfig, roots: Mapping[int, Path]) -> None:
+        super().__init__(next(iter(roots.values())), source.tasks)
+        self._source, self._vocabulary, self._config = source, self._store("vocabulary", vocabulary._asdict()), config
+        self._outputs = [Output(str(root), replace(config, max_seq_length=length)) for length, root in roots.items()]
+        layout = partitions.Layout(config.seed, config.shards, config.validation_fraction)
+        partners = Partners.of(config).spread(source, config, layout.train, layout.validation)
         self._layout, self._origins = layout._replace(partners=partners), tuple(origins_of(source.manifest))
 
     def expand(self, begin: Steps) -> Steps:

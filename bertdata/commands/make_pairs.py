@@ -142,32 +142,32 @@ class PairsPlan(Plan):
 
     source: Corpus
     vocabulary: AnyVocabulary
-    configs: tuple[PairsConfig, ...]  # one for each output; only `max_seq_length` differs
+    config: PairsConfig
+    lengths: tuple[int, ...]  # `max_seq_length` of each output
 
     @property
     def tasks(self) -> int:
         """The number of tasks of the largest step. On an engine, `steps` lacks the tokenizing, which counts here too."""
-        return max(len(self.source.tasks), self.configs[0].shards)
+        return max(len(self.source.tasks), self.config.shards)
 
     def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps for the outputs that are not complete."""
         from ..chains.make_pairs import MakePairs
-        from ..stages.rows.build_rows import Output as PairsOutput
 
-        outputs = [PairsOutput(str(root), config) for root, config in zip(roots, self.configs, strict=True) if root is not None]
-        return MakePairs(self.source, self.vocabulary, outputs, self.configs[0].shards)
+        by_length = {length: root for length, root in zip(self.lengths, roots, strict=True) if root is not None}
+        return MakePairs(self.source, self.vocabulary, self.config, by_length)
 
     def estimate(self, workers: int | None) -> Estimate:
         """Build rows from samples, and estimate the time, memory and disk that the run needs."""
         from .estimate import estimate
         from .shards_sample import of_pairs
 
-        source, partitions = self.source, self.configs[0].shards
+        source, config = self.source, self.config
         return estimate(
-            of_pairs(source, self.vocabulary, list(self.configs)),
+            of_pairs(source, self.vocabulary, config, self.lengths),
             source.text_bytes,
-            len(source.tasks) + partitions,
-            held=source.text_bytes * self.configs[0].dupe_factor // max(1, partitions),
+            len(source.tasks) + config.shards,
+            held=source.text_bytes * config.dupe_factor // max(1, config.shards),
             workers=workers,
         )
 
@@ -203,10 +203,10 @@ def plan_pairs(
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
     partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
-    configs = [dataclasses.replace(settings, max_seq_length=width, shards=partitions) for width in widths]
+    settings = dataclasses.replace(settings, shards=partitions)
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
-    identities = [{**common, "config": config.identity()} for config in configs]
+    identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
     # On an engine, the tokenizing tasks write no records by which to count them.
     tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
@@ -218,7 +218,8 @@ def plan_pairs(
         summary=_summary(source, partitions, directories),
         source=source,
         vocabulary=vocabulary,
-        configs=tuple(configs),
+        config=settings,
+        lengths=tuple(widths),
     )
 
 

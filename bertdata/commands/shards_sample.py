@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,7 +82,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
     return sample
 
 
-def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[PairsConfig]) -> Sample:
+def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, config: PairsConfig, lengths: Sequence[int]) -> Sample:
     """Return a function that tokenizes some batches and builds their rows, as if they were a partition."""
     from ..stages.rows.build_rows import BuildPartition, Output
     from ..stages.rows.encoding import encoder_of_run
@@ -91,19 +92,19 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
 
     def sample(root: Path) -> Measured:
         clock = clock_of([corpus.reader.directory])
-        layout, start = Layout(configs[0].seed, 1, 0.0, Partners.of(configs[0])), clock()
+        layout, start = Layout(config.seed, 1, 0.0, Partners.of(config)), clock()
         work_files = stored(root, vocabulary)
-        encoder_of_run(work_files, configs[0].chinese_words)
+        encoder_of_run(work_files, config.chinese_words)
         warm_up = clock() - start
-        done = _run(Tokenize(str(root), work_files, corpus.reader, layout, configs[0].chinese_words), corpus.tasks, clock)
+        done = _run(Tokenize(str(root), work_files, corpus.reader, layout, config.chinese_words), corpus.tasks, clock)
         pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
         with contextlib.ExitStack() as stack:
-            roots = [stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in range(len(configs))]
-            outputs = [Output(str(path), config) for path, config in zip(roots, configs, strict=True)]
+            roots = {n: stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in lengths}
+            outputs = [Output(str(path), replace(config, max_seq_length=n)) for n, path in roots.items()]
             start = clock()
             with contextlib.suppress(EmptyResultError):
                 BuildPartition(work_files, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
-            partitions, seconds, written = configs[0].shards, clock() - start, sum(map(_bytes, roots))
+            partitions, seconds, written = config.shards, clock() - start, sum(map(_bytes, roots.values()))
         (root / "vocabulary").mkdir()
         vocab.write(root / "vocabulary", vocabulary)
         return Measured(
@@ -112,7 +113,7 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, configs: Sequence[
             output=written,
             work=sum(len(data) for _, data in pieces),
             warm_up=warm_up,
-            fixed=len(configs) * (REPORT_BYTES + _bytes(root / "vocabulary")),
+            fixed=len(lengths) * (REPORT_BYTES + _bytes(root / "vocabulary")),
         )
 
     return sample

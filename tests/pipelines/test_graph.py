@@ -29,7 +29,6 @@ from bertdata.exports.base import read as read_data_set
 from bertdata.records import Report, Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus.plan_tasks import plan
-from bertdata.stages.rows.build_rows import Output
 from bertdata.storage.files import is_local
 from bertdata.tokens.vocab import read
 
@@ -93,7 +92,7 @@ class Lint(PipelineVisitor):
 def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, Step]:
     source = corpus.read(sample_corpus)
     dumps = [(path.name, str(path)) for path in SAMPLE.glob("*multistream.xml.bz2")]
-    outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (128, 512)]
+    roots = {length: tmp_path / str(length) for length in (128, 512)}
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1", sample_documents=9)
     everything = CorpusConfig(choice=choice)
     exported, tasks = read_data_set(sample_corpus, "train")
@@ -101,7 +100,7 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, Step]:
         "build-corpus": BuildCorpus(plan(CorpusConfig(), {"wikipedia": dumps}), CorpusConfig(), tmp_path),
         "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
         "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
-        "make-pairs": MakePairs(source, read(vocab), outputs, 2),
+        "make-pairs": MakePairs(source, read(vocab), PairsConfig(shards=2), roots),
         "export": Export(tasks, exported, ExportConfig(), None, tmp_path),
     }
 

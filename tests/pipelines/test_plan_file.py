@@ -37,7 +37,6 @@ from bertdata.exports.base import ExportSource
 from bertdata.records import FileRange, Report, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
-from bertdata.stages.rows.build_rows import Output
 from bertdata.stages.rows.partitions import Tokens
 from bertdata.storage.files import write_json
 from bertdata.tokens.vocab import Vocabulary
@@ -67,12 +66,12 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     shards = [{"name": f"data/train-{number:05d}-of-10000.arrow", **entry} for number in range(10_000)]
     corpus = Corpus(decode(corpus_manifest(shards), CorpusManifest), tasks, 1 << 40, DocumentReader("/corpus", "0" * 64))
     plan = CorpusPlan(tasks, inputs)
-    outputs = [Output(str(tmp_path / str(length)), PairsConfig(max_seq_length=length)) for length in (64, 128, 256, 512)]
+    roots = {length: tmp_path / str(length) for length in (64, 128, 256, 512)}
     chains = {
         "build-corpus": BuildCorpus(plan, CorpusConfig(), tmp_path),
         "build-corpus choosing": BuildCorpus(plan, CorpusConfig(choice=choice), tmp_path),
         "train-vocab": TrainVocab(corpus, VocabConfig(), tmp_path),
-        "make-pairs": MakePairs(corpus, pieces, outputs, 9999),
+        "make-pairs": MakePairs(corpus, pieces, PairsConfig(shards=9999), roots),
         "export": Export(tasks, ExportSource("/corpus", "0" * 64), ExportConfig(), pieces, tmp_path),
     }
     made = {}

@@ -89,7 +89,7 @@ class BuildPartition:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
         # random key of the document instead, so that any division makes the same rows.
         unsorted = list(from_pieces(pieces))
-        drawn = keys.many(self.outputs[0].config.seed, "order", last=[(d.id,) for d in unsorted]).tolist()
+        drawn = keys.many(self.layout.seed, "order", last=[(d.id,) for d in unsorted]).tolist()
         documents = [d for _, d in sorted(zip(drawn, unsorted, strict=True), key=lambda e: (e[0], e[1].id))]
         del unsorted
         # The digest of everything the rows are made from. It is part of the task's description, so
