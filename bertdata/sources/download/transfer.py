@@ -12,14 +12,16 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import StorageError, VerificationError
 from ...storage.files import digest, sync_directory
 from ...storage.lock import lock
+from ...storage.storage import storage_errors
 from .client import Client, RetryableError
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def fetch_all(
         )
     if len({remote.name for remote in remotes}) < len(remotes):
         raise VerificationError("the server lists a file twice: choose another server")
-    with _storage(directory):
+    with _writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         for remote in remotes:
             for path in (directory / remote.name, _part(directory, remote)):
@@ -109,7 +111,7 @@ def _fetch(remote: RemoteFile, directory: Path, client: Client, progress: Progre
         client.retry(remote.url, lambda: _go_on(remote, part, client, progress), received=lambda: _size(part))
         actual = _digest(part, remote)
         if actual == remote.checksum:
-            with _storage(target):
+            with _writing(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(part, target)
                 sync_directory(target.parent)
@@ -127,7 +129,7 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
     # shows that at the end, and the file is downloaded again from its beginning.
     have = _size(part) if _is_own(part) else 0
     if not _is_own(part) or have > remote.size:
-        with _storage(part):
+        with _writing(part):
             part.unlink(missing_ok=True)
         have = 0
     if have == remote.size and part.exists():
@@ -137,7 +139,7 @@ def _go_on(remote: RemoteFile, part: Path, client: Client, progress: Progress) -
         headers["Range"] = f"bytes={have}-"
     with client.open(remote.url, **headers) as response:
         start = _start(response, remote, part, have)
-        with _storage(part):
+        with _writing(part):
             part.parent.mkdir(parents=True, exist_ok=True)
             if not start:
                 part.unlink(missing_ok=True)
@@ -165,7 +167,7 @@ def _start(response: requests.Response, remote: RemoteFile, part: Path, have: in
 def _save(response: requests.Response, remote: RemoteFile, part: Path, start: int, client: Client, progress: Progress) -> None:
     """Append the body to the partial file, up to the size of the file."""
     at = start
-    with _storage(part):
+    with _writing(part):
         # Closed below: write errors and network errors are handled separately.
         file = open(part, "ab", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))  # noqa: SIM115
     # Data is appended as it arrives, so an interruption at any moment leaves a valid partial file.
@@ -178,12 +180,12 @@ def _save(response: requests.Response, remote: RemoteFile, part: Path, start: in
                 raise RetryableError(
                     f"the server sends more than the {remote.size} bytes that were published", final_type=VerificationError
                 )
-            with _storage(part):
+            with _writing(part):
                 file.write(block)
             progress(remote, at)
         if at < remote.size:
             raise RetryableError(f"the connection ended after {at} of {remote.size} bytes")
-        with _storage(part):
+        with _writing(part):
             file.flush()
             os.fsync(file.fileno())
 
@@ -222,13 +224,5 @@ def _check_inside(directory: Path, folder: Path) -> None:
         )
 
 
-@contextlib.contextmanager
-def _storage(path: Path) -> Iterator[Any]:
-    """Convert an OSError into an error that says how to fix it."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {path}: {error.strerror or error}: free some space or check the permissions, "
-            "then run the same command again: it continues where it stopped"
-        ) from error
+def _writing(path: Path) -> AbstractContextManager[None]:
+    return storage_errors(f"cannot write {path}")
