@@ -47,7 +47,7 @@ EXTRAS = {  # tests/test_packaging.py compares the requirements with pyproject.t
     "s3": Extra("s3://", ("universal_pathlib", "s3fs"), ("s3fs", "upath")),
     "gs": Extra("gs://", ("universal_pathlib", "gcsfs"), ("gcsfs", "upath")),
     "tensorboard": Extra("curves in TensorBoard", ("torch", "safetensors", "tensorboard"), ("tensorboard",)),
-    "transformers": Extra("vocabularies without a tokenizer.json", ("transformers",), ("transformers",)),
+    "transformers": Extra("use of checkpoints, vocabularies without a tokenizer.json", ("transformers",), ("transformers",)),
     "dask": Extra("runs on Dask", ("apache-beam[dask]",), ("dask", "distributed")),
     "spark": Extra("runs on Spark, with beam-pyspark-runner", ("pyspark>=3.5,<4",), ("pyspark",)),
     "gcp": Extra("runs on Dataflow", ("apache-beam[gcp]", "universal_pathlib", "gcsfs"), ("google.cloud.storage", "apitools")),

@@ -21,6 +21,7 @@ from ..reports.summary import count
 from ..storage.files import read_json
 from ..storage.signals import Answer, signals
 from ..training.recipe import PhaseRows, Recipe, prepare
+from ..training.resume import changes, checkpoints, local_output, steps_of
 from . import output as console
 from .build_commands import output_options
 from .options import Command
@@ -90,13 +91,15 @@ def command(
     console.configure(quiet=quiet, log_json=log_json)
     fields = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
     config = dataclasses.replace(read_training(configuration), **fields)
+    if not dry_run:
+        local_output(output or config.output)
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1))) if dry_run or chief else None
     for line in _plan(recipe) if recipe else ():
         echo(line, err=not dry_run)
+    if recipe and not overwrite:
+        _show_state(recipe, Path(output or config.output), dry_run)
     if dry_run:
-        if recipe and not overwrite:
-            _show_state(recipe, Path(output or config.output))
         return
     from ..training.trainer import train
 
@@ -174,16 +177,16 @@ def _named_losses() -> Iterator[None]:
         raise BertDataError(f"{problem}: check its output and the memory usage, then {_GO_ON}") from error
 
 
-def _show_state(recipe: Recipe, output: Path) -> None:
-    """Print how far an earlier call of this run got."""
-    from ..training.resume import changes, checkpoints, steps_of
-
+def _show_state(recipe: Recipe, output: Path, dry_run: bool) -> None:
+    """Print the saved steps of an earlier call of this run. If the run is complete, its result follows, except in a dry run."""
     last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
     if not last:
         return
     done, total = steps_of(last[0]), recipe.config.total_steps
-    state = "is complete already: nothing to do" if done == total else f"has {count(done, 'step')}, which are kept"
-    echo(f"  {output} {state}")
+    if done < total:
+        echo(f"  {output} has {count(done, 'step')}, which are kept", err=not dry_run)
+    elif dry_run:
+        echo(f"  {output} is complete already: nothing to do")
 
 
 class _Position:

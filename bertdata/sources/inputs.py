@@ -96,7 +96,8 @@ def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[s
     ways = conversions(counts, _kind(suffixes))
     advice = f", or convert the files ({'; '.join(ways)})" if ways else ""
     return NoInputError(
-        f"{option} {pattern}: {none} ({', '.join(suffixes) or 'of any kind'}){there}: check the path, and quote a glob{advice}",
+        f"{option} {pattern}: {none}{there}: check the path, and quote a glob{advice}. Supported: "
+        f"{', '.join(suffixes) or 'all files'}",
         field=option.strip("`"),
     )
 

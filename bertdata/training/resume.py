@@ -10,13 +10,13 @@ from typing import Any
 from ..codec import Count, Record
 from ..dataset.differences import differences, first_few
 from ..dataset.run import STATE
-from ..errors import OutputExistsError, ResumeError
+from ..errors import OutputExistsError, ResumeError, UsageError
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, read_json, write_json
 from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
 
-__all__ = ["State", "begin", "changes", "checkpoints", "claimed", "steps_of"]
+__all__ = ["State", "begin", "changes", "checkpoints", "claimed", "local_output", "steps_of"]
 
 _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
@@ -29,6 +29,15 @@ class State(Record, frozen=True, kw_only=True):
     window: Sequence[float] | None = None
     tokens: list[Count] | None = None
     scaler: dict[str, Any] = {}
+
+
+def local_output(output: str | Path) -> Path:
+    """Return the directory of a run. Raise UsageError if there is none, or if it is in a store."""
+    if not str(output):
+        raise UsageError("`output` is missing. Pass a directory for checkpoints and metrics", field="output")
+    if "://" in str(output):
+        raise UsageError(f"`output` {output}: checkpoints need a local disk. Pass a local directory", field="output")
+    return Path(output)
 
 
 def checkpoints(output: Path) -> list[Path]:

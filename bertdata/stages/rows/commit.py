@@ -148,7 +148,7 @@ def _named(part: SplitCounts) -> list[Tally]:
 
 def _why_empty(split: str, tallies: list[Tally]) -> str:
     if split != "train":
-        return f"no document of {split} produced a row. Add documents, or use a larger `validation_fraction`"
+        return f"no document of {split} produced a row. Add documents, use a larger `validation_fraction`, or omit it"
     reasons = ", ".join(f"{reason} {n}" for reason, n in tallies[0].dropped.items() if n)
     return (
         f"no document produced a row (dropped: {reasons}). A pair needs a document of two sentences, and a NotNext pair two "

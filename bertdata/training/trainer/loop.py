@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...config.train import TrainConfig, milestones, read_training
 from ...dataset.shards import Shards
-from ...errors import BertDataError, UsageError
+from ...errors import BertDataError
 from ...reports.metrics import NAME, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import REPORT, write_report
 from ...reports.predicted import NAME as PREDICTIONS
@@ -20,7 +20,7 @@ from ...storage.user_functions import load
 from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
-from ..resume import State, begin, checkpoints, claimed
+from ..resume import State, begin, checkpoints, claimed, local_output
 from ..word_counts import Words
 from .checkpoint import restore, save
 from .learner import Learner
@@ -59,9 +59,7 @@ def train(
     """
     settings = read_training(config) if isinstance(config, str | Path) else config
     config = settings.config if isinstance(settings, Recipe) else settings
-    path = Path(output or config.output)
-    if not (output or config.output) or "://" in str(output or config.output):
-        raise UsageError(f"no local directory to train in ({path}). Pass `output`, a directory of this machine")
+    path = local_output(output or config.output)
     # Only rank 0 writes. The others wait until the directory is claimed, then all of them read the
     # same last checkpoint.
     with joined() as world, contextlib.ExitStack() as stack:

@@ -347,7 +347,7 @@ def test_refusals(data: Path, tmp_path: Path) -> None:
     for message, config in refused.items():
         with pytest.raises(UsageError, match=message):
             train(small(data, **config) if isinstance(config, dict) else config, tmp_path / "run")
-    with pytest.raises(UsageError, match="no local directory to train in"):
+    with pytest.raises(UsageError, match="`output` is missing"):
         train(small(data))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
