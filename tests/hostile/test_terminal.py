@@ -16,7 +16,7 @@ from conftest import Build, Run, read_rows
 from loopback import Answer, serving
 
 from bertdata.cli import main
-from bertdata.reports.page.charts import Line, Panel, stacked
+from bertdata.reports.page.charts import Line, Panel, lines
 from bertdata.storage.terminal import clean, guard
 
 # colours, window title, link, clipboard, cursor, C1 forms of them, bidirectional overrides, a half of a character
@@ -150,10 +150,10 @@ def test_the_data_card_is_one_table_under_one_front_matter(corpus: Path) -> None
 
 
 def test_a_picture_is_xml_whatever_its_run_is_called() -> None:
-    drawn = stacked(EVIL + MARKUP, [Panel(MARKUP, [Line(EVIL + MARKUP, [(0.0, 1.0), (1.0, 2.0)])])], "<b>")
+    drawn = lines(Panel(MARKUP, [Line(EVIL + MARKUP, [(0.0, 1.0), (1.0, 2.0)])]), "<b>")
     assert not STEERING.search(drawn)
     names = {node.tagName for node in xml.dom.minidom.parseString(drawn).getElementsByTagName("*")}
-    assert names <= {"svg", "style", "g", "rect", "text", "path", "polyline", "circle"}
+    assert names <= {"figure", "h3", "svg", "text", "path", "polyline", "circle", "figcaption"}
 
 
 def test_both_streams_are_guarded_for_whoever_writes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

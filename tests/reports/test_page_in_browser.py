@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import bertdata
-from bertdata.reports.metrics import PREDICTIONS, Metrics
+from bertdata.reports.metrics import Metrics
+from bertdata.reports.predicted import NAME as PREDICTIONS
 from bertdata.storage.files import write_json
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), "")
