@@ -41,11 +41,11 @@ __all__ = [
     "system_limit",
 ]
 
-_MAX_SUGGESTIONS, _AS_NEAR = 3, 0.1  # names in a suggestion; how much lower than the best one's their similarity may be
+_MAX_SUGGESTIONS, _AS_NEAR = 3, 0.1  # names in a suggestion, and how much less similar than the best one they may be
 
 
 class BertDataError(Exception):
-    """Say what happened, where, and what to do, and no secret; carry the exit code of the command line.
+    """Base class of errors, whose message has no secrets. It describes the problem, its place and the solution.
 
     Attributes:
         field: The option or argument that is wrong, or an empty string.
@@ -61,59 +61,59 @@ class BertDataError(Exception):
 
 
 class UsageError(BertDataError):
-    """Refuse an option, file name or configuration that cannot be right."""
+    """An option, file name or configuration is invalid."""
 
     exit_code = 2
 
 
 class NoInputError(UsageError):
-    """Refuse to run on nothing."""
+    """There are no input files."""
 
 
 class EmptyResultError(BertDataError):
-    """Refuse to write a dataset without a row."""
+    """The dataset would have no rows."""
 
     exit_code = 3
 
 
 class TooManyRejectsError(EmptyResultError):
-    """Refuse to finish when more records were rejected than the run allows."""
+    """More records were rejected than the run allows."""
 
 
 class StorageError(BertDataError):
-    """Report a file system that is full, denies access or fails, or a system limit."""
+    """A file system is full, denies access or fails, or a system limit is reached."""
 
     exit_code = 4
 
 
 class TransferError(BertDataError):
-    """Report a server that cannot be reached, refuses a request or sends something else."""
+    """A server cannot be reached, refuses a request or sends unexpected data."""
 
     exit_code = 4
 
 
 class OutputExistsError(BertDataError):
-    """Refuse to overwrite a directory that is not empty."""
+    """The output directory is not empty."""
 
     exit_code = 5
 
 
 class OutputLockedError(OutputExistsError):
-    """Refuse a directory that another run is writing."""
+    """Another run is writing the output directory."""
 
 
 class ResumeError(OutputExistsError):
-    """Refuse to continue an unfinished run with another input, option or seed."""
+    """An unfinished run in the output directory has another input, option or seed."""
 
 
 class VerificationError(BertDataError):
-    """Report files that differ from their manifest."""
+    """Files differ from their manifest."""
 
     exit_code = 6
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """Return what of the known words is like one, in whatever case: what begins so, or those about as near as the nearest.
+    """Return the known words that begin with `word`, or those that are most similar to it. Case is ignored.
 
     >>> nearest("--varient", ["--variant", "--overwrite", "--quiet"]), nearest("--max", ["--max-words", "--mix", "--max-bytes"])
     (['--variant'], ['--max-words', '--max-bytes'])
@@ -129,7 +129,7 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error that refuses a word: with those that are like it, in whatever case, or with nothing.
+    """Return the end of an error about an unknown word: the similar known words, or "" if there are none.
 
     >>> did_you_mean("build", ["build-corpus", "train-vocab"]), did_you_mean("x", ["y"])
     (": did you mean 'build-corpus'?", '')
@@ -139,7 +139,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def few(names: Sequence[str], most: int) -> str:
-    """Join names for a message: the first `most`, and how many more there are.
+    """Join the first `most` names for a message, and add the number of others.
 
     >>> few(["a", "b", "c"], 3), few(["a", "b", "c", "d", "e"], 3)
     ('a, b, c', 'a, b, c and 2 more')
@@ -148,7 +148,7 @@ def few(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
-_SYSTEM_LIMITS = {  # of the system: the words of an error that is not an OSError, and what helps
+_SYSTEM_LIMITS = {  # words of an error that is not an OSError: advice
     "can't start new thread": "raise the limit of processes (ulimit -u, or pids.max of the container), or use fewer workers",
     os.strerror(errno.EMFILE): "raise the limit of open files (ulimit -n 1024)",
     os.strerror(errno.ENFILE): "too many files are open on this machine; end other programs",
@@ -157,7 +157,7 @@ _SYSTEM_LIMITS = {  # of the system: the words of an error that is not an OSErro
 
 
 def system_limit(error: BaseException) -> str:
-    """Return how to raise the limit that stopped the start of a thread or an import; an empty string for any other error.
+    """Return how to raise the limit that stopped the start of a thread or an import, or "" for any other error.
 
     Python raises a RuntimeError for a thread, and an ImportError for a library that the system's loader could not open.
 

@@ -163,7 +163,7 @@ def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Pat
         wanted = "a corpus" if format.of == "documents" else "rows of make-pairs"
         raise UsageError(f"{directory} contains {contents.kind}, but {to} needs {wanted}. Use another directory")
     if isinstance(contents, PairsManifest) and (why := format.refusal(contents)):
-        raise UsageError(f"{to} cannot hold the rows in {directory}: {why}")
+        raise UsageError(f"{to} cannot store the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
         reason = "stores token ids. Pass the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
         raise UsageError(f"`vocab`: {to} {reason}", field="vocab")

@@ -48,7 +48,7 @@ TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or 
 ShardFormat = Literal["arrow-stream", "arrow-file", "parquet"]
 FORMATS: tuple[str, ...] = typing.get_args(ShardFormat)
 FREE: dict[str, Any] = {"identity": False}  # marks a field that does not affect the output's bytes
-FILES: dict[str, Any] = {"files": True}  # marks a field of user files; the identity stores their names and digests
+FILES: dict[str, Any] = {"files": True}  # marks a field of user files: the identity stores their names and digests
 
 
 class Option(NamedTuple):
@@ -75,7 +75,7 @@ class Option(NamedTuple):
     metavar: str = ""
 
     def problem(self, value: Any) -> str:
-        """Return how to fix a value, or an empty string if the value is allowed."""
+        """Describe how to correct a value. Return an empty string if the value is allowed."""
         if self.choices and value not in self.choices:
             return f"use one of {', '.join(self.choices)}{did_you_mean(str(value), self.choices)}"
         if value is None or (self.unset and not value) or (self.least is self.most is None):
@@ -113,7 +113,7 @@ def options_of(kind: type[Config]) -> dict[str, Option]:
 
 
 def _choices(hint: Any) -> tuple[str, ...]:
-    """Return the values of a `Literal` type; for other types, nothing."""
+    """Return the values of a `Literal` type, or () for another type."""
     return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
 
 
@@ -160,7 +160,7 @@ class Config:
 
         Raises:
             UsageError: Both are given, or `config` has another type.
-            TypeError: There is no such option.
+            TypeError: An option does not exist.
         """
         if not options:
             return cls.or_default(config)

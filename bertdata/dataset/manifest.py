@@ -115,7 +115,7 @@ def as_inputs(manifest: Manifest, source: str) -> list[ShardInput]:
 def check_rows(manifest: Manifest, counted: int) -> None:
     """Raise an error if the shards and the stage counts disagree on the number of rows."""
     if manifest.rows != counted:
-        raise VerificationError(f"the shards hold {manifest.rows} rows, but {counted} were counted: please report this")
+        raise VerificationError(f"the shards have {manifest.rows} rows, but {counted} were counted: please report this")
 
 
 def store(directory: Path, manifest: Manifest | dict[str, object], card: str = "", croissant: str = "") -> None:

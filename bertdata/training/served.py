@@ -79,7 +79,7 @@ def steps_of(run: TrainConfig | str | Path, document: str, *, world_size: int = 
         rows = _rows_of(part.shards, document)
         plan = part.plan()
         if not isinstance(plan, BatchPlan):
-            raise UsageError(f"phase {number} reads its rows in windows. Use a `cache_bytes` that holds all of them, or 0")
+            raise UsageError(f"phase {number} reads its rows in windows. Set `cache_bytes` to at least their total size, or to 0")
         # Without the inverse, finding the steps of a document would mean planning every step of the
         # run.
         entries = plan.entries(rows)

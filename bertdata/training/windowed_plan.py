@@ -36,7 +36,7 @@ class WindowPlan:
         self._counts = np.array([-(-rows // batch_size) if whole else rows // batch_size for rows in served])
         if not self._counts.all():
             raise UsageError(
-                f"`cache_bytes` {shards.cache_bytes}: a third of it holds {min(served):,} rows, which do not fill one batch of "
+                f"`cache_bytes` {shards.cache_bytes}: a third of it has {min(served):,} rows, less than one batch of "
                 f"{batch_size}. Use a larger one",
                 field="cache_bytes",
                 value=shards.cache_bytes,

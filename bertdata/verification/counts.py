@@ -145,17 +145,17 @@ def _statistics(where: str, stated: Statistics, counted: Counter[str], config: P
     for name, share in shares.items():
         yield from _near(f"{where}.{name}", getattr(stated, name), share)
     if not 0 <= stated.unknown_share <= 1 or not 0 <= stated.repeated_ids <= stated.documents:
-        yield f"{where} has an unknown_share or repeated_ids that can't be"
+        yield f"{where} has an impossible unknown_share or repeated_ids"
 
 
 def _same(what: str, stated: Any, counted: Any) -> Iterator[str]:
     if stated != counted:
-        yield f"{what}: {_short(stated)} by the manifest, {_short(counted)} were found"
+        yield f"{what}: {_short(stated)} in the manifest, {_short(counted)} were found"
 
 
 def _near(what: str, stated: float, counted: float) -> Iterator[str]:
     if not math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12):
-        yield f"{what}: {stated} by the manifest, {counted} was found"
+        yield f"{what}: {stated} in the manifest, {counted} was found"
 
 
 def _short(value: Any) -> str:

@@ -72,7 +72,7 @@ def partners(manifest: PairsManifest, counted: Counter[str], shards: int) -> Ite
         stated_pairs, stated_ones = (sum(each.pairs for each in values.values()), sum(each.not_next for each in values.values()))
         for what, stated, number in (("pairs", stated_pairs, counted["labels"]), ("not_next", stated_ones, counted["ones"])):
             if stated != number:
-                yield f"pairings.{fact}.*.{what}: {stated:,} by the manifest, {number:,} were found"
+                yield f"pairings.{fact}.*.{what}: {stated:,} in the manifest, {number:,} were found"
                 return
         if any(not entry.other <= entry.not_next <= entry.pairs for entry in values.values()):
             yield f"pairings.{fact} counts more NotNext pairs than pairs, or more of another {fact} than NotNext pairs"

@@ -30,7 +30,7 @@ def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
             counts[str(record["reason"])] += count
             rows += 1
     if rows != entry.rows:
-        raise CheckFailed(f"has {rows:,} lines, but {entry.rows:,} by the manifest")
+        raise CheckFailed(f"has {rows:,} lines, but {entry.rows:,} in the manifest")
     return counts
 
 

@@ -45,7 +45,7 @@ def check(directory: Path, contents: VocabManifest | PairsManifest, names: tuple
     pieces = {i: piece for piece, i in tokenizer.get_vocab(with_added_tokens=True).items()}
     size = 1 + max(pieces, default=-1)
     if size != contents.pieces:
-        raise CheckFailed(f"has {size:,} ids, but {contents.pieces} by the manifest")
+        raise CheckFailed(f"has {size:,} ids, but {contents.pieces} in the manifest")
     if not isinstance(settings, dict):
         raise CheckFailed("has a settings file that is not a JSON object")
     roles = {role: tokenizer.token_to_id(str(settings.get(f"{role}_token"))) for role in _ROLES if settings.get(f"{role}_token")}

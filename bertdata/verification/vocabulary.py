@@ -73,7 +73,7 @@ def _read_pieces(directory: Path, count: int) -> Vocabulary:
     if text != "".join(f"{piece}\n" for piece in vocabulary.pieces):
         raise CheckFailed("is not as it is written: UTF-8 without a mark, and a line feed after each piece")
     if len(vocabulary.pieces) != count:
-        raise CheckFailed(f"has {len(vocabulary.pieces):,} pieces, but {count} by the manifest")
+        raise CheckFailed(f"has {len(vocabulary.pieces):,} pieces, but {count} in the manifest")
     return vocabulary
 
 

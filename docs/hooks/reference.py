@@ -21,14 +21,14 @@ from bertdata.config.base import Config, options_of
 __all__ = ["PARTS", "WRITTEN", "commands", "configurations", "exit_codes", "tables", "walk"]
 
 _SIGNALS = (("129", "SIGHUP"), ("130", "Ctrl-C (SIGINT)"), ("143", "SIGTERM"))
-_CODES = {  # what the classes of one exit code have in common
-    0: "All is done, or there was nothing to do.",
-    1: "An internal error; please report it.",
-    2: "Usage: an option, a name of a file or a configuration that cannot be right, or no input.",
-    3: "The result would be empty, or more was rejected than `--max-rejects` allows.",
-    4: "The disk, permissions, a store or a server.",
-    5: "The output exists, is locked by another run, or was begun with other settings or another input.",
-    6: "Files are not what their manifest says.",
+_MEANINGS = {  # meaning of each exit code
+    0: "Success. This includes a run with nothing to do.",
+    1: "Internal error. Please report it.",
+    2: "Invalid option, file name or configuration, or missing input.",
+    3: "The result is empty, or more records were rejected than `--max-rejects` allows.",
+    4: "Error of the disk, an object store or a server, or missing permissions.",
+    5: "The output already exists, is locked by another run, or belongs to an unfinished run with other settings or inputs.",
+    6: "Files differ from their manifest.",
 }
 
 
@@ -142,7 +142,7 @@ def exit_codes() -> str:
         raised = "; ".join(
             f"`{kind.__name__}`: {_first(kind)}" for kind in kinds.get(code, []) if kind is not errors.BertDataError
         )
-        lines.append(f"| {code} | {_CODES[code]} | {raised or ('`BertDataError`' if code == 1 else '')} |")
+        lines.append(f"| {code} | {_MEANINGS[code]} | {raised or ('`BertDataError`' if code == 1 else '')} |")
     lines += [f"| {code} | The command was stopped by {name}. | `KeyboardInterrupt` |" for code, name in _SIGNALS]
     return "\n".join([*lines, ""])
 

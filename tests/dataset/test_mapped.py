@@ -185,7 +185,7 @@ def test_a_length_that_cannot_be_is_damage(tmp_path: Path) -> None:
     path.write_bytes(
         path.read_bytes().replace(np.array([0, 20, 50, 75], np.int32).tobytes(), np.array([0, 20, 18, 75], np.int32))
     )
-    with pytest.raises(VerificationError, match=r"pairs: a row has 65534 tokens, but 32 are the most by the manifest"):
+    with pytest.raises(VerificationError, match=r"pairs: a row has 65534 tokens, over the maximum of 32 in the manifest"):
         _ = Shards(root).lengths
 
 

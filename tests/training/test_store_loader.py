@@ -93,7 +93,7 @@ def test_an_epoch_of_windows_has_all_rows_but_a_part_of_a_batch_of_each(pairs: P
     ranks = [loader.batches(rows, 16, rank=rank, world_size=4, steps=30) for rank in range(4)]
     joined = ({name: torch.cat([part[name] for part in parts]) for name in parts[0]} for parts in zip(*ranks, strict=True))
     assert equal(loader.batches(rows, 16, steps=30), joined) == 30
-    with pytest.raises(UsageError, match=r"`cache_bytes` .* a third of it holds 120 rows, which do not fill one batch of 128"):
+    with pytest.raises(UsageError, match=r"`cache_bytes` .* a third of it has 120 rows, less than one batch of 128"):
         loader.batches(rows, 128)
 
 

@@ -78,7 +78,7 @@ def windows(sizes: Sequence[int], positions: Sequence[float], limit: int | None)
     if low > most:
         problem = f"a shard has {low:,} bytes: use {_CACHED_WINDOWS * low:,} or more, or make rows with more `shards`"
         raise UsageError(
-            f"`cache_bytes` {limit:,}: a third of it, a window of shards, must hold the largest, but {problem}",
+            f"`cache_bytes` {limit:,}: a third of it, a window of shards, is too small: {problem}",
             field="cache_bytes",
             value=limit,
         )
@@ -115,7 +115,7 @@ class Window:
 
     Args:
         files: Number of the first row, and the record batches, of each shard in order.
-        longest: Maximum number of tokens of a row, by the manifest.
+        longest: Maximum number of tokens of a row, from the manifest.
         where: Directories that an error about a damaged row names.
 
     Attributes:
@@ -143,7 +143,7 @@ class Window:
         if (
             len(lengths) and (longest := int(lengths.max())) > self._longest
         ):  # a damaged length below 0 becomes a large unsigned one
-            problem = f"tokens, but {self._longest} are the most by the manifest"
+            problem = f"tokens, over the maximum of {self._longest} in the manifest"
             raise VerificationError(f"{self._where}: a row has {longest} {problem}: {VERIFY}")
         return lengths
 

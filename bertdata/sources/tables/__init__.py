@@ -103,5 +103,5 @@ def _check(path: str, kinds: dict[str, object], columns: Columns) -> None:
     if not is_text(kinds[columns.text]):
         texts = ", ".join(repr(name) for name, kind in kinds.items() if is_text(kind)) or "none has"
         raise UsageError(
-            f"{path}: the column {columns.text!r} holds {kinds[columns.text]}, not text: set `text_column` to one of {texts}"
+            f"{path}: the column {columns.text!r} contains {kinds[columns.text]}, not text: set `text_column` to one of {texts}"
         )

@@ -65,7 +65,7 @@ def read_parquet(part: FileRange, source: str, columns: Columns, max_bytes: int)
                     yield from _group(read, group, address, end - start, columns, max_bytes)
             groups = map(read.metadata.row_group, range(read.metadata.num_row_groups))
             if part.start == 0 and (rows := sum(group.num_rows for group in groups)) != read.metadata.num_rows:
-                raise ValueError(f"its row groups hold {rows} of {read.metadata.num_rows} rows")
+                raise ValueError(f"its row groups have {rows} of {read.metadata.num_rows} rows")
     except TooLarge as error:
         yield file_address.reject("too-large", str(error))
     except FORMAT_ERRORS as error:
@@ -143,7 +143,7 @@ def _group(read: _File, group: int, address: RowAddress, length: int, columns: C
             yield from read_batch(batch, address, columns, max_bytes, read.allowance, first=done)
             done += batch.num_rows
         if done < rows:
-            raise ValueError(f"it holds {done} of {rows} rows")
+            raise ValueError(f"it has {done} of {rows} rows")
     except FORMAT_ERRORS as error:
         refused = read.refused()
         if isinstance(error, TooLarge) and refused is None:

@@ -86,7 +86,7 @@ class PairsCommit:
         manifest.check_rows(contents, in_all["rows"])
         chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
-            raise VerificationError(f"{chunks} chunks came out, but the rows hold {held}: please report this")
+            raise VerificationError(f"{chunks} chunks came out, but the rows have {held}: please report this")
         write_beside(root, contents)
         manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
 
