@@ -151,7 +151,7 @@ def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
     origins: list[tuple[str, ...]] = []  # source, language and script of each document
     for task in source.tasks:
         for ids, sources, languages, documents in source.reader.columns(task, "id", "source", "language", "sentences"):
-            origins += [(*origin.split(" "),) for origin in partners.origins(sources, languages, documents, True)]
+            origins += partners.origins(sources, languages, documents, True)
             tokens, own = encoder.encode(documents.flatten())
             parts.append(tokens)
             ends.append(own + base)

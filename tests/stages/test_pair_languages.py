@@ -18,7 +18,7 @@ from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.errors import UsageError
 from bertdata.stages.corpus_reader import read
 from bertdata.stages.rows.partitions import Layout, shard_count
-from bertdata.stages.rows.partners import MIN_DOCUMENTS_PER_PARTITION, Partners, fill
+from bertdata.stages.rows.partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, fill
 from bertdata.verification import verify
 
 WORDS = {  # our own: language and script -> words
@@ -214,18 +214,19 @@ def test_small_groups_lie_in_a_ring_of_partitions(made: Made) -> None:
     source = read(made["corpus"])
     partners = Partners.of(PairsConfig()).spread(source, PairsConfig(), 8, 1)
     train, validation = partners.windows
-    assert train["en "] == train["en Latn"] if "en " in train else train["en Latn"] == (0, 8)
-    small = [train[group] for group in ("zh Hans", "de Latn", "zh Hant", "sr Cyrl")]
+    assert train["en", "Latn"] == (0, 8)
+    small = [train[group] for group in (("zh", "Hans"), ("de", "Latn"), ("zh", "Hant"), ("sr", "Cyrl"))]
     assert [count for _, count in small] == [3, 2, 1, 1]
     load = Counter((start + step) % 8 for start, count in train.values() if count < 8 for step in range(count))
     assert max(load.values()) - min(load[partition] for partition in range(8)) <= 1
     assert set(validation.values()) == {(0, 1)}
     layout = Layout(1, 8, 0.0, partners)
-    start, count = train["zh Hant"]
-    partitions = {layout.of_documents([f"zh:{n}"], ["text zh-tw Hant"])[0] for n in range(50)}
+    start, count = train["zh", "Hant"]
+    partitions = {layout.of_documents([f"zh:{n}"], [DocumentOrigin("text", "zh-tw", "Hant")])[0] for n in range(50)}
     assert partitions == {(start + step) % 8 for step in range(count)}
-    assert {layout.of_documents([f"d{n}"], ["text en Latn"])[0] for n in range(200)} == set(range(8))
+    english = DocumentOrigin("text", "en", "Latn")
+    assert {layout.of_documents([f"d{n}"], [english])[0] for n in range(200)} == set(range(8))
     assert all(
-        layout.of_documents([f"d{n}"], ["text en Latn"])[0] == Layout(1, 8, 0.0).of_documents([f"d{n}"], [""])[0]
+        layout.of_documents([f"d{n}"], [english])[0] == Layout(1, 8, 0.0).of_documents([f"d{n}"], [DocumentOrigin("", "")])[0]
         for n in range(50)
     )

@@ -7,7 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +30,12 @@ from ...text.language import writing
 from ...tokens import vocab
 from ..shuffle import Pieces
 from .partitions import Layout, Tokens, from_pieces
+from .partners import DocumentOrigin
 from .static_masks import mask_rows
 
 __all__ = ["PartitionReport", "BuildPartition", "Groups", "Output", "SplitCounts"]
 
+T = TypeVar("T", bound="str | tuple[str, ...]")
 _PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
 Groups = dict[str, dict[str, dict[str, Count]]]  # counts of what, by group and name: see `SplitCounts`
 
@@ -104,8 +106,8 @@ class BuildPartition:
         partition = self._partition(documents, *joined)
         del documents, joined
         tokens = _tokens(origins, partition, vocab.of_run(self.vocabulary).special.unk)
-        numbers = {f"{source} {language}": number for number, (source, language) in enumerate(self.origins)}
-        origin = np.array([numbers[each.rpartition(" ")[0]] for each in origins], np.uint16) if numbers else None
+        numbers = {origin: number for number, origin in enumerate(self.origins)}
+        origin = np.array([numbers[each[:2]] for each in origins], np.uint16) if numbers else None
         facts = _facts(origins) if self.layout.partners.scripts else {}
         done = []
         for output in self.outputs:
@@ -129,7 +131,7 @@ class BuildPartition:
             continues[begin] = False
         partners, origins = self.layout.partners, [d.origin for d in documents]
         names, groups = _numbered(origins, partners.group)
-        is_chinese = not partners.across and any(origin.endswith(writing.CHINESE) for origin in {*origins})
+        is_chinese = not partners.across and any(origin.script in writing.CHINESE for origin in {*origins})
         variants = _variants_of_run(self.vocabulary) if is_chinese else None
         first = np.append(0, np.cumsum(counts))
         of_group = groups if len(names) > 1 else None
@@ -238,19 +240,19 @@ def _first_documents(built: rows.Pairs) -> npt.NDArray[np.int64]:
 Facts = dict[str, tuple[list[str], npt.NDArray[np.int64]]]  # by fact: its values, and the value index of each document
 
 
-def _facts(origins: list[str]) -> Facts:
+def _facts(origins: list[DocumentOrigin]) -> Facts:
     """Return the language, script and source of documents."""
     return {
-        "source": _numbered(origins, lambda origin: origin.split(" ")[0]),
-        "language": _numbered(origins, lambda origin: writing.plain(origin.split(" ")[1])),
-        "script": _numbered(origins, lambda origin: origin.split(" ")[2]),
+        "source": _numbered(origins, lambda origin: origin.source),
+        "language": _numbered(origins, lambda origin: writing.plain(origin.language)),
+        "script": _numbered(origins, lambda origin: origin.script),
     }
 
 
-def _numbered(origins: list[str], function: Callable[[str], str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _numbered(origins: list[DocumentOrigin], function: Callable[[DocumentOrigin], T]) -> tuple[list[T], npt.NDArray[np.int64]]:
     """Return the distinct values of a function of origins, sorted, and the index of each document's value [D]."""
     values = {origin: function(origin) for origin in {*origins}}
-    names = sorted({*values.values()})
+    names = sorted({*values.values()}, key=tuple)
     index = {origin: names.index(value) for origin, value in values.items()}
     return names, np.array([index[origin] for origin in origins], np.int64)
 
@@ -268,15 +270,15 @@ def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
     return vocab.of_run(vocabulary).continues()
 
 
-def _tokens(origins: list[str], partition: rows.Partition, unk: int) -> Groups:
+def _tokens(origins: list[DocumentOrigin], partition: rows.Partition, unk: int) -> Groups:
     """Count the tokens and the [UNK] tokens of documents by source and language."""
     tokens, unknown = defaultdict[str, dict[str, int]](dict), defaultdict[str, dict[str, int]](dict)
-    names, numbers = _numbered(origins, lambda origin: origin.rpartition(" ")[0])
+    names, numbers = _numbered(origins, lambda origin: origin[:2])
     ends = partition.sentences[partition.documents[1:]]
     unknown_in = np.searchsorted(ends, np.flatnonzero(partition.tokens == unk), "right")  # the document of each [UNK]
     counts = np.bincount(numbers, partition.sizes, len(names)).astype(np.int64).tolist()
     unknown_counts = np.bincount(numbers[unknown_in], minlength=len(names)).tolist()
     for number in dict.fromkeys(numbers.tolist()):  # in order of documents
-        source, language = names[number].split(" ")
+        source, language = names[number]
         tokens[source][language], unknown[source][language] = counts[number], unknown_counts[number]
     return {"tokens": {**tokens}, "unknown": {**unknown}}

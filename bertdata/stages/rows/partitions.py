@@ -33,7 +33,7 @@ from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
 from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
-from .partners import MIN_DOCUMENTS_PER_PARTITION, Partners, origins
+from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
 
 __all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_piece"]
 
@@ -70,7 +70,7 @@ class Layout(NamedTuple):
         """Number of partitions in both splits."""
         return self.train + self.validation
 
-    def of_documents(self, ids: Sequence[str], origins: Sequence[str]) -> list[int]:
+    def of_documents(self, ids: Sequence[str], origins: Sequence[DocumentOrigin]) -> list[int]:
         """Return the partition of each document."""
         held_out = [False] * len(ids)
         if self.fraction > 0:
@@ -87,7 +87,7 @@ class Layout(NamedTuple):
             found.append(first + (start + (key * size >> 64)) % count)
         return found
 
-    def _window(self, origin: str, held_out: bool) -> tuple[int, int, int, int]:
+    def _window(self, origin: DocumentOrigin, held_out: bool) -> tuple[int, int, int, int]:
         """Return the first partition and number of partitions of a split, and where documents of an origin are in it."""
         first, count = (self.train, self.validation) if held_out else (0, self.train)
         window = self.partners.window(origin, held_out) if any(self.partners.windows) else None
@@ -109,14 +109,14 @@ class Tokens(NamedTuple):
 
     Attributes:
         id: Document id.
-        origin: Source, language and script, separated by spaces.
+        origin: Source, language and script.
         tokens: Ids.
         sizes: Tokens of each sentence, in four bytes.
         continues: Mask of the tokens that continue a word; empty if the vocabulary marks them with ``##``.
     """
 
     id: str
-    origin: str
+    origin: DocumentOrigin
     tokens: bytes
     sizes: bytes
     continues: bytes
@@ -135,10 +135,11 @@ def to_piece(documents: Sequence[Tokens]) -> bytes:
 def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
     """Read the documents of all pieces of a partition.
 
-    >>> written = [Tokens("a", "books en ", b"12", b"", b""), Tokens("b", "text  ", b"", b"8", b"1")]
+    >>> written = [Tokens("a", DocumentOrigin("books", "en"), b"12", b"", b"")]
     >>> list(from_pieces([(3, to_piece(written))])) == written
     True
     """
+    shared: dict[DocumentOrigin, DocumentOrigin] = {}  # one object for equal origins
     for _, data in pieces:
         at = _HEADER_BYTES.size + _HEADER_BYTES.unpack_from(data)[0]
         ids, origins, *lengths = json.loads(data[_HEADER_BYTES.size : at])
@@ -147,7 +148,8 @@ def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
             edges = [*accumulate(column, initial=at)]
             columns.append([data[start:end] for start, end in pairwise(edges)])
             at = edges[-1]
-        yield from map(Tokens, ids, origins, *columns)
+        found = [shared.setdefault(origin, origin) for origin in map(DocumentOrigin._make, origins)]
+        yield from map(Tokens, ids, found, *columns)
 
 
 @dataclass

@@ -28,12 +28,21 @@ from ...storage.files import to_path
 from ...text.language import writing
 from ..corpus_reader import Corpus
 
-__all__ = ["MIN_DOCUMENTS_PER_PARTITION", "Partners", "describe", "fill", "origins", "origins_of"]
+__all__ = ["MIN_DOCUMENTS_PER_PARTITION", "DocumentOrigin", "Partners", "fill", "origins", "origins_of"]
 
 MIN_DOCUMENTS_PER_PARTITION = 16  # documents of a group per partition, on average, so that they find partners
 _SAMPLED_BATCHES = 16  # record batches of 2 MB sampled to count scripts
 _OTHER_SCRIPTS = "?"  # scripts of a language that are not in the sample
+Group = tuple[str, ...]  # what its documents share: source, language and script, or some of them
 Window = tuple[int, int]  # first partition and number of partitions of a group
+
+
+class DocumentOrigin(NamedTuple):
+    """The source, language and script of a document. The script is empty if it was not detected."""
+
+    source: str
+    language: str
+    script: str = ""
 
 
 class Partners(NamedTuple):
@@ -43,13 +52,13 @@ class Partners(NamedTuple):
         scripts: whether scripts are detected; without pairs nothing needs them.
         across: whether languages and scripts are ignored.
         by_source: whether a group has one source only.
-        windows: the partitions of each group in the split ``train``, by the name of the group, and those in ``validation``.
+        windows: the partitions of each group in the split ``train``, by group, and those in ``validation``.
     """
 
     scripts: bool = False
     across: bool = True
     by_source: bool = False
-    windows: tuple[dict[str, Window], dict[str, Window]] = ({}, {})
+    windows: tuple[dict[Group, Window], dict[Group, Window]] = ({}, {})
 
     @classmethod
     def of(cls, config: PairsConfig) -> Partners:
@@ -67,55 +76,48 @@ class Partners(NamedTuple):
         train_windows, validation_windows = (_windows(groups, partitions, share) for partitions, share in shares)
         return self._replace(windows=(train_windows, validation_windows))
 
-    def group(self, origin: str) -> str:
-        """Return the group name for an origin string (see `describe`)."""
-        source, language, script = origin.split(" ")
-        parts = ([source] if self.by_source else []) + ([] if self.across else [writing.plain(language), script])
-        return " ".join(parts)
+    def group(self, origin: DocumentOrigin) -> Group:
+        """Return the group of documents.
 
-    def window(self, origin: str, held_out: bool) -> Window | None:
+        >>> Partners(True, False).group(DocumentOrigin("wikipedia", "zh-tw", "Hant"))
+        ('zh', 'Hant')
+        """
+        source = (origin.source,) if self.by_source else ()
+        return source if self.across else (*source, writing.plain(origin.language), origin.script)
+
+    def window(self, origin: DocumentOrigin, held_out: bool) -> Window | None:
         """Return the partitions of a document's group in its split, or None for all partitions."""
         windows, group = self.windows[held_out], self.group(origin)
-        return windows.get(group) or windows.get(f"{group.rpartition(' ')[0]} {_OTHER_SCRIPTS}")
+        return windows.get(group) or windows.get((*group[:-1], _OTHER_SCRIPTS))
 
-    def _count(self, corpus: Corpus) -> dict[str, float]:
+    def _count(self, corpus: Corpus) -> dict[Group, float]:
         """Estimate the number of documents of each group."""
-        counts: dict[str, float] = {}
+        counts: dict[Group, float] = {}
         languages = dict(_languages(corpus.manifest))
         several = set() if self.across else {code for _, code in languages if not writing.has_one_script(code)}
-        sampled = _sample(corpus, several) if several else Counter[str]()
+        sampled = _sample(corpus, several) if several else Counter[DocumentOrigin]()
         for (source, language), documents in languages.items():
             found = {writing.script(language, ""): 1}
             if language in several:
-                prefix = describe(source, language, "")
-                found = {name.removeprefix(prefix): n for name, n in sampled.items() if name.startswith(prefix)}
+                found = {origin.script: n for origin, n in sampled.items() if origin[:2] == (source, language)}
                 # A script missing from the sample likely has no more than one document in that many.
                 found[_OTHER_SCRIPTS] = 1
             for script, n in found.items():
-                group = self.group(describe(source, language, script))
+                group = self.group(DocumentOrigin(source, language, script))
                 counts[group] = counts.get(group, 0) + documents * n / sum(found.values())
         return counts
 
 
-def describe(source: str, language: str, script: str) -> str:
-    """Return a document's origin: source, language and script, separated by spaces.
-
-    >>> Partners(True, False).group(describe("wikipedia", "zh-tw", "Hant"))
-    'zh Hant'
-    """
-    return f"{source} {language} {script}"
-
-
-def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scripts: bool) -> list[str]:
+def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scripts: bool) -> list[DocumentOrigin]:
     """Return the origin of each document [D]. The text is read only for languages with several scripts."""
-    found: list[str] = []
-    known: dict[tuple[str, str], str] = {}
+    found: list[DocumentOrigin] = []
+    known: dict[tuple[str, str], DocumentOrigin] = {}
     for row, pair in enumerate(zip(sources.to_pylist(), languages.to_pylist(), strict=True)):
         if (origin := known.get(pair)) is None:
             source, language = pair
             has_one = not scripts or writing.has_one_script(language)
             text = "" if has_one else "".join(documents[row].as_py())
-            origin = describe(source, language, writing.script(language, text) if scripts else "")
+            origin = DocumentOrigin(source, language, writing.script(language, text) if scripts else "")
             if has_one:
                 known[pair] = origin
         found.append(origin)
@@ -136,9 +138,9 @@ def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
 
     Either the largest group fills all of them, or several groups share each partition.
     """
-    partners, groups = Partners.of(config), Counter[str]()
+    partners, groups = Partners.of(config), Counter[Group]()
     for (source, language), documents in _languages(manifest):
-        groups[partners.group(describe(source, language, ""))] += documents
+        groups[partners.group(DocumentOrigin(source, language))] += documents
     missing = manifest.rows - groups.total()  # documents of a corpus that does not count languages
     largest = max([missing, *groups.values()])
     return max(
@@ -155,11 +157,11 @@ def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]
             yield (source, language), counts.documents
 
 
-def _windows(groups: Mapping[str, float], partitions: int, share: float) -> dict[str, Window]:
+def _windows(groups: Mapping[Group, float], partitions: int, share: float) -> dict[Group, Window]:
     """Place groups that are too small for all partitions into a ring of partitions, the largest group first."""
     # The largest group comes first, and each group begins where the one before ended. So small
     # groups are spread over the ring instead of all beginning at partition 0.
-    windows: dict[str, Window] = {}
+    windows: dict[Group, Window] = {}
     start = 0
     for group, documents in sorted(groups.items(), key=lambda item: (-item[1], item[0])):
         count = max(1, int(documents * share) // MIN_DOCUMENTS_PER_PARTITION)
@@ -171,9 +173,9 @@ def _windows(groups: Mapping[str, float], partitions: int, share: float) -> dict
     return windows
 
 
-def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[str]:
+def _sample(corpus: Corpus, languages: Iterable[str]) -> Counter[DocumentOrigin]:
     """Count the origins of documents in these languages, in a few record batches spread evenly over the corpus."""
-    wanted, counts = set(languages), Counter[str]()
+    wanted, counts = set(languages), Counter[DocumentOrigin]()
     batches = [(shard.name, number) for shard in corpus.manifest.shards for number in range(shard.batches)]
     count = min(_SAMPLED_BATCHES, len(batches))
     # The middles of `count` equal sections: of 100 batches and 4 samples, batches 12, 37, 62 and
