@@ -29,7 +29,7 @@ from ..dataset.plan_files import StoredValue
 from ..dataset.run import building, check_begun, clean_up
 from ..dataset.staging import STATE, build_path, builds, commit, discard, is_complete
 from ..dataset.versions import versions
-from ..errors import UsageError
+from ..errors import OutputExistsError, UsageError
 from ..keys import key
 from ..records import Document, Drop, Reject
 from ..stages.corpus.commit import CorpusCommit
@@ -142,6 +142,9 @@ class _Run:
     def begin(self, _: None) -> Iterator[Keyed]:
         """Check and lock the output, remove what a failed run left there, and make the directory that shards are written to."""
         directory, overwrite = to_path(self._path), self._overwrite
+        stored = read_json(directory / STATE / "run.json") or {}
+        if is_complete(directory) and not overwrite and stored.get("run") != self._identity["run"]:
+            raise OutputExistsError(f"{directory} contains a finished dataset: pass overwrite=True, or choose another `path`")
         if is_local(directory):
             for build, identity in builds(directory).items():
                 if self._is_left_over(identity):

@@ -141,12 +141,18 @@ def build(plan: Plan, options: RunOptions, dry_run: bool) -> list[DataSet[Any]]:
 def _show_plan(plan: Plan, options: RunOptions) -> None:
     """Print the finished part of a run, and estimates of time, memory and disk from samples."""
     from ..commands.estimate import free_space
+    from ..commands.execute import check_engine
     from ..commands.plan import reused_tasks
 
+    if options.on_engine:
+        check_engine(plan, options)
     todo = plan.to_do(options.overwrite)
     for directory in plan.directories:
         if directory not in todo:
             echo(f"  {_describe_complete(manifest.read(directory), directory)}")
+        elif options.overwrite and is_complete(directory):
+            contents = manifest.read(directory)
+            echo(f"  --overwrite replaces {directory}: {contents.kind}, {count(contents.rows, 'row')}")
     for line in reused_tasks(plan):
         echo(line)
     if not todo:
@@ -162,6 +168,8 @@ def _show_plan(plan: Plan, options: RunOptions) -> None:
     disk = f"  disk: about {size(estimate.output)} of output ({likely}), and about {size(estimate.work)} of work files{bound}"
     free = free_space(plan.directories[0]) if is_local(plan.directories[0]) else None
     echo(disk if free is None else f"{disk}; {size(free)} are free")
+    if options.on_engine:
+        echo("  the options after -- were checked; the estimate is for this machine, without the engine")
     counts = {key: value for key, value in estimate._asdict().items() if key not in ("seconds", "sample_seconds")}
     output.event("estimate", counts=counts, estimated_seconds=round(estimate.seconds, 1), free=free)
 

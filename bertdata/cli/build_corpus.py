@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +28,7 @@ __all__ = ["command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SLOW_PLAN_S = 5.0  # seconds of planning after which the command prints that it is planning
 _MAX_LISTED = 20  # input files listed in a plan
 _SECTIONS = sections_of(CorpusConfig, FilterConfig, ChoiceConfig, Input=(*INPUTS, "read"))
 _SECTIONS["Wikipedia"].append("templates")
@@ -127,10 +130,11 @@ def command(
     files = with_files({"templates": templates, "exclude": exclude, "exclude_ids": exclude_ids, "depends_on": depends_on})
     config = take(CorpusConfig, values, filters=bounds, choice=choice, **files)
     _announce_excluded(config)
-    plan = plan_corpus(
-        output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=options.overwrite
-    )
-    echo(plan.summary, err=True)
+    with _planning():
+        plan = plan_corpus(
+            output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=options.overwrite
+        )
+    echo(plan.summary, err=not dry_run)
     entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
     listed = [entry for entry in entries if dry_run or entry.source in PROJECTS]
     for entry in listed[:_MAX_LISTED]:
@@ -143,6 +147,18 @@ def command(
     for corpus in build(plan, options, dry_run):
         print_result(corpus, reading_line(str(output), config.format))
         _report_excluded_ids(corpus, config)
+
+
+@contextlib.contextmanager
+def _planning() -> Iterator[None]:
+    """Print that the command is planning if that takes long, for example because a store does not answer."""
+    timer = threading.Timer(_SLOW_PLAN_S, echo, ["build-corpus: planning the tasks from the input files"], {"err": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _report_excluded_ids(corpus: DataSet[CorpusManifest], config: CorpusConfig) -> None:
@@ -174,7 +190,7 @@ def _announce_excluded(config: CorpusConfig) -> None:
 def _plan_of(entry: InputEntry) -> str:
     """Describe how a file is split, and which checksum and index it is checked against."""
     cuts = {"streams": " cut at streams", "blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
-    parts = ["whole" if entry.pieces == 1 else f"{entry.pieces} pieces{cuts.get(entry.cut, '')}"]
+    parts = ["one piece" if entry.pieces == 1 else f"{entry.pieces} pieces{cuts.get(entry.cut, '')}"]
     if entry.checksum:
         parts.append(f"{entry.checksum.partition(':')[0]} to be checked")
     if entry.index:

@@ -53,7 +53,8 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
     from ..commands.export import plan_export
 
     plan = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
-    for line in (plan.summary, *plan.notes):
-        echo(line, err=True)
+    echo(plan.summary, err=not dry_run)
+    for note in plan.notes:
+        echo(note, err=True)
     for exported in build(plan, options, dry_run):
         print_result(exported, "")

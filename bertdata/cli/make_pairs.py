@@ -63,8 +63,9 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
     values |= {"lengths": max_seq_length, "beam_args": options.beam_args}
     plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
-    for line in (plan.summary, *map(with_option_names, plan.notes)):
-        echo(line, err=True)
+    echo(plan.summary, err=not dry_run)
+    for note in plan.notes:
+        echo(with_option_names(note), err=True)
     for pairs in build(plan, options, dry_run):
         print_result(pairs, reading_line(str(pairs.path), config.format))
         for warning in warnings_of(pairs):

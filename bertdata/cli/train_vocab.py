@@ -41,7 +41,7 @@ def command(corpus: Path, output: Path, **values: Any) -> None:
     from ..tokens.read import read_any
 
     plan = plan_vocab(corpus, output=output, config=take(VocabConfig, values))
-    echo(plan.summary, err=True)
+    echo(plan.summary, err=not dry_run)
     for vocab in build(plan, options, dry_run):
         if vocab.new:
             echo(table(vocab.manifest.coverage, read_any(vocab.path).special.mark))

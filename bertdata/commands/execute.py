@@ -23,7 +23,7 @@ from ..storage.process import imports_frozen, worker_count
 from .plan import Finished, Plan, RunOptions, reused_tasks
 from .progress import EVERY, EVERY_IN_STORE, Monitor, Reporter, watched
 
-__all__ = ["run"]
+__all__ = ["check_engine", "run"]
 
 # More bytes of output and work files per byte of input than any run makes: bzip2 compresses wikitext four times.
 _MAX_OUTPUT_PER_INPUT_BYTE = 16
@@ -39,10 +39,13 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
     workers = _workers([*plan.directories, *plan.reads], options)
     processes = 0 if options.on_engine else worker_count(workers, plan.tasks, plan.bytes)
     if options.on_engine:
+        is_dry_run = check_engine(plan, options)
         with _silenced(options.verbose):
-            if _check_engine(_engine(), plan, options, workers):
+            if is_dry_run:
                 _engine().run(plan.chain(plan.directories), beam_args=options.beam_args)
                 return []
+            if plan.to_do(options.overwrite):
+                _engine().check_reachable(options.beam_args)
     if options.check_space:
         _check_space(plan, options)
     for line in reused_tasks(plan):
@@ -109,12 +112,11 @@ def _run_on_engine(plan: Plan, options: RunOptions, reporter: Reporter, roots: l
         raise TransferError(f"{error}. So far {tasks}: start the engine again, then run the same command again") from error
 
 
-def _check_engine(engine: Any, plan: Plan, options: RunOptions, workers: int | None) -> bool:
-    """Check the options of an engine, and its address if there is work to do. Return True for a dry run of the engine."""
-    dry_run = bool(engine.check(options.beam_args, workers, options.wait, [*plan.reads, *plan.directories]))
-    if not dry_run and plan.to_do(options.overwrite):
-        engine.check_reachable(options.beam_args)
-    return dry_run
+def check_engine(plan: Plan, options: RunOptions) -> bool:
+    """Check the options of an engine, without connecting to it. Return True for a dry run of the engine."""
+    paths = [*plan.reads, *plan.directories]
+    with _silenced(options.verbose):
+        return bool(_engine().check(options.beam_args, _workers(paths, options), options.wait, paths))
 
 
 def _check_space(plan: Plan, options: RunOptions) -> None:

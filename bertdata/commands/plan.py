@@ -170,5 +170,5 @@ def reused_tasks(plan: Plan) -> Iterator[str]:
     for output in plan.outputs:
         done = {} if isinstance(plan, Finished) else unfinished(output.directory, output.identity)
         if any(done.values()):
-            tasks = ", ".join(f"{name} {count(number, 'task')}" for name, number in done.items())
+            tasks = ", ".join(f"{count(number, 'task')} of {name}" for name, number in done.items())
             yield f"{output.directory}: an earlier run finished {tasks}, which this run reuses"

@@ -172,6 +172,7 @@ class Monitor:
         self._roots, self._counts, self._lock = roots, counts, threading.Lock()
         self._planned = [_Stage(step, self._count(step)) for step in steps]
         self._stages = {stage.step.name: stage for stage in self._planned}
+        self._since = time.monotonic()  # when the step that runs now could begin
         self.is_fast = not counts or all(map(is_local, roots))  # whether a check needs no requests to a store
 
     def _count(self, step: Step) -> int:
@@ -189,8 +190,10 @@ class Monitor:
         if self._counts:
             with contextlib.suppress(BertDataError), storage_errors():
                 for stage in self._planned:
-                    stage.done = self._count(stage.step)
-                    stage.began = stage.began or (time.monotonic() if stage.done else 0.0)
+                    was_over, stage.done = stage.is_over, self._count(stage.step)
+                    stage.began = stage.began or (self._since if stage.done else 0.0)
+                    if stage.is_over and not was_over:
+                        self._since = time.monotonic()
                 return self._at_work()
             return []
         return self._at_work()

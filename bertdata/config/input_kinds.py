@@ -43,17 +43,17 @@ class Input(NamedTuple):
 INPUTS = {  # by option name, in the order in which a corpus stores them
     "wikipedia": Input(
         (".xml", *(f".xml{packer}" for packer in _COMPRESSED_SUFFIXES)),
-        "MediaWiki dump: file, glob or directory. Formats: .xml, optionally compressed (.bz2, .gz, .xz, .zst).",
+        "MediaWiki dump: file, glob, directory or URL. Formats: .xml, optionally compressed (.bz2, .gz, .xz, .zst).",
         "DUMP",
     ),
     "books": Input(
         (".txt", ".epub", *ARCHIVES, *TABLES),
-        "Books: file, glob or directory. Formats: .txt and .epub files, .zip or .tar archives of them, and tables with one book "
+        "Books: file, glob, directory or URL. Formats: .txt and .epub, .zip or .tar archives of them, and tables with one book "
         "per row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
     ),
     "text": Input(
         (*PLAIN, *ARCHIVES, *TABLES),
-        "Other text: file, glob or directory. Formats: .txt files, .zip or .tar archives of them, and tables with one text per "
-        "row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
+        "Other text: file, glob, directory or URL. Formats: .txt files, .zip or .tar archives of them, and tables with one text "
+        "per row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
     ),
 }

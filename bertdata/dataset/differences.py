@@ -93,7 +93,7 @@ def _parts(value: Any) -> dict[str, object]:
 
 def _in_words(value: Any) -> str:
     """Format a value that has parts, or is compared with such a value."""
-    return "one" if _has_parts(value) else "none" if value is None else repr(value)
+    return "set" if _has_parts(value) else "not set" if value is None else repr(value)
 
 
 def first_few(changes: list[str]) -> str:

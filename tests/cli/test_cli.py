@@ -120,7 +120,7 @@ def test_errors_name_the_fix(
 def test_dry_run_writes_nothing(run: Run, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     shown = run("build-corpus", "--wikipedia", SAMPLE, "--output", output, "--dry-run")
-    assert "in 4 tasks" in shown.stderr  # two dumps, and their indexes to count
+    assert "in 4 tasks" in shown.stdout  # two dumps, and their indexes to count
     assert "sampleenwiki" in shown.stdout and "page count to be checked against its index" in shown.stdout
     run("train-vocab", sample_corpus, "--output", output, "--dry-run")
     run("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", output, "--dry-run")

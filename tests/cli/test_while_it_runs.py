@@ -325,7 +325,7 @@ def test_a_dry_run_says_what_an_earlier_run_has_done(text: Path, tmp_path: Path,
     with pytest.raises(StorageError):
         bertdata.build_corpus(text=text, output=output_of, config=config, workers=1)
     arguments = ["build-corpus", "--text", str(text), "--task-bytes", str(1 << 16), "--output", str(output_of), "--dry-run"]
-    kept = "an earlier run finished extract 2 tasks, which this run reuses"
+    kept = "an earlier run finished 2 tasks of extract, which this run reuses"
     assert kept in CliRunner().invoke(cli, arguments).output
     monkeypatch.undo()
     said = CliRunner().invoke(cli, [*arguments[:-1], "--workers", "1"]).stderr.splitlines()

@@ -182,10 +182,10 @@ def test_inputs_are_told_apart_from_settings_and_no_value_is_shown_as_a_table() 
         "1 input is gone: a.txt",
         "1 input has changed: b.txt (bytes)",
         "n: 1 then, 2 now",
-        "vocabulary: none then, one now",
+        "vocabulary: not set then, set now",
     ]
-    assert differences({"x": "bert"}, {"x": {"a": 1}}) == ["x: 'bert' then, one now"]
-    assert differences({"x": [{"a": 1}]}, {"x": [{"a": 2}, {"a": 1}]}) == ["x.0.a: 1 then, 2 now", "x.1: none then, one now"]
+    assert differences({"x": "bert"}, {"x": {"a": 1}}) == ["x: 'bert' then, set now"]
+    assert differences({"x": [{"a": 1}]}, {"x": [{"a": 2}, {"a": 1}]}) == ["x.0.a: 1 then, 2 now", "x.1: not set then, set now"]
     assert differences({"x": [{"a": 1}], "given": 1}, {"x": [{"a": 1}], "given": 2}) == []
 
 

@@ -143,6 +143,9 @@ def test_an_engine_that_goes_on_is_taken(beam: tuple[str, ...]) -> None:
 def test_a_refused_command_writes_nothing(run: Run, tmp_path: Path) -> None:
     said = run("build-corpus", *SOURCES, "--output", tmp_path / "corpus", "--no-wait", code=2).stderr
     assert "--no-wait: a local run ends with this process" in said
+    beam = ("--runner=DaskRunner", "--dask_client_adress=tcp://127.0.0.1:9")
+    said = run("build-corpus", *SOURCES, "--output", tmp_path / "corpus", "--dry-run", "--", *beam, code=2).stderr
+    assert "--dask_client_address" in said
     assert not (tmp_path / "corpus").exists()
 
 

@@ -6,9 +6,11 @@ import gzip
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from bertdata.commands import progress
 from bertdata.commands.progress import Monitor, Step
 from bertdata.records import FileRange
 from bertdata.storage.files import digest, open_file
@@ -90,3 +92,15 @@ def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
     monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)])
     ((_, told),) = monitor.look()
     assert (told.done, told.bytes, told.bytes_per_second) == (1, 25, 0.0)
+
+
+def test_speed_on_an_engine_counts_from_the_start_of_the_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [5.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)], counts=True)
+    assert monitor.look() == []
+    (records := tmp_path / ".bertdata" / "tasks" / "extract").mkdir(parents=True)
+    (records / "00000.json").write_text("{}")
+    now[0] = 15.0
+    ((_, report),) = monitor.look()
+    assert (report.seconds, report.bytes_per_second) == (10.0, 2.5)
