@@ -17,6 +17,7 @@ from .output import duration, echo
 
 __all__ = ["figures", "progress"]
 
+_LONG_RUN_S = 14 * 86400.0  # suggest a smaller run above this
 _MAX_ORIGINS = 8  # sources and languages in a line; the report has all
 _LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 
@@ -65,6 +66,11 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
 
 def _line(record: Record) -> str:
     """Format a metrics record as one line."""
+    if record["kind"] == "trial":
+        left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
+        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG_RUN_S else ""
+        timed = count(record["timed"], "timed step")
+        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by {timed}{advice}"
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":

@@ -25,6 +25,7 @@ from ...errors import UsageError, VerificationError
 from ...labels import IGNORED
 from ...pieces import join
 from ...storage.files import to_path
+from ..notebook import html_table
 from ..staging import steady
 from .directories import Directory, agree, read_directory, shard_files
 from .origins import Origin, Origins
@@ -34,6 +35,7 @@ from .windows import MappedShards, Window
 __all__ = ["Shards"]
 
 Array = npt.NDArray[Any]
+_MAX_ROWS_SHOWN = 5  # in a notebook
 
 
 class Shards:
@@ -112,6 +114,11 @@ class Shards:
         paths = ", ".join(map(str, self.paths))
         kind = f"{self.objective}{', packed' if self.packed else ''}, max_seq_length {self.max_seq_length}"
         return f"Shards({paths!r}, {self.split}: {len(self):,} rows, {kind})"
+
+    def _repr_html_(self) -> str:
+        """Show the first rows as text, for notebooks."""
+        rows = [[row, len(self[row]["input_ids"]), self.decode(row)] for row in range(min(_MAX_ROWS_SHOWN, len(self)))]
+        return html_table(repr(self), ["row", "tokens", "text"], rows)
 
     def decode(self, row: int) -> str:
         """Return the text of a row, with its special tokens."""

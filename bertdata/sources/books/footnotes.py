@@ -56,8 +56,8 @@ def keep_prose_notes(before: list[Block], after: list[Block]) -> list[Block]:
 
     `before` are the blocks with notes, and `after` those without them.
 
-    >>> note = Block(["[Footnote 1: " + "The tea came by the river, and " * 7 + "was late.]"], 1, 1, 0)
-    >>> [block.lines[0][:22] for block in keep_prose_notes([note, Block(["[Footnote 2: Ibid.]"], 1, 1, 1)], [])]
+    >>> note = Block(["[Footnote 1: " + "The tea came by the river, and " * 9 + "was late.]"], 1, 1, 0)
+    >>> [block.lines[0][:23] for block in keep_prose_notes([note, Block(["[Footnote 2: Ibid.]"], 1, 1, 1)], [])]
     ['The tea came by the riv']
     """
     kept = {block.at for block in after}

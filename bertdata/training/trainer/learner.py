@@ -29,11 +29,10 @@ _MAX_GRAPHS = 64  # torch.compile makes one graph per width; torch's default lim
 
 
 class StepResult(NamedTuple):
-    """The SUMS and gradient norm of a global batch, whether any process has to stop, and `finite`.
+    """The SUMS and gradient norm of a global batch, whether any process has to stop, and whether loss and gradient are finite."""
 
-    `finite` is False if the loss or, without fp16, the gradient is not finite. Then the weights are unchanged, and the run fails.
-    """
-
+    # If not `finite`, the weights are unchanged, and the run fails. With fp16, a gradient that is not
+    # finite is normal: the loss scaler skips the update.
     sums: list[float]
     norm: float
     stop: bool
@@ -58,9 +57,8 @@ class Learner:
         else:
             self.model = MaskedModel(model := shape.build(recipe.parts[0].shards))
             if config.gradient_checkpointing:
-                getattr(
-                    model, "activation_checkpointing_enable", model.gradient_checkpointing_enable
-                )()  # the older name warns in new versions
+                # The older name warns in new versions.
+                getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
             self._arguments = partial(for_masked_positions, target=shape.target)
         self.model.to(world.device).train()
         self._vocab_size = shape.vocab_size
