@@ -144,8 +144,8 @@ def _plan(recipe: Recipe) -> Iterator[str]:
         yield (
             f"  steps {part.first:,} to {part.end:,}: {', '.join(part.phase.shards)}, {len(rows):,} rows, {evaluated}; "
             f"about {part.tokens_per_step() * part.phase.steps:,.0f} tokens, "
-            f"{epochs:,.2f} epochs of {planned.batches:,} batches, {planned.left:,} rows left over of each, "
-            f"widths {', '.join(map(str, planned.widths))}"
+            f"{epochs:,.2f} epochs of {planned.batches:,} batches ({planned.left:,} rows of an epoch fill no batch), "
+            f"padded to widths {', '.join(map(str, planned.widths))}"
         )
         yield from _shares(part)
         if epochs > _MAX_USEFUL_EPOCHS:
