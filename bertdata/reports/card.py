@@ -14,6 +14,7 @@ from ..pieces import BERT_TOKENS, ROLES, word_rule
 from ..tally import StageCounts
 from . import licences
 from .summary import apparatus, cell, count, edits
+from .vocabulary_warnings import has_spaces
 
 __all__ = ["reading_line", "snippets", "write"]
 
@@ -159,7 +160,9 @@ def _shares(manifest: ReadableManifest) -> list[str]:
 def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]]) -> list[str]:
     lines = ["", "| source | documents | words | bytes of text | share |", "|---|---|---|---|---|"]
     for name, s in sources.items():
-        words = "–" if s.words is None else f"{s.words:,}"
+        # Languages without spaces have no words to count.
+        spaced = [n.words for code, n in (s.languages or {}).items() if has_spaces(code)] if s.languages else [s.words]
+        words = "–" if not spaced or None in spaced else f"{sum(filter(None, spaced)):,}"
         lines.append(f"| {name} | {s.documents:,} | {words} | {s.text_bytes:,} | {s.share:.4f} |")
     spoken = [(name, code, n) for name, s in sources.items() for code, n in (s.languages or {}).items()]
     if not spoken:
@@ -168,9 +171,20 @@ def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]])
     heads = ["source", "language", "documents", "words", "characters", "share", *(["tokens"] if tokens else [])]
     lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for a, c, n in spoken:
-        entry = [a, cell(c), f"{n.documents:,}", f"{n.words:,}", f"{n.characters:,}", f"{n.characters / total:.4f}"]
+        entry = [
+            a,
+            cell(c),
+            f"{n.documents:,}",
+            f"{n.words:,}" if has_spaces(c) else "–",
+            f"{n.characters:,}",
+            f"{n.characters / total:.4f}",
+        ]
         lines.append(f"| {' | '.join(entry + ([f'{tokens.get(a, {}).get(c, 0):,}'] if tokens else []))} |")
-    return [*lines, "", "Words are separated by whitespace. Shares of languages are shares of characters."]
+    return [
+        *lines,
+        "",
+        "Words are separated by whitespace, so not every language has them. Shares of languages are shares of characters.",
+    ]
 
 
 def _removed(manifest: CorpusManifest) -> list[str]:

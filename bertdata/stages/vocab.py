@@ -194,7 +194,8 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     )
     named += f", and {len(order) - _MAX_NAMED_LANGUAGES} more languages" if len(order) > _MAX_NAMED_LANGUAGES else ""
     bound = f"{'at least' if strip else 'less than'} {100 * _ENGLISH_SHARE:.0f} %"
-    why = f"{100 * share:.1f} % of the text is English, {bound}" + (f" (others: {named})" if named else "")
+    english = f"{100 * share:.1f} % of the text is English, {bound}" if share else "none of the text is English"
+    why = english + (f" (others: {named})" if named else "")
     return strip, f"{'taken off' if strip else 'kept'}: {why}"
 
 

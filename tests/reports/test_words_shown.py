@@ -124,3 +124,10 @@ def test_one_document_is_no_documents(sample_corpus: Path) -> None:
     one = {name: msgspec.structs.replace(source, documents=1) for name, source in manifest.sources.items()}
     manifest = msgspec.structs.replace(manifest, sources=one)
     assert "(1 document, " in describe(manifest, sample_corpus)
+
+
+def test_the_card_counts_no_words_of_languages_without_spaces(sample_corpus: Path) -> None:
+    rows = [
+        line.split("|") for line in (sample_corpus / "README.md").read_text(encoding="utf-8").splitlines() if "| zh |" in line
+    ]
+    assert rows and all(row[4] == " – " for row in rows)

@@ -123,8 +123,8 @@ def test_accents_come_off_counted_words_as_they_come_off_text(lowercase: bool) -
         ({"en": 980, "vi": 20}, True, "taken off: 98.0 % of the text is English, at least 98 % (others: vi 2.0 %)"),
         ({"en": 979, "vi": 21}, False, "kept: 97.9 % of the text is English, less than 98 % (others: vi 2.1 %)"),
         ({"en": 3, "": 1}, False, "kept: 75.0 % of the text is English, less than 98 % (others: unknown 25.0 %)"),
-        ({"zh": 2}, False, "kept: 0.0 % of the text is English, less than 98 % (others: zh 100.0 %)"),
-        ({}, False, "kept: 0.0 % of the text is English, less than 98 %"),
+        ({"zh": 2}, False, "kept: none of the text is English (others: zh 100.0 %)"),
+        ({}, False, "kept: none of the text is English"),
         (
             dict(zip(SCRIPTS, range(1, 18), strict=True)),
             False,
