@@ -151,7 +151,7 @@ def test_small_functions() -> None:
     assert len(bertdata.read_book(book)) > 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
     """Two workers are started from a script as it stands: nothing of it runs again in them, and Beam says nothing."""
     script = tmp_path / "script.py"
@@ -167,7 +167,7 @@ def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, workers: int) -> None:
     """Ctrl-C reaches the process while a task is being done; nothing is lost, and no frame of Beam is shown."""
     (tmp_path / "own.py").write_text(

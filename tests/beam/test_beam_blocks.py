@@ -77,7 +77,7 @@ def test_the_corpus_has_the_documents_of_build_corpus(tmp_path: Path, sample_cor
     assert bertdata.make_pairs(corpus.path, vocab=vocab.path, output=tmp_path / "pairs", workers=1)[0].rows
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_any_number_of_workers_and_any_ranges_give_the_same_bytes(tmp_path: Path) -> None:
     build(tmp_path / "one")
     build(tmp_path / "three", workers=3, task_bytes=1 << 16)

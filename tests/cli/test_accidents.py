@@ -213,7 +213,7 @@ def test_options_for_beam_that_would_do_nothing_are_refused(run: Run, text: Path
     assert says in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_closed_standard_streams(text: Path, tmp_path: Path) -> None:
     command = " ".join([*COMMAND, "build-corpus", "--text", str(text), "--output", str(tmp_path / "out"), "--workers", "1"])
     assert subprocess.run(["bash", "-c", f"{command} >&- 2>&-"], check=False).returncode == 0

@@ -256,7 +256,7 @@ def test_locale_c_spaces_and_chinese_in_paths(run: Run, text: Path, tmp_path: Pa
     assert "文 本.jsonl" in (output / "manifest.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_few_file_descriptors_are_enough(text: Path, tmp_path: Path) -> None:
     command = " ".join(
         [*COMMAND, "build-corpus", "--text", str(text), "--task-bytes", "65536", "--output", str(tmp_path / "out")]

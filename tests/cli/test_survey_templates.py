@@ -57,7 +57,7 @@ def test_a_long_line_of_calls_is_no_work() -> None:
     assert found.calls == found.unknown["n"] == 30_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_known_shares_of_real_wikis(shared: Path) -> None:
     """Each of the wikis whose first pages are there is known but for 3 % of the calls in its prose."""
     found = survey_dumps([str(path) for path in sorted((shared / "data" / "wiki").glob("*wiki-20230501-*.xml.bz2"))])

@@ -50,6 +50,7 @@ def test_every_format_holds_the_same_rows(made: dict[str, Path], kind: str) -> N
     assert len(found["parquet"]) > 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["corpus", "pairs"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_datasets_reads_every_format(made: dict[str, Path], name: str, kind: str, load_datasets: Load) -> None:

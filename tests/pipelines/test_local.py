@@ -174,7 +174,7 @@ def test_one_worker_is_in_this_process(tmp_path: Path) -> None:
     assert {path.read_text() for path in tmp_path.iterdir()} == {str(os.getpid())}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_look_for_modules_where_the_driver_does(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's own random.py in the current directory is not Python's."""
     (tmp_path / "random.py").write_text("raise SystemExit('the wrong one')")

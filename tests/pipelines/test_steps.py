@@ -64,7 +64,7 @@ def test_errors_of_steps_are_ours(caplog: pytest.LogCaptureFixture, workers: int
     assert caplog.records[0].levelno == logging.ERROR and caplog.records[0].exc_info, "--verbose shows where"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_local_run_needs_no_beam(tmp_path: Path, workers: str) -> None:
     """It would take half of a small run's time; nor is pandas imported, for which pyarrow looks."""

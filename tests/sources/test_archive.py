@@ -218,7 +218,7 @@ def test_any_damage_is_told_or_does_no_harm(tmp_path_factory: pytest.TempPathFac
 WHOLE = tar([("1.txt", book(1)), ("2.epub", plain_epub()), ("b/3.epub.txt", book(3))])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_does_not_grow_with_members(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:

@@ -285,7 +285,7 @@ def test_blocks_hold_every_line_once(lines: list[str]) -> None:
 # --- hostile input ---
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_scorer_agrees() -> None:
     """The truth has all footnotes, with their marks. By default `read_book` keeps long ones, without marks."""
     scorer = SHARED / "tools" / "score_books.py"

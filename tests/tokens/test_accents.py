@@ -86,7 +86,7 @@ def test_ids_of_every_script_are_those_of_the_libraries(strip: bool, tmp_path: P
 
 
 @pytest.mark.parametrize("strip", STRIP.values(), ids=STRIP)
-@pytest.mark.slow
+@pytest.mark.long
 def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
     with lzma.open(shared / "extraction" / "dev_sentences_more.jsonl.xz", "rt", encoding="utf-8") as file:
         found = [json.loads(line) for line in file]

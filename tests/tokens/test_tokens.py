@@ -82,7 +82,10 @@ SENTENCE = (
 KINDS = {"uncased": (True, True), "accents": (True, False), "stripped": (False, True), "cased": (False, False)}
 
 
-@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(kind, id=name, marks=[] if name == "uncased" else pytest.mark.long) for name, kind in KINDS.items()],
+)
 def vocabulary(request: pytest.FixtureRequest) -> Vocabulary:
     return Vocabulary(PIECES, *request.param)
 
@@ -215,7 +218,7 @@ def swept(vocabulary: Vocabulary, codes: Sequence[int]) -> None:
 @pytest.mark.parametrize(
     ("lowercase", "strip_accents"), list(KINDS.values())[:2] + [(False, False)], ids=["uncased", "accents", "cased"]
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_character(lowercase: bool, strip_accents: bool) -> None:
     """The first 12,288 characters are pieces, so that case and accents show; of the others it shows where they cut.
 
@@ -291,7 +294,7 @@ def real_text(shared: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "first"), [("uncased", 0), ("accents", 1), ("cased", 2)])
-@pytest.mark.slow
+@pytest.mark.long
 def test_real_text(real_text: list[str], kind: str, first: int) -> None:
     """Each kind has a third of the text, from all of its sources."""
     text = real_text[first::3]

@@ -63,7 +63,7 @@ def test_doctests() -> None:
     assert doctest.testmod(vocab).failed == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_training_is_equal_in_every_process_and_order() -> None:
     """Many pairs of these words are equally frequent, so that any order that leaks in shows."""
     words = _words()

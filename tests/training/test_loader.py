@@ -114,7 +114,7 @@ def test_any_start_with_any_workers_goes_on_alike(shards: Shards, workers: int, 
         assert _equal(through[start:], rest) == 25 - start
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_that_start_afresh(shards: Shards) -> None:
     """Where processes are spawned, the dataset is pickled: as its paths, not its rows."""
     made = loader.batches(shards, 32, steps=4, workers=1)

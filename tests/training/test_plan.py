@@ -205,7 +205,7 @@ def test_thirty_million_rows_within_two_seconds_and_250_mb() -> None:
     assert megabytes < 190
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_millions_of_rows_each_come_once() -> None:
     """More of them than a number in single precision tells apart."""
     _, _, missing, left = plan_of((1 << 24) + 1_000_003, 1 << 14, check=True)

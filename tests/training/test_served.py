@@ -26,6 +26,7 @@ from bertdata.training import loader  # noqa: E402
 lengths_of = st.lists(st.integers(1, 64), min_size=40, max_size=200)
 
 
+@pytest.mark.long
 @given(
     lengths=lengths_of,
     batch_size=st.integers(1, 30),

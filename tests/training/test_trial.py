@@ -109,7 +109,7 @@ def test_a_plan_of_many_epochs_is_warned_of(data: Path, tmp_path: Path, steps: i
     assert [line for line in shown.output.splitlines() if "warning" in line] == ([warning] if epochs else [])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_estimate_of_a_real_run_is_near(data: Path, tmp_path: Path) -> None:
     """Within a factor of three on a machine that other tests use as well; it was off by 24."""
     told: list[dict[str, Any]] = []

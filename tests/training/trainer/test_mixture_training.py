@@ -18,7 +18,7 @@ from bertdata.training.trainer import train
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_mixture_resumes_to_the_bit(
     build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, algorithm: str
 ) -> None:

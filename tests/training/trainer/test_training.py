@@ -115,7 +115,7 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainCo
 
 
 @pytest.mark.parametrize("algorithm", ["adamw", "muon"])
-@pytest.mark.slow
+@pytest.mark.long
 def test_resume_of_other_optimizers_is_to_the_bit(data: Path, tmp_path: Path, algorithm: str) -> None:
     """With phases of their own rate, batch size, mask rate and accumulation, and bf16."""
     shards = (str(data),)
@@ -279,7 +279,7 @@ def test_seed_and_dropout_matter(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-@pytest.mark.slow
+@pytest.mark.long
 def test_half_precision(data: Path, tmp_path: Path, precision: str) -> None:
     """Weights stay in fp32 and come near those of fp32; a run of fp16 goes on to the bit, its loss's scale too."""
     full = train(small(data, 10, STILL), tmp_path / "fp32")
