@@ -186,7 +186,7 @@ def _sample(root: Path, stratum: Stratum, config: CorpusConfig, seconds: float, 
 
 
 class _Read:
-    """Read a sample until its time is over and the reader asks for more input: then all that it had read is finished."""
+    """Read a sample until its time is over and the reader asks for more input: by then all documents it has read are finished."""
 
     def __init__(self, kind: str, parts: list[FileRange], config: CorpusConfig, seconds: float, clock: Clock, work: Work) -> None:
         self.finished, self._kind, self._parts, self._config = _size(parts), kind, parts, config

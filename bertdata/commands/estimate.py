@@ -30,11 +30,12 @@ __all__ = [
     "clock_of",
     "estimate",
     "free_space",
-    "longest",
+    "finish_time",
     "of_corpus",
 ]
 
 SAMPLE_S = 2.0  # of work on samples
+_CORPUS_SAMPLE_S = 4.0  # of samples of raw text, which has several kinds of file
 _MAX_PICKS = 64  # sampled file ranges per kind and suffix
 _START_CPU_S = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
 _WORKER_START_CPU_S = 0.35  # CPU seconds for the imports of a worker process
@@ -46,7 +47,7 @@ _PARTITION_MEMORY_PER_BYTE = 4.4  # bytes of memory per byte of text while build
 
 
 class Measured(NamedTuple):
-    """The cost of a sample, and which of it grows with the input."""
+    """What a sample cost. Some costs grow with the input, others do not."""
 
     bytes: float
     """Input that the other values are of."""
@@ -64,7 +65,7 @@ class Measured(NamedTuple):
     warm_up: float = 0.0
     """Seconds that each worker takes before its first task."""
     finish: float = 0.0
-    """Seconds of a last step that one process does. They do not grow with the input."""
+    """Seconds of a last step in one process. They are of all the input: `estimate` does not scale them."""
     fixed: float = 0.0
     """Bytes of output that do not grow with the input."""
 
@@ -141,13 +142,13 @@ def _seconds(measured: Measured, ratio: float, workers: int) -> float:
     """Return the seconds of a run: its start and end, and its stages one after another."""
     rounds = math.ceil(workers / cores())  # workers beyond the cores wait for each other
     start = _START_CPU_S + (_WORKER_START_CPU_S * (workers > 1) + measured.warm_up) * rounds
-    return start + ratio * sum(longest(stage, min(workers, cores())) for stage in measured.stages) + measured.finish
+    return start + ratio * sum(finish_time(stage, min(workers, cores())) for stage in measured.stages) + measured.finish
 
 
-def longest(tasks: Sequence[float], workers: int) -> float:
+def finish_time(tasks: Sequence[float], workers: int) -> float:
     """Return when the last worker is done, if each takes the next task as soon as it is idle.
 
-    >>> longest([3, 1, 1, 1], 2), longest([5], 4), longest([], 2)
+    >>> finish_time([3, 1, 1, 1], 2), finish_time([5], 4), finish_time([], 2)
     (3.0, 5.0, 0.0)
     """
     # The heap has the time when each worker is idle. The next task goes to the first of them.
@@ -160,7 +161,7 @@ def longest(tasks: Sequence[float], workers: int) -> float:
 
 
 def clock_of(paths: Iterable[str | Path]) -> Callable[[], float]:
-    """Return the clock that times samples: of the CPU, as this machine may be busy now; with a store it is also the waiting."""
+    """Return the clock that times samples: CPU time for local files, as other programs may be running; wall time for a store."""
     return time.process_time if all(map(is_local, paths)) else time.monotonic
 
 
@@ -173,13 +174,13 @@ def free_space(directory: Path) -> int:
 def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path]) -> Sample:
     """Return a function that extracts documents from samples of each kind of file, which `paths` are.
 
-    Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at its end, or where
-    a reader asks for more input: then all that it had read is finished.
+    Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at the end of
+    its range, or when the reader asks for more input, because by then all documents it has read are finished.
     """
     from .corpus_sample import sample_files, task_seconds
 
     def sample(root: Path) -> Measured:
-        strata = sample_files(root, plan, config, 2 * SAMPLE_S, _MAX_PICKS, clock_of(paths))
+        strata = sample_files(root, plan, config, _CORPUS_SAMPLE_S, _MAX_PICKS, clock_of(paths))
         documents = sum(each.documents * each.scale for each in strata)
         extracted, choice = sum(each.output * each.scale for each in strata), config.choice
         # Shards that lose documents are written again, and the old ones stay until the commit.

@@ -19,7 +19,8 @@ __all__ = ["NAME", "SUMS", "Metrics", "Record", "RunningSums", "describe", "desc
 
 NAME = "metrics.jsonl"
 SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
-Record = dict[str, Any]  # "kind": train, evaluation or error; "step"; and the metrics
+_ROWS, _TOKENS = SUMS.index("rows"), SUMS.index("tokens")
+Record = dict[str, Any]  # "kind": train, trial, evaluation, benchmark or error; "step"; and the metrics
 
 
 def describe(sums: Sequence[float]) -> Record:
@@ -54,7 +55,10 @@ def describe_origins(origins: Sequence[tuple[str, str]], sums: Sequence[Sequence
 
 
 class RunningSums:
-    """The sums of the steps since the last line, of which a resumed run's may be in part of an earlier process; and rates."""
+    """Sums and rates of the steps since the last logged line.
+
+    In a resumed run, the sums may include steps of an earlier process. The rates never do.
+    """
 
     def __init__(self, sums: Sequence[float] | None = None) -> None:
         self.sums = list(sums or [0.0] * len(SUMS))
@@ -64,7 +68,7 @@ class RunningSums:
     def add(self, sums: Sequence[float]) -> None:
         """Count a step."""
         self.sums = [old + new for old, new in zip(self.sums, sums, strict=True)]
-        self._rows, self._tokens, self._steps = self._rows + sums[6], self._tokens + sums[7], self._steps + 1
+        self._rows, self._tokens, self._steps = self._rows + sums[_ROWS], self._tokens + sums[_TOKENS], self._steps + 1
 
     def pause(self, seconds: float) -> None:
         """Leave time out of the rates that was not spent on steps."""
@@ -86,9 +90,9 @@ def read_metrics(path: Path) -> list[Record]:
 
 
 class Metrics:
-    """Write the metrics of a run that continues from `step`: lines of later steps, which it is to do again, are removed.
+    """Write the metrics of a run that continues from `step`.
 
-    A run that begins again writes its evaluation at step 0 again.
+    Lines of later steps, which the run repeats, and errors are removed. Step 0 removes all lines.
     """
 
     def __init__(self, output: Path, step: int, *, tensorboard: bool = False) -> None:
@@ -100,7 +104,9 @@ class Metrics:
             except ImportError as error:
                 raise missing_package("tensorboard = true needs TensorBoard", "tensorboard", error) from None
             self._board = Writer(str(output / "tensorboard"))
-        kept = [record for record in read_metrics(self._path) if 0 < step >= record["step"] and record["kind"] != "error"]
+        kept = [
+            record for record in read_metrics(self._path) if step > 0 and record["step"] <= step and record["kind"] != "error"
+        ]
         write_text(self._path, "".join(json.dumps(record) + "\n" for record in kept))
 
     def write(self, record: Record) -> None:

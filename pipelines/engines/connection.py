@@ -1,7 +1,7 @@
 """Name the engine of a run by its address, check that it is reachable, and detect its loss.
 
-An engine is lost when its scheduler, master or job service ends, or its last worker. An exception of a step is different: it
-arrives as the exception itself, or with its Python traceback.
+An engine is lost when its scheduler, master or job service ends, or its last worker. An error of a step is a BertDataError, or it
+has a Python traceback; the caller looks for those first. Any other connection error means that the engine is lost.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 
 from bertdata.errors import TransferError
 
-__all__ = ["address", "engine_name", "is_loss", "check_spark", "reason", "refusal"]
+__all__ = ["engine_name", "is_loss", "check_spark", "reason", "refusal"]
 
 _CONNECT_TIMEOUT_S = 1.0
 _LOST_ERRORS = (ConnectionError, TimeoutError, CancelledError, grpc.RpcError, grpc.FutureTimeoutError)
 _CLIENTS = ("distributed", "py4j")  # packages whose exceptions report the engine, not a step
 
 
-def address(runner: Any, options: PipelineOptions) -> str:
+def _address(runner: Any, options: PipelineOptions) -> str:
     """Return the address of an engine, such as ``tcp://10.0.0.1:8786``, or an empty string if the run starts it."""
-    find: dict[str, Callable[[PipelineOptions], str]] = {
+    finders: dict[str, Callable[[PipelineOptions], str]] = {
         "DaskRunner": _dask_scheduler,
         "PySparkRunner": lambda options: _spark_master(),
         "DataflowRunner": lambda options: options.view_as(GoogleCloudOptions).region or "",
     }
     name = type(runner).__name__
-    return find[name](options) if name in find else options.view_as(PortableOptions).job_endpoint or ""
+    return finders[name](options) if name in finders else options.view_as(PortableOptions).job_endpoint or ""
 
 
 def engine_name(runner: Any, options: PipelineOptions) -> str:
     """Return the name of an engine and its address: ``DaskRunner at tcp://10.0.0.1:8786``."""
-    where = address(runner, options)
+    where = _address(runner, options)
     return f"{type(runner).__name__} at {where}" if where else type(runner).__name__
 
 
@@ -50,7 +50,7 @@ def is_loss(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """Return the line of an exception that names the cause. For a Java exception, it is the first line."""
+    """Return the first line of an exception, without the header that py4j adds to a Java exception."""
     lines = [line.strip().removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     if lines and lines[0].startswith("An error occurred while calling "):  # py4j's
         lines = lines[1:]
@@ -70,7 +70,7 @@ def refusal(host: str, port: int) -> str:
 
 def check_spark(runner: Any, options: PipelineOptions) -> None:
     """Raise TransferError if the master of a standalone Spark does not answer. Spark itself retries for a minute."""
-    master = address(runner, options)
+    master = _address(runner, options)
     if type(runner).__name__ != "PySparkRunner" or not master.startswith("spark://"):
         return
     refusals = []

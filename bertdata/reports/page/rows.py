@@ -28,8 +28,8 @@ _MAX_SHOWN = 6  # rows
 _LEAK_SIGMAS = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
 _UNITS = {"piece": "piece by piece", "word": "by whole words", "span": "by spans of words"}
 _LABELS = {
-    "nsp": "IsNext: B is what follows A in its document. NotNext: B is of another document.",
-    "sop": "In the one B is what follows A in its document; in the other the two have changed places.",
+    "nsp": "IsNext: B follows A in its document. NotNext: B is from another document.",
+    "sop": "In order: B follows A in its document. Swapped: A and B have changed places.",
 }
 _LANGUAGES_NOTE = "These pairs were made across languages: two languages in a row mean NotNext."
 _SOURCES_NOTE = "NotNext pairs may join two sources, as in BERT; pair_within source keeps them apart."
@@ -159,7 +159,7 @@ def _samples(sample: RowSample, masks: Masks | None, config: PairsConfig, subjec
     mark = known.special.mark
     inside = f" ({mark} where it is one from inside words)" if mark == "##" else ""
     note = "A sentence that does not fit into a row goes on in the next one, so a row may begin and end within a sentence."
-    note += " Thin lines part words that no space parts." if "continues_word" in sample.table.column_names else ""
+    note += " Thin lines separate words that have no space between them." if "continues_word" in sample.table.column_names else ""
     key = tag(
         "ul",
         tag("li", tag("mark", "word"), f" shown as {known.pieces[known.special.mask]}"),

@@ -41,7 +41,7 @@ def sections(subject: Subject[VocabManifest]) -> Iterator[Section]:
 def _coverage(manifest: VocabManifest, mark: str) -> Html:
     coverage = manifest.coverage
     order = sorted(coverage, key=lambda code: (-coverage[code].words, code))
-    names = ("Words", "[UNK]", "Split", "Pieces a word")
+    names = ("Words", "[UNK]", "Split", "Pieces per word")
     columns = (Column("Language"), *(Column(name, numbers=True) for name in names), Column("Split words"))
     rows = []
     for code in order[:_MAX_LANGUAGES]:
