@@ -269,7 +269,7 @@ def test_a_malformed_text_is_a_reject(name: str, rejects: dict[str, list[dict[st
         ("--books", "a.epub.zip", b"tea", EmptyResultError, "damaged 1"),
         ("--text", "a.json", b"[]", UsageError, "not this kind of file"),
         ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
-        ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "holds int64, not text"),
+        ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "contains int64, not text"),
         ("--books", "a.arrow", lambda: arrow(pa.table({"number": [1]})), UsageError, "no column 'text'"),
         ("--text", "a.jsonl", b"tea\ntea\n", EmptyResultError, "none of 2 records became a document .malformed-json 2"),
         ("--books", "a.tar.gz", b"tea", EmptyResultError, "damaged 1"),

@@ -113,7 +113,7 @@ def test_a_missing_column_is_told_before_anything_runs(tmp_path: Path, form: str
         read(path, Columns("body", id="key"))
     with pytest.raises(UsageError, match=r"no column 'name': set `title_column` to one of"):
         read(path, Columns("body", "name"))
-    with pytest.raises(UsageError, match=r"'number' holds int64, not text: set `text_column` to one of 'body', 'title'"):
+    with pytest.raises(UsageError, match=r"'number' contains int64, not text: set `text_column` to one of 'body', 'title'"):
         read(path, Columns("number"))
     WRITERS[form](path, pa.table({"body": ["Tea."], "number": [1]}), 9)
     assert read(path, Columns("body", id="number")) == [Row(f"text:{path.name}:1", "", "", "", "Tea.")]
