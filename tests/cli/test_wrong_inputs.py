@@ -118,11 +118,11 @@ def test_an_unknown_key_of_a_training_run_names_the_like() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["build"], "No such command 'build': did you mean 'build-corpus'?"),
-        (["make_pairs"], "did you mean 'make-pairs'?"),
-        (["vreify"], "did you mean 'verify'?"),
-        (["nope"], "Use one of download, build-corpus"),
-        (["download", "wiki"], "No such command 'wiki': did you mean 'wikipedia'?"),
+        (["build"], "No such command 'build'."),
+        (["make_pairs"], "Did you mean 'make-pairs'?"),
+        (["vreify"], "Did you mean 'verify'?"),
+        (["nope"], "Try 'cli --help' for help."),
+        (["download", "wiki"], "No such command 'wiki'. Did you mean 'wikipedia'?"),
     ],
 )
 def test_a_command_that_there_is_not_names_the_like(arguments: list[str], says: str) -> None:

@@ -69,7 +69,7 @@ def train(
         if config.evaluate:
             load(config.evaluate, "evaluate")
         if world.rank == 0:
-            ours = (NAME, PREDICTIONS, REPORT, "tensorboard", "checkpoint-", "chck_")
+            ours = (NAME, PREDICTIONS, REPORT, "curve.svg", "tensorboard", "checkpoint-", "chck_")  # earlier versions: curve.svg
             used = stack.enter_context(claimed(path, lambda name: name.startswith(ours), overwrite=overwrite))
             begin(path, recipe.identity, used=used)
         world.wait()
