@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ..config import LABEL_1_COUNTS
 from ..dataset.manifest_types import PairsManifest
-from ..dataset.shards import DOCUMENT, pair_schema
+from ..dataset.shards import DOCUMENT, as_written, pair_schema
 from ..dataset.shards.views import columns_of
 from ..errors import VerificationError
 
@@ -29,7 +29,7 @@ _PROVENANCE = ("a_document", "b_document")
 def check_documents(directory: Path, table: pa.Table) -> None:
     """Raise VerificationError unless a table of documents has their columns, no null, and paragraphs that are there."""
     checked = _Checked(directory, table, None)
-    checked.columns(DOCUMENT)
+    checked.columns(as_written(DOCUMENT, table.schema.names))
     starts, starts_end = checked.flat("paragraph_starts")
     counts = pc.list_value_length(checked.column("sentences")).to_numpy(zero_copy_only=False)
     checked.each(starts < np.repeat(counts, np.diff(starts_end)), starts_end, "has a paragraph after its last sentence")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..dataset.manifest_records import ShardEntry
+from ..dataset.shards.schema import as_written
 from ..dataset.shards.write import check_end
 from .directory import CheckFailed
 
@@ -73,6 +74,7 @@ def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.Re
 
 def _check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
     """Raise CheckFailed unless the columns, their types and their `datasets` features are as written."""
+    wanted = as_written(wanted, schema.names)
     if schema.names != wanted.names:
         names = ", ".join(ascii(name)[1:-1] for name in schema.names)
         raise CheckFailed(f"has the columns {names}, not {', '.join(wanted.names)}")

@@ -206,8 +206,8 @@ def test_files_of_a_branch_have_the_names_that_they_have_there(here: None, branc
     [
         ("ada/nothing", {}, StorageError, "repository not found.*: check the name"),
         ("ada/books@v2/data", {}, StorageError, "revision not found.*: check the name"),
-        ("ada/books/data/0001.parquet", {}, NoInputError, "no file of this name .*check the path"),
-        ("ada/books/nothing/*.parquet", {}, NoInputError, "no file of this name .*check the path"),
+        ("ada/books/data/0001.parquet", {}, NoInputError, "no file of this name.*check the path"),
+        ("ada/books/nothing/*.parquet", {}, NoInputError, "no file of this name.*check the path"),
         ("ada", {}, UsageError, "write hf://datasets/OWNER/NAME"),
         ("ada/books", {"/api/": 500}, StorageError, "500 .*: check the address, the network"),
         ("ada/books", {"/tree/": 501}, StorageError, "501 .*: check the address, the network"),

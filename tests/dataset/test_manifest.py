@@ -65,7 +65,7 @@ def test_make_sums_rows_and_names_versions() -> None:
     assert made.versions.keys() == {"bertdata", "code", "unicode"}
     assert manifest.to_json(made) == json.loads(json.dumps(_made())) and made == decode(_made(), CorpusManifest)
     manifest.check_rows(made, 5)
-    with pytest.raises(VerificationError, match="hold 5 rows, but 6 were counted"):
+    with pytest.raises(VerificationError, match="the shards have 5 rows, but 6 were counted"):
         manifest.check_rows(made, 6)
 
 

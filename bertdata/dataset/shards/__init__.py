@@ -2,7 +2,7 @@
 
 from .mapped import Shards
 from .origins import Origin
-from .schema import BATCH_BYTES, DOCUMENT, Columns, DocumentBatch, pair_batch, pair_schema
+from .schema import BATCH_BYTES, DOCUMENT, Columns, DocumentBatch, as_written, pair_batch, pair_schema
 from .views import padded
 from .write import joined, name, read_batches, write
 
@@ -15,6 +15,7 @@ __all__ = [
     "Shards",
     "joined",
     "name",
+    "as_written",
     "padded",
     "pair_batch",
     "pair_schema",

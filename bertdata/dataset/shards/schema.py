@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ...records import Document
 
-__all__ = ["BATCH_BYTES", "DOCUMENT", "Columns", "DocumentBatch", "pair_batch", "pair_schema"]
+__all__ = ["BATCH_BYTES", "DOCUMENT", "Columns", "DocumentBatch", "as_written", "pair_batch", "pair_schema"]
 
 Columns = dict[str, npt.NDArray[Any] | list[str]]  # of rows, by name
 BATCH_BYTES = 2 << 20  # text per record batch of documents, which is in memory until it is written
@@ -48,6 +48,13 @@ DOCUMENT = _with_features(
         ]
     )
 )
+
+
+def as_written(schema: pa.Schema, names: Container[str]) -> pa.Schema:
+    """Return a schema without `licence` if a file lacks this column, as in corpora made before it was added."""
+    if "licence" in names or "licence" not in schema.names:
+        return schema
+    return _with_features(schema.remove(schema.get_field_index("licence")))
 
 
 def pair_schema(vocab_size: int, names: Container[str]) -> pa.Schema:
