@@ -136,7 +136,7 @@ def test_the_token_goes_before_the_files(directory: Path, monkeypatch: pytest.Mo
 
 def test_a_run_that_is_only_looked_at_has_no_token(directory: Path) -> None:
     assert token(directory) == ""
-    with transforms.Runs(directory).entered(begun=False):
+    with transforms.RunDirectories(directory).entered(begun=False):
         files.write_text(directory / "a", "written")
     assert (directory / "a").read_text() == "written" and not (directory / STATE).exists()
 
