@@ -10,10 +10,10 @@ __all__ = ["CHINESE", "SHOWN"]
 SHOWN = {
     ("extracting prose from Wikipedia pages, one core", "mwparserfromhell"): "单核抽取维基百科页面正文",
     ("extracted words compared with MediaWiki's rendering", "mwparserfromhell"): "与 MediaWiki 自身渲染结果相比，抽取出的词",
-    ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文切成 WordPiece 并转 id，未见过的词",
-    ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文切成 WordPiece 并转 id，已见过的词",
-    ("English to ids, WordPiece, new text, one core", "nanotoken"): "单核，英文切成 WordPiece 并转 id，未见过的词",
-    ("English to ids, byte-level BPE, new text, one core", "gigatoken"): "单核，英文切成字节级 BPE 并转 id，未见过的词",
+    ("English to ids, WordPiece, new text, one core", "tokenizers"): "单核，英文 WordPiece 分词并转为 id，未见过的词",
+    ("English to ids, WordPiece, seen words, one core", "tokenizers"): "单核，英文 WordPiece 分词并转为 id，已见过的词",
+    ("English to ids, WordPiece, new text, one core", "nanotoken"): "单核，英文 WordPiece 分词并转为 id，未见过的词",
+    ("English to ids, byte-level BPE, new text, one core", "gigatoken"): "单核，英文字节级 BPE 分词并转为 id，未见过的词",
     (
         "label leakage through lengths and positions, 128 tokens",
         "BERT's own algorithm",

@@ -132,7 +132,7 @@ def test_the_core_takes_as_much_as_readme_says() -> None:
 
 def test_versions_of_python_are_those_that_readme_names() -> None:
     settings = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
-    first, last = re.findall(r"\bPython 3\.(\d+) to 3\.(\d+) and", README)[0]
+    first, last = re.findall(r"\bPython 3\.(\d+) to 3\.(\d+)\b", README)[0]
     assert f'requires-python = ">=3.{first},<3.{int(last) + 1}"' in settings
     assert re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', settings) == [
         str(minor) for minor in range(int(first), int(last) + 1)

@@ -18,6 +18,7 @@ from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
 from ..reports.summary import count
+from ..reports.vocabulary_warnings import chinese_without_words
 from ..storage.files import read_json
 from ..storage.signals import Answer, signals
 from ..training.recipe import PhaseRows, Recipe, prepare
@@ -150,6 +151,11 @@ def _plan(recipe: Recipe) -> Iterator[str]:
         yield from _shares(part)
         if epochs > _MAX_USEFUL_EPOCHS:
             yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or use fewer steps"
+        if part.masks and part.masks.unit != "piece":
+            warnings = dict.fromkeys(filter(None, map(chinese_without_words, rows.manifests)))
+            yield from (f"  warning: {warning.replace('`chinese_words`', '--chinese-words')}" for warning in warnings)
+    if (warmup := config.optimizer.warmup_steps) >= config.total_steps:
+        yield f"  warning: warmup_steps = {warmup:,} is not below the number of steps: the full learning rate is never reached"
 
 
 def _shares(part: PhaseRows) -> Iterator[str]:

@@ -17,7 +17,7 @@ from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
 from ..errors import StorageError, TransferError, UsageError
 from ..reports.summary import count, size
-from ..reports.vocabulary_warnings import assumed_accents, poor_fit
+from ..reports.vocabulary_warnings import assumed_accents, chinese_without_words, poor_fit
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
@@ -111,7 +111,7 @@ def make_pairs(
 
 
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
-    """Return warnings about finished rows: dropped tokens, and tasks for which a fast tokenizer library returned wrong ids."""
+    """Return warnings about finished rows: dropped tokens, wrong ids of a fast tokenizer library, and Chinese without words."""
     different = pairs.manifest.different_ids
     ids_warning = (
         f"{pairs.path}: in {different.tasks:,} tasks the fast tokenizer library gave other ids than `tokenizers`, which "
@@ -119,7 +119,8 @@ def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
         if different
         else ""
     )
-    return [warning for warning in (lost_text(pairs), ids_warning) if warning]
+    words = chinese_without_words(pairs.manifest) if pairs.manifest.settings.unit != "piece" else ""
+    return [warning for warning in (lost_text(pairs), ids_warning, words) if warning]
 
 
 def lost_text(pairs: DataSet[PairsManifest]) -> str:

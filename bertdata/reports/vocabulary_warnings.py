@@ -1,4 +1,4 @@
-"""Warn of a vocabulary that does not fit its text: many [UNK], many tokens per word, or accents that no file mentions."""
+"""Warn of a vocabulary that does not fit its text: many [UNK], many tokens per word, no Chinese words, or assumed accents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..dataset.manifest_records import Coverage, SourceEntry
 from ..dataset.manifest_types import PairsManifest
 from ..tokens.segment import is_chinese
 
-__all__ = ["fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "assumed_accents"]
+__all__ = ["chinese_without_words", "fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "assumed_accents"]
 
 _MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
 _MAX_NAMED_LANGUAGES = 3  # maximum number of languages to name
@@ -21,6 +21,14 @@ _UNSPACED_LANGUAGES = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # a
 _MAX_UNKNOWN, _MAX_PER_WORD, _MAX_PER_CHARACTER = 0.05, 2.5, 1.25
 _MIN_LANGUAGE_SHARE = 0.02  # of the characters: languages with less text are not warned about
 _MIN_PIECES = 1000  # smaller vocabularies exceed 2.5 tokens per word even on their own language
+
+
+def chinese_without_words(manifest: PairsManifest) -> str:
+    """Return a warning if masks of whole words mask Chinese character by character, for want of word boundaries, else ""."""
+    chinese = any(is_chinese(language) for _, language in manifest.origins or ())
+    if not chinese or manifest.mark != "##" or manifest.settings.chinese_words != "none":
+        return ""
+    return "masks of whole words mask each Chinese character on its own. Make the rows with `chinese_words` jieba to mask words"
 
 
 def fewer(pieces: int, config: VocabConfig) -> str:

@@ -193,6 +193,19 @@ def test_static_masks_take_chinese_words_whole(build: Build, corpus: Path, tmp_p
     assert any(len(row["masked_lm_positions"]) % 2 for row in without)
 
 
+def test_masks_of_characters_as_words_are_warned_of(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
+    arguments = ("make-pairs", corpus / "corpus-zh", "--vocab", corpus / "vocab", "--max-seq-length", 64)
+    made = run(*arguments, "--output", tmp_path / "static", "--masking", "static", "--whole-word")
+    assert "warning: masks of whole words mask each Chinese character on its own" in made.stderr
+    run(*arguments, "--output", tmp_path / "rows")
+    for rows, warned in ((tmp_path / "rows", True), (words, False)):
+        recipe = f'batch_size = 8\nunit = "word"\n[[phases]]\nshards = "{rows}"\nsteps = 5\n'
+        (tmp_path / "run.toml").write_text(recipe)
+        plan = run("train", tmp_path / "run.toml", "--dry-run")
+        assert ("Make the rows with --chinese-words jieba" in plan.stdout) == warned
+        assert "warmup_steps = 10,000 is not below the number of steps" in plan.stdout
+
+
 def test_only_documents_in_chinese_are_segmented(build: Build, corpus: Path, tmp_path: Path) -> None:
     made = _make(build, corpus, tmp_path / "p", "--chinese-words", "jieba", language="en")
     pieces = read_vocabulary(made).pieces
