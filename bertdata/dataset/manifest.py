@@ -187,7 +187,7 @@ def _refuse(directory: Path, manifest: Any) -> NoReturn:
     if job := holder(directory / STATE):
         raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
     if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
-        raise NoInputError(f"{directory} is of a training run, no dataset: bertdata report shows a run")
+        raise NoInputError(f"{directory} contains a training run, not a dataset. Show it with `bertdata report {directory}`")
     unfinished = (directory / STATE).is_dir()
     if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
         raise VerificationError(f"{directory / NAME} is not a valid bertdata manifest any more: {_RESTORE_ADVICE}")

@@ -98,7 +98,7 @@ def poor_fit(rows: PairsManifest) -> str:
     more = f" and {len(found) - 2 * _MAX_NAMED_LANGUAGES} more" if len(found) > 2 * _MAX_NAMED_LANGUAGES else ""
     return (
         f"warning: the vocabulary does not fit the text: {', '.join(found[: 2 * _MAX_NAMED_LANGUAGES])}{more}. Use a "
-        "vocabulary trained on these languages, with the same case and accents"
+        "vocabulary trained on these languages, or a larger one, with the same case and accents"
     )
 
 

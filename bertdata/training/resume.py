@@ -34,7 +34,7 @@ class State(Record, frozen=True, kw_only=True):
 def local_output(output: str | Path) -> Path:
     """Return the directory of a run. Raise UsageError if there is none, or if it is in a store."""
     if not str(output):
-        raise UsageError("`output` is missing. Pass a directory for checkpoints and metrics", field="output")
+        raise UsageError("`output` is missing. Pass a directory for checkpoints and metrics, such as `run`", field="output")
     if "://" in str(output):
         raise UsageError(f"`output` {output}: checkpoints need a local disk. Pass a local directory", field="output")
     return Path(output)

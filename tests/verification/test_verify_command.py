@@ -165,7 +165,7 @@ def test_a_training_run_has_nothing_to_verify(run: Run, tmp_path: Path, name: st
     assert "is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded" in done.stderr
     (tmp_path / ".bertdata").mkdir()  # as a run has it: no unfinished dataset
     shown = run("inspect", tmp_path, code=2).stderr
-    assert f"{tmp_path} is of a training run, no dataset: bertdata report shows a run" in shown
+    assert f"{tmp_path} contains a training run, not a dataset. Show it with `bertdata report {tmp_path}`" in shown
 
 
 def test_a_broken_manifest_is_told_and_the_other_sets_are_read(run: Run, pairs: Path, corpus: Path) -> None:
