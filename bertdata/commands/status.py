@@ -51,7 +51,8 @@ def status(directory: str | Path) -> RunStatus:
     command, finished = max(_runs(path), default=("", {}), key=lambda run: sum(run[1].values()))
     if training is not None:
         command, finished = "train", {"train": training[0]}
-    if by := str(job) if job else locked_by(path / STATE / "lock"):
+    lock = locked_by(path / STATE / "lock") if is_local(path) else ""  # stores have no locks
+    if by := str(job) if job else lock:
         return RunStatus("running", command, by, finished)
     if (path / "manifest.json").exists():
         contents = manifest.read(path)

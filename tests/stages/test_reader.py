@@ -7,7 +7,7 @@ import hashlib
 import json
 import random
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -271,12 +271,13 @@ def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch:
     def full(*_: object) -> None:
         raise StorageError("no space")
 
-    def twice(self: CorpusCommit, totals: list[Any], entries: Any) -> None:
+    def twice(self: CorpusCommit, reports: Iterable[list[Any]]) -> None:
+        received = list(reports)
         with monkeypatch.context() as patch, pytest.raises(StorageError):
             patch.setattr(commit_module.manifest, "store", full)
-            commit(self, totals, entries)
+            commit(self, received)
         if again == "engine":
-            commit(self, totals, entries)
+            commit(self, received)
         else:
             full()
 
