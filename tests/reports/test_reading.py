@@ -63,4 +63,4 @@ def test_the_card_tells_of_rights_and_shares(sample_corpus: Path, sample_pairs: 
         assert "sampleenwiki 2026-11-01, samplezhwiki 2026-11-01" in card
         assert "https://creativecommons.org/licenses/by-sa/4.0/" in card
         assert "@misc{bertdata-" in card
-        assert re.search(r"\| wikipedia \| zh \| 11 \| [\d,]+ \| [\d,]+ \| 0\.\d{4} \|", card)
+        assert re.search(r"\| wikipedia \| zh \| 11 \| – \| [\d,]+ \| 0\.\d{4} \|", card)
