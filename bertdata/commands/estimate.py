@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 SAMPLE_S = 2.0  # of work on samples
-_CORPUS_SAMPLE_S = 4.0  # of samples of raw text, which has several kinds of file
+_CORPUS_SAMPLE_S = 4.0  # of work on samples of raw text
 _MAX_PICKS = 64  # sampled file ranges per kind and suffix
 _START_CPU_S = 0.65  # CPU seconds of a command on a few documents: imports, plan, rounds that drop duplicates, commit and report
 _WORKER_START_CPU_S = 0.35  # CPU seconds for the imports of a worker process

@@ -17,10 +17,10 @@ from .blocks import Block, is_paragraph
 from .footnotes import is_note
 from .headings import begins_notes, is_chapter, is_contents, is_notes
 
-__all__ = ["put_back"]
+__all__ = ["MAX_PROSE_CHARACTERS", "put_back"]
 
 _CHARACTERS_PER_WORD = 5  # per word, without whitespace
-_MAX_PROSE = 200 * _CHARACTERS_PER_WORD
+MAX_PROSE_CHARACTERS = 200 * _CHARACTERS_PER_WORD
 _MAX_UNNAMED = 0.02  # share of a book
 
 # The blocks that name a section: its heading, or an entry that has its form. Other rules judge each block on its own lines.
@@ -77,7 +77,7 @@ def _lawful(run: list[Block], names: Callable[[Block], bool], characters: int) -
         elif is_paragraph(block):
             first = first if prose else at
             prose += _size(block)
-            if prose > _MAX_PROSE:
+            if prose > MAX_PROSE_CHARACTERS:
                 return first
     return len(run) if is_named or sum(map(_size, run)) <= _MAX_UNNAMED * characters else 0
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..lines import join_lines, one_line
 from .account import size
 from .blocks import Block, is_paragraph
+from .put_back import MAX_PROSE_CHARACTERS
 from .xml_tags import Tag, attributes, tags_and_text
 
 __all__ = ["SKIPPED_PAGES", "Passage", "counted_as", "passages", "text_size"]
@@ -60,7 +61,6 @@ _COUNTED_AS = {  # count name per element, or per value of epub:type or class; `
 _AMBIGUOUS = _words(  # classes that authors also use for chapters and for the page as a whole
     "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
 )
-_MAX_AMBIGUOUS_PROSE = 1000  # characters of paragraphs, without whitespace: about 200 words; see `put_back`
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
@@ -108,8 +108,8 @@ def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]
     return reader.passages
 
 
-def _read(markup: str, shape: _Shape, chapters: set[int]) -> _Reader:
-    reader, begun = _Reader(shape.unclosed, chapters), not shape.has_body
+def _read(markup: str, shape: _Shape, keep: set[int]) -> _Reader:
+    reader, begun = _Reader(shape.unclosed, keep), not shape.has_body
     for at, part in enumerate(tags_and_text(markup)):
         begun = begun or (isinstance(part, Tag) and part.name == "body")
         if begun:
@@ -152,12 +152,12 @@ class _Element(NamedTuple):
 class _Reader:
     """Track the elements of a page, and collect the text outside dropped elements.
 
-    `chapters` are the numbers of start tags, in the page, whose elements are kept in spite of their class. After reading, it has
-    those of dropped elements with an ambiguous class and more than 200 words of prose.
+    Elements whose start tags have the numbers in `keep` are kept in spite of an ambiguous class. After reading, `chapters` has
+    the start tags of dropped elements with an ambiguous class and more than 200 words of prose.
     """
 
-    def __init__(self, unclosed: set[str], chapters: set[int]) -> None:
-        self._unclosed, self._keep = unclosed, chapters
+    def __init__(self, unclosed: set[str], keep: set[int]) -> None:
+        self._unclosed, self._keep = unclosed, keep
         self._kind = ""  # of the outermost dropped element
         self._start = -1  # number of its start tag, if its class is ambiguous
         self._prose = 0  # characters of its paragraphs
@@ -178,7 +178,7 @@ class _Reader:
                 self.left_out[name] += size(part)
                 if self._start >= 0 and is_paragraph(Block([one_line(part)], 1, 1)):
                     self._prose += size(part)
-                    if self._prose > _MAX_AMBIGUOUS_PROSE:
+                    if self._prose > MAX_PROSE_CHARACTERS:
                         self.chapters.add(self._start)
             return
         if part.name == "br" and not self._dropping:
