@@ -143,7 +143,7 @@ def go_on(cluster: Cluster) -> None:
 
 @contextlib.contextmanager
 def dask_cluster(root: Path, *, unseen: Path | None = None) -> Iterator[Cluster]:
-    """Run a scheduler and two workers of one thread; the second sees an empty directory in place of `unseen`."""
+    """Run a scheduler and two workers of one thread, which see an empty directory in place of `unseen`."""
     python, local, known = sys.executable, Host(), root / "scheduler.json"
     quiet = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0", "--host", "127.0.0.1", "--scheduler-file", known)
     with contextlib.ExitStack() as stack:
@@ -157,9 +157,8 @@ def dask_cluster(root: Path, *, unseen: Path | None = None) -> Iterator[Cluster]
         for number, umask in enumerate(UMASKS):
             directory = root / f"worker-{number}"
             options = (*quiet, "--no-nanny", "--nthreads", 1, "--local-directory", directory)
-            hidden = unseen if number else None
             workers.append(
-                local.start(directory, python, "-m", "distributed.cli.dask_worker", *options, umask=umask, unseen=hidden)
+                local.start(directory, python, "-m", "distributed.cli.dask_worker", *options, umask=umask, unseen=unseen)
             )
             stack.callback(end, workers[-1])
         for number, worker in enumerate(workers):
@@ -264,15 +263,14 @@ def _module(host: Host, module: str | Path) -> list[str | Path]:
 
 @contextlib.contextmanager
 def portable_cluster(root: Path, machines: list[Host], *, unseen: Path | None = None) -> Iterator[Cluster]:
-    """Run Beam's job service on the first host and a pool of workers on each other; the last does not see `unseen`."""
+    """Run Beam's job service on the first host and a pool of workers on each other, which do not see `unseen`."""
     python, (driver, *others) = sys.executable, machines
     job, door, *ports = free_ports(2 + len(others))
     with contextlib.ExitStack() as stack:
         workers = []
         for number, (host, port) in enumerate(zip(others, ports, strict=True)):
             pool = (*_module(host, "apache_beam.runners.worker.worker_pool_main"), "--service_port", port)
-            hidden = unseen if host is others[-1] else None
-            workers.append(host.start(root / f"pool-{number}", python, *pool, umask=UMASKS[number], unseen=hidden))
+            workers.append(host.start(root / f"pool-{number}", python, *pool, umask=UMASKS[number], unseen=unseen))
             stack.callback(end, workers[-1])
         pools = [f"{host.address}:{port}" for host, port in zip(others, ports, strict=True)]
         service = driver.start(root / "service", python, *_module(driver, _HERE / "job_service.py"), job, door, *pools)
