@@ -183,13 +183,19 @@ def plan_corpus(
     return BuildPlan(
         outputs=(Output(directory, identity),),
         arguments_digest=arguments_digest,
-        reads=tuple(path for entries in files.values() for _, path in entries),
+        reads=(*(path for entries in files.values() for _, path in entries), *_option_files(settings)),
         steps=(Step("Extract", "extract", len(cut.tasks), sum(sizes)),),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
         notes=(*_notes(ignored), *_wiki_notes(cut, learned)),
         cut=cut,
         config=settings,
     )
+
+
+def _option_files(config: CorpusConfig) -> Iterator[str]:
+    """Yield the paths of the files in options, which workers read."""
+    for name in _FILES:
+        yield from (path for _, path, _ in getattr(config, name))
 
 
 def _wiki_notes(cut: CorpusPlan, learned: Sequence[Learned]) -> Iterator[str]:

@@ -14,12 +14,12 @@ from bertdata.config.input_kinds import INPUTS
 FOLDER = Path(__file__).resolve().parents[2] / "pipelines" / "dataflow"
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 LEFT_OUT = {  # of no use to a job that runs elsewhere and is not waited for
-    *("dry_run", "no_wait", "workers", "config", "verbose", "beam_args"),
+    *("dry_run", "no_wait", "workers", "config", "verbose", "beam_args", "help_all"),
     "templates",  # a file of the machine where the command runs
 }
 _NUMBERS = {"integer": "-?[0-9]+", "integer range": "-?[0-9]+", "float": "[0-9.]+"}
 _URL, _FLAG = "[a-z0-9]+://[^;]+", "^(true|false)$"
-_PATHS = {*INPUTS, "output", "corpus", "vocab", "exclude"}  # which all workers must see
+_PATHS = {*INPUTS, "output", "corpus", "vocab", "exclude", "exclude_ids", "depends_on"}  # which all workers must see
 
 
 def metadata(name: str) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def metadata(name: str) -> dict[str, Any]:
     for param in command.params:
         if param.name in LEFT_OUT or getattr(param, "hidden", False):
             continue
-        spellings = [*param.opts, *param.secondary_opts] if isinstance(param, click.Option) else param.opts
+        spellings = [name for name in (*param.opts, *param.secondary_opts) if len(name.lstrip("-")) > 1]
         found += [_parameter(param, spelling.lstrip("-").replace("-", "_"), command) for spelling in spellings]
     return {**told, "parameters": found}
 

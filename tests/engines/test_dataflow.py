@@ -54,6 +54,9 @@ def test_the_template_asks_for_the_options_of_the_command(name: str) -> None:
     assert len(names) == len(set(names))
     assert not set(names) & set(PipelineOptions([]).get_all_options()), "a parameter of the template would never reach Beam"
     assert all(parameter.help_text and parameter.label for parameter in read.parameters)
+    command = importlib.import_module(f"bertdata.cli.{name.replace('-', '_')}").command
+    accepted = {spelling for param in command.params for spelling in (*param.opts, *param.secondary_opts)}
+    assert {f"--{each.replace('_', '-')}" for each in names if each not in ("command", "corpus")} <= accepted - {"--help-all"}
     required = {parameter.name for parameter in read.parameters if not parameter.is_optional}
     assert required == {"command", "output"} | {"make-pairs": {"corpus", "vocab"}, "train-vocab": {"corpus"}}.get(name, set())
 
@@ -118,6 +121,14 @@ def test_a_job_that_cannot_be_right_is_refused(run: Run, tmp_path: Path, options
     words = ("build-corpus", "--books", SAMPLE / "books", "--output", tmp_path / "out", "--", "--runner=DataflowRunner", *options)
     assert says in run(*words, code=2).stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--exclude", "--exclude-ids", "--depends-on"])
+def test_a_local_file_of_an_option_is_refused(run: Run, google: Any, tmp_path: Path, option: str) -> None:
+    (local := tmp_path / "mine.txt").write_text("enwiki:1\n")
+    places = ("--books", f"gs://{cloud.BUCKET}/in/books", "--output", f"gs://{cloud.BUCKET}/refused", option, local)
+    done = run("build-corpus", *places, "--", *google.options, "--dry_run=True", code=2, **google.environment)
+    assert f"{local}: Dataflow workers cannot read this machine's files" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
