@@ -26,7 +26,6 @@ from ..storage.fence import TOKEN_FILE, fenced, is_fenced
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local, read_json, write_json, write_text
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
-from ..storage.process import release_memory
 from ..storage.progress import NO_CONTEXT, TaskContext, Work
 from ..storage.storage import storage_errors
 from .differences import FIELDS_WITHOUT_EFFECT, differences, first_few, translate_identity
@@ -282,10 +281,13 @@ def perform(
                 raise ResumeError(f"{changed} has changed since this run began: start again with `overwrite`")
     if not is_fenced(root):  # a fenced run has read its token from `root` already
         check_begun(root)
+    import pyarrow  # takes 0.3 s: `status` needs this module, but no Arrow
+
     with context.working(step, index) as progress:
         # Write the record only after `work` has returned, when all its files are complete and flushed.
         report = work(progress)
-        release_memory()
+        # In bertdata's own processes, this calls malloc_trim(3). Without it, memory of one large record adds to that of the next.
+        pyarrow.default_memory_pool().release_unused()
         write_json(path, {"task": task, "report": encode(report)}, PRIVATE_MODE)
     return report
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import ipaddress
 import math
@@ -13,11 +12,11 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing import parent_process
 from pathlib import Path
-from types import ModuleType
-from typing import Any, cast
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 from ..errors import StorageError
 from . import cgroup
@@ -28,11 +27,9 @@ __all__ = [
     "cores",
     "descendants",
     "end",
-    "end_with_parent",
     "imports_frozen",
     "loopback_store",
     "obey_parent",
-    "release_memory",
     "usable_cpus",
     "worker_count",
     "workers_for",
@@ -42,7 +39,6 @@ FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, whi
 # A compressed dump of 6 MB takes 1.5 s of a core, as much as the start of a second worker and of Beam.
 _MIN_SHARED_BYTES = 8 << 20
 _THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"  # which OpenBLAS reads when NumPy loads it
-_PARENT_CHECK_S = 0.5  # seconds between two looks at whether the parent is alive
 
 
 def usable_cpus() -> int:
@@ -115,7 +111,7 @@ def import_arrow_without_pandas() -> None:
     of 0.6 CPU seconds. A pandas of version 0 makes pyarrow go on without it. Arrow's default pool keeps 15 MB of freed memory.
     """
     # Pretend that pandas is too old while pyarrow looks for it, then restore the real state.
-    known, sys.modules["pandas"] = sys.modules.get("pandas"), _no_pandas()
+    known, sys.modules["pandas"] = sys.modules.get("pandas"), cast(ModuleType, SimpleNamespace(__version__="0"))
     is_asked = _THREADS_VARIABLE in os.environ
     os.environ.setdefault(_THREADS_VARIABLE, "1")
     try:
@@ -133,47 +129,20 @@ def import_arrow_without_pandas() -> None:
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
 
 
-def _no_pandas() -> ModuleType:
-    pandas: Any = ModuleType("pandas")
-    pandas.__version__ = "0"
-    return cast(ModuleType, pandas)
-
-
-def end_with_parent() -> None:
-    """End this `multiprocessing` process within a second after its parent. Leave signals to the parent.
-
-    A pipe from the parent is not enough: forked children inherit each other's ends, so it may never close. PR_SET_PDEATHSIG
-    follows the thread that started the child, which may end before the parent process does.
-    """
-    import multiprocessing
-
-    if (parent := multiprocessing.parent_process()) is None:
-        return
-    for number in FOR_PARENT:
-        signal.signal(number, signal.SIG_IGN)
-    starter = os.getppid()  # the parent, or the fork server, which ends with it
-
-    def watch() -> None:
-        while os.getppid() == starter and parent.is_alive():
-            parent.join(_PARENT_CHECK_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="end with parent", daemon=True).start()
-
-
 def obey_parent(worker: int) -> None:
-    """End a worker when its parent ends or sends it SIGTERM.
+    """Leave signals to the parent of this process, a reader of a DataLoader, which ends it with SIGTERM.
 
-    Ignore a SIGTERM from elsewhere, such as a scheduler that signals all processes. The parent may have to save first.
+    A SIGTERM from elsewhere is ignored: a scheduler signals all processes, and the parent may have to save first. torch ends a
+    reader within some seconds after its parent.
     """
     parent = parent_process()
     if parent is None:
         return
+    for number in FOR_PARENT:
+        signal.signal(number, signal.SIG_IGN)
     if not hasattr(signal, "sigwaitinfo"):  # macOS does not report the sender of a signal
-        end_with_parent()
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # first: a thread takes the mask of the one that starts it
-    end_with_parent()
     sender = parent.pid
 
     def wait() -> None:
@@ -182,25 +151,6 @@ def obey_parent(worker: int) -> None:
         os._exit(0)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-def release_memory() -> None:
-    """Return freed memory to the system, so that memory of one large record does not add to that of the next.
-
-    glibc keeps freed blocks below used ones, up to 50 MB after a Parquet file of 30,000 columns; malloc_trim(3) takes about 1 ms.
-    On systems without that function, such as macOS, this releases only Arrow's pool.
-    """
-    if arrow := sys.modules.get("pyarrow"):
-        arrow.default_memory_pool().release_unused()
-    if trim := _malloc_trim():
-        trim(0)
-
-
-@functools.cache
-def _malloc_trim() -> Callable[[int], int] | None:
-    import ctypes
-
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def descendants() -> list[int]:
