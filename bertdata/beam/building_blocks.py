@@ -22,8 +22,10 @@ from apache_beam.metrics import Metrics
 
 from ..config import CorpusConfig
 from ..config.input_kinds import INPUTS
+from ..errors import UsageError
 from ..keys import key
 from ..records import Drop, FileRange, Reject
+from ..sources.dumps import read_site
 from ..sources.inputs import find
 from ..stages.corpus.source_records import up_to_limits, with_languages
 from ..stages.corpus.sources import Counts, source
@@ -33,10 +35,11 @@ from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from .schemas import Article, Document, InputFile, Prose, SkippedRecord
 
-__all__ = ["ExtractParagraphs", "ReadBooks", "ReadText", "ReadWikipedia", "SplitSentences", "count", "take"]
+__all__ = ["ExtractParagraphs", "ReadBooks", "ReadText", "ReadWikipedia", "SplitSentences", "config_of", "count", "take"]
 
 _SKIPPED_OUTPUTS = ("drops", "rejects")
 _RANGE_BYTES = 16 << 20
+_UNUSED = ("filters", "choice", "exclude", "exclude_ids", "map_functions", "filter_functions", "depends_on", "max_documents")
 Outputs = dict[str, Any]  # PCollections by the names above
 Record = Article | Prose | Document | Drop | Reject
 
@@ -44,6 +47,17 @@ Record = Article | Prose | Document | Drop | Reject
 def take(inputs: Any) -> Outputs:
     """Return the outputs of the previous block, or a PCollection of documents as the only output."""
     return dict(inputs) if isinstance(inputs, Mapping) else {"documents": inputs}
+
+
+def config_of(options: Mapping[str, Any]) -> CorpusConfig:
+    """Return the configuration of a block. Raise UsageError for an option that no block uses."""
+    if unused := next((name for name in (*_UNUSED, "learn_templates") if options.get(name)), ""):
+        raise UsageError(
+            f"`{unused}`: no block uses this option. Put a transform of your own between the blocks, or run build-corpus",
+            field=unused,
+            value=options[unused],
+        )
+    return CorpusConfig(**{"learn_templates": False, **options})
 
 
 def count(kind: str, reason: str = "", number: int = 1) -> None:
@@ -75,7 +89,7 @@ class _Block(beam.PTransform):
 
     def __init__(self, **options: Any) -> None:
         super().__init__()
-        self._options, self._config = options, CorpusConfig(**options)
+        self._options, self._config = options, config_of(options)
 
     def display_data(self) -> dict[str, object]:
         """Return the options, which runners show in their UI."""
@@ -130,7 +144,12 @@ class _Read(_Block):
 def _describe(file: tuple[str, str], kind: str) -> InputFile:
     name, path = file
     with storage_errors(f"cannot read {path}"):
-        return InputFile(kind, name, to_path(path).stat().st_size, source(kind).licence)
+        return InputFile(_source(kind, path), name, to_path(path).stat().st_size, source(kind).licence)
+
+
+def _source(kind: str, path: str) -> str:
+    """Return the `source` of the documents of a file, which is the project of a dump."""
+    return read_site(path).project if kind == "wikipedia" else kind
 
 
 def _ranges(file: tuple[str, str], kind: str, config: CorpusConfig) -> Iterator[tuple[int, tuple[str, str, int, int]]]:
@@ -155,8 +174,9 @@ class _Reader:
                     if self._kind == "wikipedia"
                     else with_languages(source(self._kind).read([part], self._config, Counts.none()), self._config)
                 )
+                name = _source(self._kind, part.path)
                 for record in up_to_limits(records, part, self._kind):
-                    yield self._kind, record
+                    yield name, record
 
 
 class ReadWikipedia(_Read):
@@ -214,7 +234,8 @@ class ExtractParagraphs(_Block):
 
 
 def _extract(row: Any, config: CorpusConfig) -> Iterator[tuple[str, Record]]:
-    yield "wikipedia", extract(Article(*row)._replace(project="wikipedia"), config, Counts.none())
+    article = Article(*row)
+    yield article.project, extract(article, config, Counts.none())
 
 
 class SplitSentences(_Block):

@@ -16,7 +16,7 @@ class SkippedRecord(NamedTuple):
     """A record that did not become a document.
 
     Attributes:
-        source: Kind of input: wikipedia, books or text.
+        source: Kind of input: wikipedia or another project, books or text.
         reason: Why it was skipped, such as redirect. The manifest counts records by reason.
         id: Name of the record, or an empty string for a drop that is counted but not listed.
         detail: Where the record is in the input, or the value that decided.
@@ -34,7 +34,7 @@ class InputFile(NamedTuple):
     """An input file, as the manifest and the data card list it.
 
     Attributes:
-        source: Kind of input: wikipedia, books or text.
+        source: Kind of input: wikipedia or another project, books or text.
         name: Path of the file below the common parent of all files of its kind.
         bytes: Size of the file.
         licence: License of its text.

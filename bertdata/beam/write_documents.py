@@ -23,7 +23,7 @@ from apache_beam.transforms.combiners import ToListCombineFn
 
 from ..codec import replace
 from ..config import CorpusConfig
-from ..config.input_kinds import INPUTS
+from ..config.input_kinds import INPUTS, PROJECTS
 from ..dataset.manifest_records import CorpusShard, InputEntry, ListEntry
 from ..dataset.plan_files import StoredValue
 from ..dataset.run import building, check_begun, clean_up
@@ -39,14 +39,14 @@ from ..stages.corpus_report import CorpusReport, TaskEntry
 from ..storage.files import is_local, read_json, to_path
 from ..storage.moves import move
 from ..storage.storage import storage_errors
-from .building_blocks import count, take
+from .building_blocks import config_of, count, take
 from .schemas import InputFile, SkippedRecord
 
 __all__ = ["WriteDocuments"]
 
 F = TypeVar("F", CorpusShard, ListEntry)
 _COMMAND = "bertdata.beam.WriteDocuments"
-_SOURCES = in_order(INPUTS)
+_SOURCES = in_order({*PROJECTS, *INPUTS})
 _RUN_KEY = -1  # the key of elements about the complete run
 # The number of a shard, and the kind and fields of a record. Keys are integers because Dask splits groups of other keys: each of
 # its workers hashes strings differently.
@@ -83,7 +83,7 @@ class WriteDocuments(beam.PTransform):
             raise UsageError(f"`shards` is {shards}: use an integer of 1 or more", field="shards", value=shards)
         directory = to_path(str(path))
         self._path = os.path.realpath(directory) if is_local(directory) else str(directory)
-        self._shards, self._overwrite, self._config = shards, overwrite, CorpusConfig(**options)
+        self._shards, self._overwrite, self._config = shards, overwrite, config_of(options)
 
     def display_data(self) -> dict[str, object]:
         """Return the path and options, which runners show in their UI."""
@@ -175,9 +175,9 @@ class _Run:
         yield _RUN_KEY, ("input", tuple(row))
 
     def _key(self, source: str, id: str) -> int:
-        if source not in INPUTS:
+        if source not in _SOURCES:
             raise UsageError(
-                f"`source` of the record {id or 'without id'} is {source!r}: use one of {', '.join(INPUTS)}", field="source"
+                f"`source` of the record {id or 'without id'} is {source!r}: use one of {', '.join(_SOURCES)}", field="source"
             )
         return _SOURCES.index(source) * self._shards + key(0, id) % self._shards
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.display import DisplayData
 from conftest import SAMPLE, read_manifest, read_rows
+from template_dump import page
 
 import bertdata.beam
 from bertdata.beam import (
@@ -26,6 +28,7 @@ from bertdata.beam import (
     SplitSentences,
     WriteDocuments,
 )
+from bertdata.config import FilterConfig
 from bertdata.errors import EmptyResultError, OutputExistsError, UsageError
 from bertdata.storage.files import to_path
 
@@ -104,7 +107,7 @@ def test_records_are_counted_and_listed_by_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize("store", [False, True])
 def test_a_failed_run_leaves_no_dataset_and_does_not_stop_the_next(tmp_path: Path, store: bool) -> None:
     path = to_path(f"memory://{tmp_path.name}/c" if store else str(tmp_path / "c"))
-    with pytest.raises(UsageError, match="use one of wikipedia, books, text"):
+    with pytest.raises(UsageError, match="use one of wikipedia, wikibooks, .*, books, text"):
         write(path, [TEA._replace(source="mine")])
     assert not (path / "manifest.json").exists()
     assert write(path, [TEA])["rows"] == 1
@@ -129,6 +132,19 @@ def test_own_wikitext_goes_through_rows_with_a_schema() -> None:
     assert isinstance(coder, coders.RowCoder) and coder.decode(coder.encode(TEA)) == TEA
 
 
+def test_pages_of_a_sister_project_keep_its_name(tmp_path: Path) -> None:
+    head = "<mediawiki xml:lang='en'><siteinfo><base>https://en.wikivoyage.org/wiki/Main_Page</base></siteinfo>\n"
+    pages = page(1, "Harbour", "The ferry leaves at eight.") + page(2, "Quay", "#REDIRECT [[Harbour]]")
+    (tmp_path / "dump.xml").write_text(f"{head}{pages}</mediawiki>", "utf-8")
+    with pipeline() as p:
+        p | ReadWikipedia(tmp_path / "dump.xml") | ExtractParagraphs() | SplitSentences() | WriteDocuments(tmp_path / "corpus")
+    (row,), found = read_rows(tmp_path / "corpus"), read_manifest(tmp_path / "corpus")
+    assert (row["source"], row["title"]) == ("wikivoyage", "Harbour")
+    assert [(stage["stage"], stage["in"], stage["out"]) for stage in found["counts"]] == [("wikivoyage pages", 2, 1)]
+    assert [entry["source"] for entry in found["inputs"]] == ["wikivoyage"]
+    assert bertdata.verify(tmp_path / "corpus").problems == []
+
+
 def test_text_without_a_language_gets_the_detected_one(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("The tea is hot and nobody drinks it.\n茶树原产于中国。\n123\n", "utf-8")
     with pipeline() as p:
@@ -140,6 +156,10 @@ def test_text_without_a_language_gets_the_detected_one(tmp_path: Path) -> None:
 def test_options_are_checked_and_shown() -> None:
     with pytest.raises((UsageError, TypeError)):
         ReadWikipedia("dumps", verze="keep")
+    for options in ({"filters": FilterConfig(min_letters=0.9)}, {"learn_templates": True}, {"max_documents": 5}):
+        for block in (SplitSentences, partial(WriteDocuments, "c")):
+            with pytest.raises(UsageError, match="no block uses"):
+                block(**options)
     shown = {item.key: item.value for item in DisplayData.create_from(ReadBooks("books", verse="keep")).items}
     assert shown == {"paths": "books", "verse": "keep"}
     assert {item.key for item in DisplayData.create_from(WriteDocuments("c")).items} == {"path", "shards", "format", "overwrite"}
