@@ -12,11 +12,34 @@ from conftest import SAMPLE
 import bertdata
 
 
-@pytest.mark.slow
-def test_documents_drops_and_rejects_are_counted_by_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results: list[Any] = []
+@pytest.fixture
+def results(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the list that receives the result of each pipeline."""
+    found: list[Any] = []
     run = beam.Pipeline.run
-    monkeypatch.setattr(beam.Pipeline, "run", lambda self: results.append(run(self)) or results[-1])
+    monkeypatch.setattr(beam.Pipeline, "run", lambda self: found.append(run(self)) or found[-1])
+    return found
+
+
+def added(results: list[Any]) -> dict[str, int]:
+    """Add up the counters of the first pipeline by name."""
+    counters: dict[str, int] = {}
+    for counter in results[0].metrics().query()["counters"]:
+        counters[counter.key.metric.name] = counters.get(counter.key.metric.name, 0) + counter.committed
+    return counters
+
+
+@pytest.mark.slow
+def test_tokenizing_is_counted(tmp_path: Path, results: list[Any], sample_corpus: Path, sample_vocab: Path) -> None:
+    beam_args = ("--runner=FnApiRunner",)
+    bertdata.make_pairs(sample_corpus, vocab=sample_vocab, output=tmp_path / "pairs", beam_args=beam_args, shards=1)
+    corpus = bertdata.DataSet.read(sample_corpus)
+    counters = added(results)
+    assert counters["tokenize documents"] == corpus.rows and counters["tokenize tasks"] and counters["tokenize bytes"]
+
+
+@pytest.mark.slow
+def test_documents_drops_and_rejects_are_counted_by_reason(tmp_path: Path, results: list[Any]) -> None:
     (tmp_path / "letter.txt").write_text("A letter. It is short.\n", encoding="utf-8")
     (tmp_path / "copy.txt").write_text("A letter. It is short.\n", encoding="utf-8")
     (tmp_path / "broken.txt").write_bytes(b"\x00\x01\x02" * 99)
@@ -27,9 +50,7 @@ def test_documents_drops_and_rejects_are_counted_by_reason(tmp_path: Path, monke
         config=bertdata.CorpusConfig(choice=bertdata.ChoiceConfig(dedup="exact")),
         beam_args=("--runner=FnApiRunner",),
     )
-    counters: dict[str, int] = {}
-    for counter in results[0].metrics().query()["counters"]:
-        counters[counter.key.metric.name] = counters.get(counter.key.metric.name, 0) + counter.committed
+    counters = added(results)
     dropped: dict[str, int] = {}
     for stage in corpus.counts:
         for reason, number in stage.dropped.items():

@@ -28,7 +28,7 @@ from ...dataset.reports import FilesReport
 from ...dataset.run import STATE
 from ...records import Task
 from ...storage.files import read_json, to_path, write_json
-from ...storage.progress import NO_WORK, Work
+from ...storage.progress import NO_CONTEXT, NO_WORK, InContext, TaskContext, Work
 from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
 from ..shuffle import FileShuffle, Moved, Shuffle
@@ -217,14 +217,16 @@ class WriteTokens:
 
 
 @dataclass(frozen=True)
-class PutTokens:
+class PutTokens(InContext):
     """Tokenize a task's documents, send them to the engine's shuffle, and yield its elements."""
 
     tokenize: Tokenize
     shuffle: Shuffle
 
-    def __call__(self, task: Task) -> Iterator[tuple[int, Moved]]:
-        return self.shuffle.put(task.number, self.tokenize(task))
+    def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
+        with context.working("tokenize", task.number) as work:
+            pieces = self.tokenize(task, work)
+        return self.shuffle.put(task.number, pieces)
 
 
 def different_ids_name(number: int) -> str:
