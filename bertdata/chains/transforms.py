@@ -16,7 +16,7 @@ from ..dataset.run import check_begun, clean_up, perform
 from ..dataset.spilled import work_root
 from ..dataset.staging import commit as committing
 from ..dataset.versions import versions
-from ..errors import UsageError, VerificationError
+from ..errors import StorageError, UsageError, VerificationError
 from ..records import Report, Task
 from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
 from ..storage.fence import SEEN_S, admit, fenced, token
@@ -241,11 +241,13 @@ class CommitOnce(InContext):
         with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
             to_do = [stack.enter_context(committing(root)) for root in roots]
             if any(to_do):
-                for root in roots:
+                for root, is_left in zip(roots, to_do, strict=True):
+                    if not is_left and not root.exists():
+                        raise StorageError(f"{root.parent.parent} is complete, the others are not: run the same command again")
                     check_begun(root)
                 with context.working(self._stage, 0):
                     self._commit(reports.read(roots, references, self._commit.kind))
-        for root in roots:
+        for root in roots:  # in a store; on a disk, the commit has moved the build away
             clean_up(root)
 
 

@@ -182,6 +182,17 @@ def _commit(late: Late) -> None:
     transforms.CommitOnce(late, Gather(late, 0)._runs, 0)([])
 
 
+def test_a_commit_of_two_outputs_names_the_one_that_is_complete(tmp_path: Path) -> None:
+    """A worker ended after it wrote the first manifest, and a reader has put that dataset in place."""
+    both = [_whole(tmp_path / "one"), _begin(tmp_path / "two")]
+    finish_commit(tmp_path / "one")
+    late = Late(both[1])
+    late.roots = lambda: both  # type: ignore[method-assign]
+    with pytest.raises(StorageError, match="one is complete, the others are not: run the same command again"):
+        _commit(late)
+    assert late.calls == 0 and is_complete(tmp_path / "one") and both[1].exists()
+
+
 def test_a_late_commit_is_refused(directory: Path) -> None:
     late = Late(_begin(directory))
     other = _begin(directory, identity=OTHER, overwrite=True)
