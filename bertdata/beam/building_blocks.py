@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.metrics import Metrics
 
 from ..config import CorpusConfig
-from ..config.input_kinds import INPUTS
+from ..config.input_kinds import INPUTS, paths_of
 from ..errors import UsageError
 from ..keys import key
 from ..records import Drop, FileRange, Reject
@@ -122,7 +121,7 @@ class _Read(_Block):
 
     def __init__(self, paths: Any, **options: Any) -> None:
         super().__init__(**options)
-        self._paths = [*map(str, [paths] if isinstance(paths, str | Path) else paths)]
+        self._paths = paths_of(paths)
 
     def display_data(self) -> dict[str, object]:
         """Return the paths and options, which runners show in their UI."""

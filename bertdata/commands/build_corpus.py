@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
 from ..config import CorpusConfig, read_small
-from ..config.input_kinds import INPUTS, PROJECTS
+from ..config.input_kinds import INPUTS, PROJECTS, paths_of
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished
@@ -33,7 +33,7 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 from .execute import run
-from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, digest_arguments, paths_of
+from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, digest_arguments
 from .progress import Progress, PythonReporter, Step
 
 if TYPE_CHECKING:

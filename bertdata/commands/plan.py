@@ -28,7 +28,6 @@ __all__ = [
     "RunOptions",
     "complete_already",
     "digest_arguments",
-    "paths_of",
     "reused_tasks",
 ]
 
@@ -154,15 +153,6 @@ def complete_already(directories: Sequence[Path], arguments_digest: str, error: 
         arguments_digest=arguments_digest,
         unreached=error,
     )
-
-
-def paths_of(paths: Paths) -> tuple[str, ...]:
-    """Return one path, or several, as strings.
-
-    >>> paths_of("dumps/*.bz2"), paths_of([Path("a"), "b"])
-    (('dumps/*.bz2',), ('a', 'b'))
-    """
-    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
 
 
 def reused_tasks(plan: Plan) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..config.input_kinds import Paths, paths_of
 from ..stages.learning import Learned
 from ..stages.templates import Survey, learn_dumps, survey_dumps
 from ..storage.storage import storage_errors
 from .build_corpus import tables
-from .plan import Paths, paths_of
 
 __all__ = ["TemplateReport", "templates"]
 

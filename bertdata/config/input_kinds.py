@@ -9,7 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ARCHIVES", "DELIMITED", "INPUTS", "ONE_OF", "PLAIN", "PROJECTS", "TABLES", "WIKI_LICENCE", "Input", "Paths"]
+__all__ = [
+    "ARCHIVES",
+    "DELIMITED",
+    "INPUTS",
+    "ONE_OF",
+    "PLAIN",
+    "PROJECTS",
+    "TABLES",
+    "WIKI_LICENCE",
+    "Input",
+    "Paths",
+    "paths_of",
+]
 
 Paths = str | Path | Sequence[str | Path]  # of an argument
 _COMPRESSED_SUFFIXES = (".bz2", ".gz", ".xz", ".zst")
@@ -57,3 +69,12 @@ INPUTS = {  # by option name, in the order in which a corpus stores them
         "per row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
     ),
 }
+
+
+def paths_of(paths: Paths) -> tuple[str, ...]:
+    """Return one path, or several, as strings.
+
+    >>> paths_of("dumps/*.bz2"), paths_of([Path("a"), "b"])
+    (('dumps/*.bz2',), ('a', 'b'))
+    """
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))

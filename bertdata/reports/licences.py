@@ -14,7 +14,7 @@ from .summary import cell, count
 
 __all__ = ["citation", "licence_lines", "origins"]
 
-_DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{8})-")  # wiki and date
+_DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{4})(0[1-9]|1[0-2])([0-3][0-9])-")  # wiki, year, month and day
 _MAX_NAMED_DUMPS = 20  # maximum number of dumps to name
 _WIKI = (
     "The text of wikis is by the contributors of their pages.  CC BY-SA (4.0 for Wikipedia, "
@@ -59,12 +59,10 @@ def _inputs(manifest: Manifest) -> Sequence[Input]:
 def citation(manifest: ReadableManifest, digest: str) -> Iterator[str]:
     """Yield how to cite a dataset, which the digest of its shards identifies."""
     inputs = _inputs(manifest)
-    sources = [
-        *_dumps(inputs)[:_MAX_NAMED_DUMPS],
-        *dict.fromkeys(entry.source for entry in inputs if entry.source not in PROJECTS),
-    ]
+    dumps = few(_dumps(inputs), _MAX_NAMED_DUMPS)
+    sources = [*filter(None, [dumps]), *dict.fromkeys(entry.source for entry in inputs if entry.source not in PROJECTS)]
     kind = {"documents": "Documents", "pairs": "Rows"}[manifest.kind]
-    title = f"{kind} for pretraining from {', '.join(sources) or 'text'}"
+    title = f"{kind} for pretraining from {', '.join(sources) or 'text'}".replace("_", r"\_")  # LaTeX
     yield from ("", "## How to cite it", "", "```bibtex", f"@misc{{bertdata-{digest[:12]},", f"  title = {{{title}}},")
     origin = f"made with bertdata {manifest.versions['bertdata']}, {count(manifest.rows, 'row')}"
     yield from (f"  note = {{{origin}; SHA-256 of the shards: {digest}}}", "}", "```")
@@ -89,5 +87,5 @@ def _dumps(inputs: Sequence[Input]) -> list[str]:
     ['enwiki 2026-11-01', 'other dumps']
     """
     matches = [_DUMP_NAME.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]
-    dated = dict.fromkeys(f"{match[1]} {match[2][:4]}-{match[2][4:6]}-{match[2][6:]}" for match in matches if match)
+    dated = dict.fromkeys(f"{match[1]} {match[2]}-{match[3]}-{match[4]}" for match in matches if match)
     return [*dated, *(["other dumps"] if dated and None in matches else [])]

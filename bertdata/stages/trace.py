@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..config import CorpusConfig
-from ..config.input_kinds import PROJECTS
+from ..config.input_kinds import PROJECTS, paths_of
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import InputEntry
 from ..dataset.manifest_types import CorpusManifest, PairsManifest
@@ -142,7 +142,7 @@ def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
 
 def _dumps(wikipedia: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
     """Return the names and paths of the dumps."""
-    patterns = [str(wikipedia)] if isinstance(wikipedia, str | Path) else list(map(str, wikipedia))
+    patterns = paths_of(wikipedia)
     return inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`") if patterns else []
 
 
@@ -184,10 +184,11 @@ def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page,
     """Yield the first page with this id or title in a dump."""
     wiki, _, number = id.rpartition(":")
     site = dumps.read_site(path)
-    if number.isdigit() and wiki != site.dbname:
+    is_id = number.isdigit() and wiki.islower()  # 1984 and Blink:182 are titles
+    if is_id and wiki != site.dbname:
         return
     index = multistream.find_index(path)
-    start = multistream.find_stream(index, number if number.isdigit() else "", title) if index else 0
+    start = multistream.find_stream(index, number if is_id else "", title) if index else 0
     if start is None:
         return
     end = start + 1 if index else files.size(path)  # a stream that begins before the end of its range is read completely

@@ -82,6 +82,8 @@ def test_a_reader_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "a").write_text("a")
     corpus = bertdata.build_corpus(read=[("own_licences:read", tmp_path / "a")], config=LOOSE, output=tmp_path / "out", workers=1)
     assert read_manifest(corpus.path)["inputs"][0]["licence"] == read_rows(corpus.path)[0]["licence"] == "CC0"
+    card = (corpus.path / "README.md").read_text(encoding="utf-8")
+    assert "title = {Documents for pretraining from own\\_licences:read}," in card  # BibTeX
 
 
 def test_a_column_may_hold_anything() -> None:

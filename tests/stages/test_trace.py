@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import SAMPLE, read_rows
 from rich.cells import cell_len
+from template_dump import page
 
 import bertdata
 from bertdata.cli import cli
@@ -40,6 +41,16 @@ def test_a_name_that_nothing_has_is_an_error(sample_corpus: Path) -> None:
         bertdata.trace(sample_corpus, "River Elyn", wikipedia=SAMPLE)
     with pytest.raises(UsageError, match="no such page"):
         bertdata.trace(sample_corpus, ELLYN, wikipedia=SAMPLE / "samplezhwiki-20261101-pages-articles-multistream.xml.bz2")
+
+
+@pytest.mark.parametrize("title", ["1984", "Blink:182"])
+def test_a_title_of_digits_is_no_id(tmp_path: Path, title: str) -> None:
+    """The page is not in the corpus, so only its title can be searched for."""
+    head = "<mediawiki xml:lang='en'><siteinfo><dbname>enwiki</dbname><base>https://en.wikipedia.org/wiki/X</base></siteinfo>\n"
+    pages = page(1, "Tea", "The kettle sings, and the tea is ready.") + page(2, title, "{{Infobox|name=x}}")
+    (dump := tmp_path / "dump.xml").write_text(f"{head}{pages}</mediawiki>", "utf-8")
+    corpus = bertdata.build_corpus(wikipedia=dump, output=tmp_path / "corpus", workers=1)
+    assert bertdata.trace(corpus.path, title, wikipedia=dump).wikitext == "{{Infobox|name=x}}"
 
 
 def test_an_index_tells_where_a_page_is() -> None:

@@ -21,6 +21,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from ...config.input_kinds import paths_of
 from ...errors import UsageError, VerificationError
 from ...labels import IGNORED
 from ...pieces import join
@@ -70,7 +71,7 @@ class Shards:
         cache_bytes: int | None = None,
         _directory: str = "",
     ) -> None:
-        self.paths = [to_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+        self.paths = [to_path(path) for path in paths_of(paths)]
         self.split, self.cache_bytes = split, cache_bytes
         self.weights = [1.0] * len(self.paths) if weights is None else [float(weight) for weight in weights]
         if not self.paths or len(self.weights) != len(self.paths):
