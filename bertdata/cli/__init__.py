@@ -57,7 +57,7 @@ class _Lazy(click.Group):
 @click.group(
     cls=_Lazy,
     commands=dict.fromkeys(_COMMANDS, _NOT_LOADED),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings=_SETTINGS,
 )
 @click.version_option(__version__, prog_name="bertdata")
 def cli() -> None:

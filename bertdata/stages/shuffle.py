@@ -86,9 +86,12 @@ class FileShuffle:
         # The index has one entry more than there are partitions, so partition p is always between
         # entries p and p + 1. It is at the end, because the lengths are known only after all pieces
         # are written.
+        last = -1
         lengths, digests = (np.zeros(self.partitions + 1, "<u8") for _ in range(2))
         with replacing(self.root / self.file(task)) as file:
             for partition, data in pieces:
+                assert partition > last, "at most one piece per partition, in order of partitions"
+                last = partition
                 file.write(data)
                 lengths[partition + 1], digests[partition + 1] = len(data), range_digest(data)
             file.write(np.stack([np.cumsum(lengths, dtype="<u8"), digests], 1).tobytes())

@@ -49,6 +49,12 @@ def test_both_deliver_the_same_pieces_in_order(tmp_path: Path, monkeypatch: pyte
         assert moved(found) == dict(enumerate(EXPECTED)), "each partition is there, also one without pieces"
 
 
+def test_pieces_out_of_order_are_refused(tmp_path: Path) -> None:
+    for wrong in ([(1, b"a"), (0, b"b")], [(1, b"a"), (1, b"b")]):
+        with pytest.raises(AssertionError, match="in order of partitions"):
+            FileShuffle(tmp_path, "claims", 1, 2).write(0, wrong)
+
+
 @given(st.lists(st.dictionaries(st.integers(0, 6), st.binary(max_size=9)), min_size=1, max_size=5))
 def test_any_pieces_come_back(tmp_path_factory: pytest.TempPathFactory, made: list[dict[int, bytes]]) -> None:
     found = FileShuffle(tmp_path_factory.mktemp("any"), "a", len(made), 7)

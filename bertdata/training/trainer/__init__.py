@@ -18,7 +18,7 @@ __all__ = ["Done", "train"]
 def __getattr__(name: str) -> Any:
     """Import PyTorch, which takes seconds, only for training. The command line handles signals by then."""
     if name not in __all__:
-        raise AttributeError(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from . import loop
     except ModuleNotFoundError as error:
