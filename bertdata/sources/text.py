@@ -21,11 +21,8 @@ from .line_ranges import check_end, read_lines, split_lines, to_blank_line
 from .lines import MAX_LINES, count_lines, paragraphs, unify_newlines
 from .tables import Columns, is_table, read_table, split_table
 
-__all__ = ["DOCUMENTS", "DEFAULT_LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
+__all__ = ["DEFAULT_LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
 
-# Documents of a plain file: the complete file, the lines between blank lines, or up to DEFAULT_LINES lines or the lines below
-# a title.
-DOCUMENTS = ("file", "blank-lines", "lines")
 _MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl")  # suffixes read from an archive
 DEFAULT_LINES = 1000  # maximum lines of a document, for documents made of lines
 
