@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import ProgressColumn, TaskID
 
-    from ..commands.progress import Progress, Reporter, Step
+    from ..commands.progress import Progress, Reporter
 
 __all__ = ["answer", "begin", "bytes_bar", "drawn", "is_watched", "reporting"]
 
@@ -100,9 +100,6 @@ def reporting() -> Iterator[Reporter]:
 class _Silent:
     """Print no progress, but keep the latest of each step for the message after a signal."""
 
-    def started(self, step: Step) -> None:
-        """Do nothing."""
-
     def progress(self, progress: Progress) -> None:
         """Store the progress."""
         _last[progress.step] = progress
@@ -139,14 +136,12 @@ class _Lines(_Silent):
     def __init__(self) -> None:
         self._due, self._step = time.monotonic() + _LINE_INTERVAL_S, ""
 
-    def started(self, step: Step) -> None:
-        """Report this step from now on."""
-        self._step = step.label
-
     def progress(self, progress: Progress) -> None:
         """Print a line if one is due."""
+        if progress.step not in _last:
+            self._step = progress.step
         super().progress(progress)
-        if time.monotonic() >= self._due and progress.step == (self._step or progress.step):
+        if time.monotonic() >= self._due and progress.step == self._step:
             output.echo(f"  {progress.step}: {'  '.join(_facts(progress))}", err=True)
             self._due = time.monotonic() + _LINE_INTERVAL_S
 

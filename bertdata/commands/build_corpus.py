@@ -85,7 +85,7 @@ def build_corpus(
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.
         overwrite: Replace the contents of `output` once the new corpus is complete.
         check_space: Stop before starting if the estimated output does not fit on the disk of `output`.
-        progress: Called with a `Progress` twice a second, from another thread.
+        progress: Called with a `Progress` twice a second, or every five seconds on an engine, from another thread.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``. Empty runs locally without Beam.
         options: Fields of `CorpusConfig`, `FilterConfig` and `ChoiceConfig`, such as ``dedup="near"``, and the files
             `templates`, `exclude`, `exclude_ids` and `depends_on`.

@@ -21,7 +21,7 @@ from ..reports.summary import size
 from ..storage.files import is_local, is_private
 from ..storage.process import imports_frozen, worker_count
 from .plan import Finished, Plan, RunOptions, reused_tasks
-from .progress import EVERY, EVERY_IN_STORE, Monitor, Reporter, watched
+from .progress import Monitor, Reporter, watched
 
 __all__ = ["check_engine", "run"]
 
@@ -89,7 +89,7 @@ def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path
     first = next(root for root in roots if root is not None)
     with contextlib.nullcontext(first) if options.on_engine else spilling(first) as work:
         monitor = Monitor([first] if work == first else [work, first], plan.steps, counts=options.on_engine)
-        with watched(monitor, reporter, EVERY if monitor.is_fast else EVERY_IN_STORE):
+        with watched(monitor, reporter):
             if options.on_engine:
                 _run_on_engine(plan, options, reporter, roots)
             else:

@@ -13,14 +13,12 @@ from typing import NamedTuple, Protocol
 
 from ..dataset.run import count_done
 from ..errors import BertDataError
-from ..storage.files import is_local
 from ..storage.progress import TaskProgress
 from ..storage.storage import storage_errors
 
-__all__ = ["EVERY", "EVERY_IN_STORE", "Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
+__all__ = ["Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
 
-EVERY, EVERY_IN_STORE = 0.5, 5.0  # seconds between two reports, if checking the run is fast
-_MIN_PAUSE_RATIO = 20  # minimum ratio of a pause to the duration of the check before it
+_INTERVAL_S, _INTERVAL_ON_ENGINE_S = 0.5, 5.0  # between two reports; on an engine, each one counts files
 
 
 class Progress(NamedTuple):
@@ -69,11 +67,8 @@ class Step(NamedTuple):
 
 
 class Reporter(Protocol):
-    """Receiver of a command's progress and messages. While tasks run, another thread calls
-    `started` and `progress`. At the end, the thread of the command calls `progress` once more for each step."""
-
-    def started(self, step: Step) -> None:
-        """Report that a step has started."""
+    """Receiver of a command's progress and messages. While tasks run, another thread calls `progress`. At the end, the
+    thread of the command calls it once more for each step."""
 
     def progress(self, progress: Progress) -> None:
         """Report the progress of a running step."""
@@ -90,9 +85,6 @@ class PythonReporter:
 
     def __init__(self, progress: Callable[[Progress], None] | None = None) -> None:
         self.progress = progress or (lambda _: None)
-
-    def started(self, step: Step) -> None:
-        """Do nothing."""
 
     def note(self, text: str) -> None:
         """Log a note."""
@@ -173,7 +165,7 @@ class Monitor:
         self._planned = [_Stage(step, self._count(step)) for step in steps]
         self._stages = {stage.step.name: stage for stage in self._planned}
         self._since = time.monotonic()  # when the step that runs now could begin
-        self.is_fast = not counts or all(map(is_local, roots))  # whether a check needs no requests to a store
+        self.interval = _INTERVAL_ON_ENGINE_S if counts else _INTERVAL_S  # seconds between two checks
 
     def _count(self, step: Step) -> int:
         return sum(count_done(root, step.name) for root in self._roots)
@@ -185,8 +177,8 @@ class Monitor:
                 self._stages[line.step] = _Stage(Step(line.step.capitalize(), line.step, 0))
             self._stages[line.step].receive(line)
 
-    def look(self) -> list[tuple[Step, Progress]]:
-        """Return each running step and its progress, or an empty list if a store fails. The next check tries again."""
+    def look(self) -> list[Progress]:
+        """Return the progress of each running step, or an empty list if a store fails. The next check tries again."""
         if self._counts:
             with contextlib.suppress(BertDataError), storage_errors():
                 for stage in self._planned:
@@ -198,13 +190,13 @@ class Monitor:
             return []
         return self._at_work()
 
-    def _at_work(self) -> list[tuple[Step, Progress]]:
+    def _at_work(self) -> list[Progress]:
         with self._lock:
             stages = [stage for stage in self._planned if (stage.done or stage.running) and not stage.is_reported]
             # Steps that were not planned come after the planned ones, and their number of tasks is unknown.
             if all(stage.is_over for stage in self._planned):
                 stages += [stage for stage in self._stages.values() if stage.running and not stage.step.total]
-            return [(stage.step, stage.look()) for stage in stages]
+            return [stage.look() for stage in stages]
 
     def ended(self) -> Iterator[Progress]:
         """Yield the final progress of each planned step."""
@@ -216,24 +208,14 @@ class Monitor:
 
 
 @contextlib.contextmanager
-def watched(monitor: Monitor, reporter: Reporter, seconds: float) -> Iterator[None]:
-    """Report each running step every `seconds` until the block ends, then report each step once more.
-
-    A step that ends before the first check gets the last report only, without `started`. If the block fails, there is no last
-    report. If checking the run is slow, the reports are less frequent, with a pause of at most five seconds.
-    """
-    finished, begun = threading.Event(), set[str]()
+def watched(monitor: Monitor, reporter: Reporter) -> Iterator[None]:
+    """Report the running steps at intervals until the block ends, then report each step once more, unless the block fails."""
+    finished = threading.Event()
 
     def report() -> None:
-        pause = seconds
-        while not finished.wait(pause):
-            looked = time.monotonic()
-            for step, progress in monitor.look():
-                if step.name not in begun:
-                    begun.add(step.name)
-                    reporter.started(step)
+        while not finished.wait(monitor.interval):
+            for progress in monitor.look():
                 reporter.progress(progress)
-            pause = min(max(seconds, _MIN_PAUSE_RATIO * (time.monotonic() - looked)), EVERY_IN_STORE)
 
     watcher = threading.Thread(target=report, name="progress", daemon=True)
     watcher.start()

@@ -83,7 +83,7 @@ def test_progress_does_not_go_back_where_a_worker_is_lost(tmp_path: Path) -> Non
     lost = TaskProgress("extract", 0, bytes=70, documents=9, rejects=1, worker=1)
 
     def shown() -> list[tuple[int, int, int]]:
-        return [(told.bytes, told.documents, told.rejects) for _, told in monitor.look()]
+        return [(told.bytes, told.documents, told.rejects) for told in monitor.look()]
 
     monitor.receive(lost)
     assert shown() == [(70, 9, 1)]
@@ -122,7 +122,7 @@ def test_progress_is_reported_every_five_seconds_however_long_a_look_takes(
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(progress, "count_done", count_done)
     reports: list[Progress] = []
-    with progress.watched(monitor, progress.PythonReporter(reports.append), 0.5):
+    with progress.watched(monitor, progress.PythonReporter(reports.append)):
         deadline = time.perf_counter() + 60
         while len(pauses) <= 5 and time.perf_counter() < deadline:
             time.sleep(0.01)
@@ -237,18 +237,14 @@ def test_lines_come_in_the_order_of_the_steps(capsys: pytest.CaptureFixture[str]
     now = [0.0]
     monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
     output.configure(quiet=False, log_json=False)
-    steps = [progress.Step("Count words", "count", 3, 900), progress.Step("Train vocabulary", "train vocabulary", 1)]
     training = Progress("Train vocabulary", 0, 1, seconds=38.0, workers=1)
     with bars.reporting() as reporter:
-        reporter.started(steps[0])
         for now[0], told in (
             (31.0, Progress("Count words", 2, 3, 600, 900, seconds=31.0)),
             (62.0, training),
             (93.0, Progress("Count words", 3, 3, 900, 900, seconds=31.0)),
             (94.0, training._replace(done=1, seconds=70.0, workers=0)),
         ):
-            if told is training:
-                reporter.started(steps[1])
             reporter.progress(told)
     assert capsys.readouterr().err.splitlines() == [
         "  Count words: 66.7%  600 B of 900 B  elapsed 0:00:31",

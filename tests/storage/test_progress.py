@@ -64,25 +64,25 @@ def test_tasks_at_work_and_done_add_up(tmp_path: Path) -> None:
     assert monitor.look() == []
     monitor.receive(LINE._replace(bytes=30, documents=4))
     monitor.receive(LINE._replace(task=1, bytes=10, worker=2))
-    ((step, told),) = monitor.look()
-    assert (step.name, told.done, told.bytes, told.documents, told.workers) == ("extract", 0, 40, 4, 2)
+    (told,) = monitor.look()
+    assert (told.step, told.done, told.bytes, told.documents, told.workers) == ("Extract", 0, 40, 4, 2)
     monitor.receive(LINE._replace(bytes=50, documents=7, done=True))
-    ((_, told),) = monitor.look()
+    (told,) = monitor.look()
     assert (told.done, told.bytes, told.documents, told.workers) == (1, 60, 7, 1)
     for task in (1, 2):
         monitor.receive(LINE._replace(task=task, bytes=20, done=True))
-    ((_, told),) = monitor.look()
+    (told,) = monitor.look()
     assert (told.done, told.bytes, told.workers) == (3, 100, 0)
     monitor.receive(TaskProgress("commit", 0, worker=1))
-    ((step, told),) = monitor.look()
-    assert (step.label, told.total) == ("Commit", 0), "a step that was not planned, when the others are over"
+    (told,) = monitor.look()
+    assert (told.step, told.total) == ("Commit", 0), "a step that was not planned, when the others are over"
 
 
 def test_two_tasks_of_one_process_are_one_worker(tmp_path: Path) -> None:
     monitor = Monitor([tmp_path], [Step("Extract", "extract", 3, 100)])
     for task in range(2):
         monitor.receive(LINE._replace(task=task))
-    assert [told.workers for _, told in monitor.look()] == [1]
+    assert [told.workers for told in monitor.look()] == [1]
 
 
 def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
     records.mkdir(parents=True)
     (records / "00000.json").write_text("{}")
     monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)])
-    ((_, told),) = monitor.look()
+    (told,) = monitor.look()
     assert (told.done, told.bytes, told.bytes_per_second) == (1, 25, 0.0)
 
 
@@ -102,5 +102,5 @@ def test_speed_on_an_engine_counts_from_the_start_of_the_step(tmp_path: Path, mo
     (records := tmp_path / ".bertdata" / "tasks" / "extract").mkdir(parents=True)
     (records / "00000.json").write_text("{}")
     now[0] = 15.0
-    ((_, report),) = monitor.look()
+    (report,) = monitor.look()
     assert (report.seconds, report.bytes_per_second) == (10.0, 2.5)
