@@ -23,6 +23,7 @@ from ..pieces import ROLES, Special, VocabularyEntries, continues_word, of_token
 from ..storage.files import write_json, write_text
 from .bert_files import MAX_TOKENIZER_BYTES
 from .documents import DocumentEncoder
+from .engines import steps
 
 __all__ = ["TokenizerVocabulary", "missing", "read_named", "roles_of", "vocabulary_of"]
 
@@ -189,7 +190,7 @@ def _of_model(parsed: dict[str, Any]) -> dict[str, str]:
 
 def _around(parsed: dict[str, Any]) -> dict[str, str]:
     """Return what a tokenizer puts around a text."""
-    for part in _post_processors(parsed.get("post_processor")):
+    for part in steps(parsed.get("post_processor"), "processors"):
         if part["type"] in ("BertProcessing", "RobertaProcessing"):
             return {"bos_token": part["cls"][0], "eos_token": part["sep"][0]}
         if part["type"] == "TemplateProcessing":
@@ -201,9 +202,3 @@ def _around(parsed: dict[str, Any]) -> dict[str, str]:
                 **({"eos_token": last[-1][1]["id"]} if last else {}),
             }
     return {}
-
-
-def _post_processors(part: dict[str, Any] | None) -> list[dict[str, Any]]:
-    if part is None:
-        return []
-    return part["processors"] if part["type"] == "Sequence" else [part]
