@@ -1,7 +1,12 @@
-"""Segment Chinese sentences into words, for whole-word masks.
+"""Encode documents, and flag the tokens that continue a word, by ``##`` or, in Chinese, by the words that jieba finds.
 
-BERT makes a token of every Chinese character. jieba finds the words. A sentence is cut around words of two or more characters, so
-that each part can be encoded independently, with the same tokens as the full sentence.
+BERT makes a token of every Chinese character, so its vocabulary does not show that 北京 is a word. Only Chinese documents are
+segmented. Other languages, including Japanese, use only ``##``.
+
+    他  读  ##s  北  京  。          tokens of 他读s北京。
+    0   0   1    0   1   0           does it continue a word?
+
+A sentence is cut around words of two or more characters, and each part is encoded, with the same tokens as the full sentence.
 
     segmenter.parts("他在清华大学读书。")  ->  [("他在", False), ("清华大学", True), ("读书", True), ("。", False)]
     segmenter.parts("他在清華大學讀書。")  ->  [("他在", False), ("清華大學", True), ("讀書", True), ("。", False)]
@@ -15,12 +20,19 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ..extras import missing_package
 
-__all__ = ["Segmenter", "is_chinese", "require"]
+if TYPE_CHECKING:
+    from .encoder import Encoder
+    from .vocab import Vocabulary
+
+__all__ = ["Segmenter", "WordEncoder", "is_chinese", "require"]
 
 # Characters that BERT sets apart from each other.  No sentence has 1,000 without a mark between them; jieba takes quadratic time.
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -71,6 +83,35 @@ class Segmenter:
                 position = end
         if done < len(sentence):
             yield sentence[done:], False
+
+
+class WordEncoder:
+    """Encode documents as `Encoder` does, with a flag for each token."""
+
+    def __init__(self, encoder: Encoder, vocabulary: Vocabulary) -> None:
+        self._encoder, self._segmenter = encoder, Segmenter()
+        self._continues = vocabulary.continues()
+
+    def encode(
+        self, languages: Sequence[str], documents: Sequence[Sequence[str]], exact: bool = False
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
+
+        Sentences are encoded in segmented parts, which does not change the ids. `exact` works as in `Encoder`.
+        """
+        parts: list[tuple[str, bool]] = []
+        counts: list[int] = []
+        for language, sentences in zip(languages, documents, strict=True):
+            chinese = is_chinese(language)
+            for sentence in sentences:
+                parts += self._segmenter.parts(sentence) if chinese else [(sentence, False)]
+                counts.append(len(parts))
+        tokens, ends = self._encoder.encode([part for part, _ in parts], exact)
+        words = np.array([word for _, word in parts], bool)
+        edges = np.append(0, ends)
+        inside = np.repeat(words, np.diff(edges))
+        inside[edges[edges < len(tokens)]] = False  # where a part begins
+        return tokens, edges[np.array(counts, np.int64)], self._continues[tokens] | inside
 
 
 @functools.cache

@@ -18,9 +18,8 @@ from bertdata import rows as pairs
 from bertdata.config import PairsConfig
 from bertdata.stages.rows import partitions
 from bertdata.storage.progress import Work
-from bertdata.tokens.chinese import WordEncoder
 from bertdata.tokens.encoder import Encoder
-from bertdata.tokens.segment import Segmenter, is_chinese
+from bertdata.tokens.segment import Segmenter, WordEncoder, is_chinese
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 from bertdata.tokens.vocab import read as read_vocabulary
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from ...dataset.plan_files import StoredValue
 from ...tokens import vocab
-from ...tokens.chinese import WordEncoder
 from ...tokens.documents import DocumentEncoder
 from ...tokens.encoder import Encoder
+from ...tokens.segment import WordEncoder
 
 __all__ = ["DocumentsEncoder", "encoder_of_run"]
 
