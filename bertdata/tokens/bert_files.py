@@ -14,7 +14,7 @@ from ..config import read_small
 from ..errors import UsageError
 from ..pieces import BERT_TOKENS
 
-__all__ = ["MAX_TOKENIZER_BYTES", "SETTINGS", "check_pieces", "is_bert", "read_pieces", "read_settings", "read_tokenizer"]
+__all__ = ["MAX_TOKENIZER_BYTES", "SETTINGS", "is_bert", "parse_tokenizer", "read_pieces", "read_settings", "read_tokenizer"]
 
 SETTINGS = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}  # name in tokenizer_config.json: our name
 MAX_VOCAB_BYTES = 64 << 20  # of a vocab.txt; that of 250,000 pieces has 3 MB
@@ -29,7 +29,7 @@ _BERT: dict[str, dict[str, Any]] = {  # part -> required values; also the defaul
 }
 
 
-def _unreadable(file: Path, error: BaseException) -> UsageError:
+def _unreadable(file: str | Path, error: BaseException) -> UsageError:
     """Return the error of a vocabulary's file that cannot be read."""
     why = getattr(error, "strerror", None) or error
     remedy = "Pass a vocab.txt, a tokenizer.json, or a directory of train-vocab"
@@ -43,11 +43,11 @@ def read_pieces(file: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(file, error) from error
     pieces = [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
-    check_pieces(file, pieces, "line")
+    _check_pieces(file, pieces, "line")
     return pieces
 
 
-def check_pieces(file: Path, pieces: list[str], unit: str) -> None:
+def _check_pieces(file: Path, pieces: list[str], unit: str) -> None:
     """Raise UsageError, with the number of a line or token, if this is not a BERT vocabulary."""
     if missing := [token for token in BERT_TOKENS.values() if token not in pieces]:
         raise UsageError(
@@ -102,24 +102,30 @@ def _other(parsed: dict[str, Any]) -> str:
     return ""
 
 
-def read_tokenizer(file: Path) -> tuple[list[str], bool, bool]:
-    """Return the tokens, whether text is lowercased, and whether accents are stripped.
+def parse_tokenizer(where: str | Path, text: str | None = None) -> dict[str, Any]:
+    """Return the contents of a tokenizer.json, by default those of the file. Raise UsageError if they cannot be read."""
+    try:
+        parsed = json.loads(read_small(Path(where), MAX_TOKENIZER_BYTES).decode("utf-8") if text is None else text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(where, error) from error
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
+        raise UsageError(f"{where} is not a file of `tokenizers`. Pass a tokenizer.json, a vocab.txt, or their directory")
+    return parsed
+
+
+def read_tokenizer(file: Path) -> tuple[list[str], dict[str, bool | None]]:
+    """Return the tokens, and the settings by their names in tokenizer_config.json.
 
     Raise UsageError if the file cannot be read or the tokenizer is not BERT's.
     """
-    try:
-        parsed = json.loads(read_small(file, MAX_TOKENIZER_BYTES).decode("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _unreadable(file, error) from error
-    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise UsageError(f"{file} is not a file of `tokenizers`. Pass a tokenizer.json, a vocab.txt, or their directory")
+    parsed = parse_tokenizer(file)
     if other := _other(parsed):
         raise UsageError(f"{file} cuts text in another way than BERT: {other}")
     normalizer = parsed["normalizer"]
     lowercase, strip = normalizer.get("lowercase", True), normalizer.get("strip_accents")
     if type(lowercase) is not bool or type(strip) not in (bool, type(None)):
         raise UsageError(f"{file}: lowercase and strip_accents of its normalizer must be true or false")
-    return _pieces(file, parsed), lowercase, lowercase if strip is None else strip
+    return _pieces(file, parsed), {"do_lower_case": lowercase, "strip_accents": lowercase if strip is None else strip}
 
 
 def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
@@ -133,4 +139,5 @@ def _pieces(file: Path, parsed: dict[str, Any]) -> list[str]:
     pieces = sorted(vocabulary, key=lambda piece: (vocabulary[piece], piece))
     if [vocabulary[piece] for piece in pieces] != list(range(len(pieces))):
         raise UsageError(f"{file}: the ids of its pieces are not 0 to {len(pieces) - 1}, one each: ids would be wrong")
+    _check_pieces(file, pieces, "piece")
     return pieces

@@ -21,7 +21,7 @@ from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
 from ..pieces import ROLES, Special, VocabularyEntries, continues_word, of_tokenizer
 from ..storage.files import write_json, write_text
-from .bert_files import MAX_TOKENIZER_BYTES
+from .bert_files import MAX_TOKENIZER_BYTES, parse_tokenizer
 from .documents import DocumentEncoder
 from .engines import steps
 
@@ -123,7 +123,7 @@ def vocabulary_of(where: str, text: str, named_tokens: Mapping[str, str], option
         named_tokens: Result of `read_named`.
         option: `special_tokens`. Tokens that the tokenizer lacks are added.
     """
-    parsed = _parsed(where, text)
+    parsed = parse_tokenizer(where, text)
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # of no narrower class
@@ -168,16 +168,6 @@ def missing(vocabulary: TokenizerVocabulary, objective: str) -> str:
     return (
         f"names no token for {', '.join(absent)}: {has}name one each with `special_tokens`, {shown} for instance, which adds it"
     )
-
-
-def _parsed(where: str, text: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"cannot read the vocabulary {where} ({error}). Pass a tokenizer.json or a vocab.txt") from error
-    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise UsageError(f"{where} is not a file of `tokenizers`. Pass a tokenizer.json, a vocab.txt, or their directory")
-    return parsed
 
 
 def _of_model(parsed: dict[str, Any]) -> dict[str, str]:

@@ -118,11 +118,14 @@ class _Lattice:
     """All ways to cut strings into pieces: a node before each character and at each end, and an edge for each piece that fits."""
 
     def __init__(self, texts: _Strings, pieces: Sequence[str], known: Mapping[str, int], *, whole: bool = True) -> None:
-        tables = {n: (known_hashes, ids[positions]) for (n, positions, known_hashes), ids in _tables(pieces, known)}
+        table, longest = _Strings(pieces, known), max(map(len, pieces))
         starts, ends, ids = [], [], []
-        for length, positions, hashes in texts.hashes(max(tables)):
-            known_hashes, numbers = tables.get(length, (np.zeros(0, np.uint64), np.zeros(0, np.int64)))
-            if not len(known_hashes):
+        for (length, positions, hashes), (_, places, piece_hashes) in zip(
+            texts.hashes(longest), table.hashes(longest), strict=True
+        ):
+            complete = table.sizes[table.of[places]] == length
+            numbers, known_hashes = table.of[places[complete]], piece_hashes[complete]
+            if not len(numbers):
                 continue
             order = np.argsort(known_hashes, kind="stable")
             at = order[np.minimum(np.searchsorted(known_hashes[order], hashes), len(known_hashes) - 1)]
@@ -168,14 +171,6 @@ class _Lattice:
         for edges in self.by_offset:
             np.maximum.at(forward, self.end[edges], forward[self.start[edges]] * share[self.ids[edges]])
         return np.asarray(forward[self.last])
-
-
-def _tables(pieces: Sequence[str], known: Mapping[str, int]) -> Any:
-    """Yield for each length the pieces of it: (length, places, hashes), and the number of the piece at a place."""
-    strings = _Strings(pieces, known)
-    for length, positions, hashes in strings.hashes(_MAX_PIECE_CHARACTERS):
-        whole = strings.sizes[strings.of[positions]] == length
-        yield (length, positions[whole], hashes[whole]), strings.of
 
 
 def _shares(expected: Array, alphabet: int) -> Array:

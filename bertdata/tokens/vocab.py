@@ -26,7 +26,7 @@ from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError, UsageError
 from ..pieces import BERT_TOKENS, Special, VocabularyEntries, continues_word, of_bert
 from ..storage.files import to_path, write_json, write_text
-from .bert_files import SETTINGS, check_pieces, read_pieces, read_settings, read_tokenizer
+from .bert_files import SETTINGS, read_pieces, read_settings, read_tokenizer
 from .encoder import Encoder
 from .tokenizer import TokenizerVocabulary
 
@@ -219,30 +219,20 @@ def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | 
     file cannot be read or is not a BERT vocabulary, or if an argument contradicts the files.
     """
     file = _file(to_path(path))
-    if file.suffix == ".json":
-        pieces, *stated = read_tokenizer(file)
-        check_pieces(file, pieces, "piece")
-        settings: dict[str, bool | None] = dict(zip(SETTINGS, stated, strict=True))
-        said_by = file
-    else:
-        pieces = read_pieces(file)
-        said_by = file.with_name("tokenizer_config.json")
-        settings = read_settings(said_by)
-    for name, value in zip(SETTINGS, (lowercase, strip_accents), strict=True):
+    config = file if file.suffix == ".json" else file.with_name("tokenizer_config.json")
+    pieces, settings = read_tokenizer(file) if file == config else (read_pieces(file), read_settings(config))
+    for (name, field), value in zip(SETTINGS.items(), (lowercase, strip_accents), strict=True):
         stored = settings.get(name)
         if value is not None and stored is not None and stored != value:
-            field = SETTINGS[name]
             raise UsageError(
-                f"`{field}={value}`: {file} was made with `{field}={stored}`, as {said_by.name} says: omit `{field}={value}`"
+                f"`{field}={value}`: {file} was made with `{field}={stored}`, as {config.name} says: omit `{field}={value}`"
             )
-    stored, stripped = (settings.get(name) for name in SETTINGS)
-    if lowercase is None and stored is None:
+        settings[name] = value if stored is None else stored
+    lower, strip = (settings[name] for name in SETTINGS)
+    if lower is None:
         words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))
-        lowercase = not any(word != word.lower() for word in words)
-    lower = bool(lowercase if stored is None else stored)
-    if strip_accents is None:
-        strip_accents = lower if stripped is None else stripped
-    return Vocabulary(pieces, lower, strip_accents)
+        lower = not any(word != word.lower() for word in words)
+    return Vocabulary(pieces, lower, lower if strip is None else strip)
 
 
 def says_accents(path: str | Path) -> bool:
