@@ -203,7 +203,7 @@ class _Run:
         with storage_errors(), commit(root) as todo:
             if todo:
                 stored = StoredValue.written(root, "inputs", inputs)
-                committing = CorpusCommit(str(root), self._config, stored, {})
+                committing = CorpusCommit(root, self._config, stored, {})
                 final = partial(_final, root, has_inputs=bool(inputs), count=len(reports))
                 committing([replace(report, entry=final(report.entry, n))] for n, report in enumerate(reports))
         clean_up(root)

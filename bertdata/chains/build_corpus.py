@@ -17,7 +17,6 @@ from ..stages.selection.kinds import Kinds
 from ..stages.selection.rewrite import Rewrite
 from ..stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, partition_count
 from ..stages.shuffle import Receive
-from ..storage.files import to_path
 from .steps import FlatMap, Map, Step, Steps
 from .transforms import Chain, Gather, GuardedCall, Regroup, TaskRunner, Tasks, shuffle_of
 
@@ -41,15 +40,15 @@ class BuildCorpus(Chain):
     def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
         super().__init__(root, plan.tasks)
         self._plan, self._config = plan, config
-        self._rules = rules.make(config.choice, str(root), Kinds.of(task.kind for task in plan.tasks[: plan.shard_count]))
+        self._rules = rules.make(config.choice, root, Kinds.of(task.kind for task in plan.tasks[: plan.shard_count]))
         self._inputs = self._store("inputs", plan.inputs)
         self._ignored = {kind: dict(suffixes) for kind, suffixes in plan.ignored.items()}
 
     def expand(self, begin: Steps) -> Steps:
-        root, config, plan = str(self._root), self._config, self._plan
+        root, config, plan = self._root, self._config, self._plan
         extract = Extract(root, config, plan.shard_count, bool(self._rules))
-        perform = TaskRunner(self._root, "extract", extract, CorpusReport, packages(config))
-        reports = begin | "Tasks" >> Tasks(self._root, plan.tasks) | "Extract" >> FlatMap(perform)
+        perform = TaskRunner(root, "extract", extract, CorpusReport, packages(config))
+        reports = begin | "Tasks" >> Tasks(root, plan.tasks) | "Extract" >> FlatMap(perform)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
         return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs, self._ignored), len(plan.tasks))
@@ -58,7 +57,7 @@ class BuildCorpus(Chain):
 class Choose(Step):
     """Reports of tasks -> a round for each rule, which drops documents -> reports of the remaining documents."""
 
-    def __init__(self, root: str, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
+    def __init__(self, root: Path, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
         self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shard_count
         self._tasks = len(plan.tasks)
         self._bytes = sum(entry.bytes * (1 if entry.name.endswith(_PLAIN) else 4) for entry in plan.inputs)
@@ -74,7 +73,7 @@ class Choose(Step):
             tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, partitions, self._shards)
             names += (rule.name,) * rule.drops
         rewrite = GuardedCall(
-            Rewrite(self._root, names, self._format, self._shards), to_path(self._root), packages=format_packages(self._format)
+            Rewrite(self._root, names, self._format, self._shards), self._root, packages=format_packages(self._format)
         )
         return tasks | "Rewrite" >> Map(rewrite)
 
@@ -82,15 +81,15 @@ class Choose(Step):
 class Round(Step):
     """Tasks -> claims by partition -> losses by task -> the same tasks, with their losses on disk."""
 
-    def __init__(self, root: str, rule: Rule, earlier: tuple[str, ...], tasks: int, partitions: int, shards: int) -> None:
+    def __init__(self, root: Path, rule: Rule, earlier: tuple[str, ...], tasks: int, partitions: int, shards: int) -> None:
         self._root, self._rule, self._earlier, self._tasks, self._partitions = root, rule, earlier, tasks, partitions
         self._shards = shards
 
     def expand(self, tasks: Steps) -> Steps:
-        root, rule = to_path(self._root), self._rule
+        root, rule = self._root, self._rule
         claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._partitions)
         losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._partitions, self._tasks)
-        put = PutClaims(self._root, rule, self._earlier, claims, self._shards)
+        put = PutClaims(root, rule, self._earlier, claims, self._shards)
         # The graph of a round. "Claim" and "Decide" may run on any worker, because all they need
         # comes with the element or is in files below the output directory:
         #
@@ -101,7 +100,7 @@ class Round(Step):
             | "By partition" >> Regroup(claims)
             | "Decide" >> FlatMap(GuardedCall(Decide(rule, claims, losses), root))
             | "By task" >> Regroup(losses)
-            | "Keep losses" >> Map(GuardedCall(Receive(losses, KeepLosses(self._root, rule)), root))
+            | "Keep losses" >> Map(GuardedCall(Receive(losses, KeepLosses(root, rule)), root))
         )
 
 

@@ -22,7 +22,7 @@ class Export(Chain):
         self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: AnyVocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
-        arguments = (str(root), source, config, self._store("vocabulary", vocabulary._asdict()) if vocabulary else None)
+        arguments = (root, source, config, self._store("vocabulary", vocabulary._asdict()) if vocabulary else None)
         self._work, self._commit = ExportShard(*arguments), ExportCommit(*arguments)
 
     def expand(self, begin: Steps) -> Steps:

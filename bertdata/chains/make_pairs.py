@@ -35,7 +35,7 @@ class MakePairs(Chain):
     def __init__(self, source: Corpus, vocabulary: AnyVocabulary, config: PairsConfig, roots: Mapping[int, Path]) -> None:
         super().__init__(next(iter(roots.values())), source.tasks)
         self._source, self._vocabulary, self._config = source, self._store("vocabulary", vocabulary._asdict()), config
-        self._outputs = [Output(str(root), replace(config, max_seq_length=length)) for length, root in roots.items()]
+        self._outputs = [Output(root, replace(config, max_seq_length=length)) for length, root in roots.items()]
         layout = partitions.Layout(config.seed, config.shards, config.validation_fraction)
         partners = Partners.of(config).spread(source, config, layout.train, layout.validation)
         self._layout, self._origins = layout._replace(partners=partners), tuple(origins_of(source.manifest))
@@ -47,7 +47,7 @@ class MakePairs(Chain):
         work = shuffle.root if isinstance(shuffle, FileShuffle) else self._root
         build = Receive(shuffle, BuildPartition(self._vocabulary, self._outputs, self._layout, self._origins))
         documents, packages = self._source.manifest.rows, self._config.packages
-        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, documents, str(work))
+        commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, documents, work)
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
@@ -60,7 +60,7 @@ class MakePairs(Chain):
     def _tokenize(self, shuffle: Shuffle, work: Path) -> TaskRunner | GuardedCall:
         """Return the step that moves a task's documents to their partitions. A resumed run keeps finished files."""
         packages, reader = self._config.packages, self._source.reader
-        tokenize = partitions.Tokenize(str(work), self._vocabulary, reader, self._layout, self._config.chinese_words)
+        tokenize = partitions.Tokenize(work, self._vocabulary, reader, self._layout, self._config.chinese_words)
         if isinstance(shuffle, FileShuffle):
             return TaskRunner(work, "tokenize", partitions.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
         return GuardedCall(partitions.PutTokens(tokenize, shuffle), work, packages=packages)

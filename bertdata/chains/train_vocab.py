@@ -23,7 +23,7 @@ class TrainVocab(Chain):
         self._source, self._config = source, config
 
     def expand(self, begin: Steps) -> Steps:
-        root, config, sample, reader = str(self._root), self._config, self._sample, self._source.reader
+        root, config, sample, reader = self._root, self._config, self._sample, self._source.reader
         work = CountWords(root, config, sample.share_of_read, sample.share_of_read == sample.share, reader)
         return (
             begin

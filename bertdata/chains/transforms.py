@@ -20,7 +20,7 @@ from ..errors import StorageError, UsageError, VerificationError
 from ..records import Report, Task
 from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
 from ..storage.fence import SEEN_S, admit, fenced, token
-from ..storage.files import is_local, to_path
+from ..storage.files import is_local
 from ..storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ..storage.storage import storage_errors
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
@@ -67,7 +67,7 @@ class Tasks(Step):
     """Read the tasks from ranges of the task file, and distribute them to the workers."""
 
     def __init__(self, root: Path, tasks: Sequence[Task]) -> None:
-        self._runs, self._root, self._ranges = RunDirectories(root), str(root), ranges(tasks)
+        self._runs, self._root, self._ranges = RunDirectories(root), root, ranges(tasks)
 
     def expand(self, begin: Steps) -> Steps:
         # The job itself contains only a few ranges of the task file. Each worker expands its ranges to tasks, and the GroupByKey
@@ -81,7 +81,7 @@ class Tasks(Step):
         )
 
 
-def _expand(range: TaskRange, root: str, runs: RunDirectories) -> list[tuple[int, TaskRangeTuple]]:
+def _expand(range: TaskRange, root: Path, runs: RunDirectories) -> list[tuple[int, TaskRangeTuple]]:
     """Return the number and the location of each task in a range. Omit names, because an engine may keep all in memory."""
     with runs.entered():
         return [
@@ -89,7 +89,7 @@ def _expand(range: TaskRange, root: str, runs: RunDirectories) -> list[tuple[int
         ]
 
 
-def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: str, runs: RunDirectories) -> Task:
+def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: Path, runs: RunDirectories) -> Task:
     with runs.entered():
         (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
         return task
@@ -125,7 +125,7 @@ class RunDirectories:
     def __init__(self, *roots: Path, packages: Sequence[str] = ()) -> None:
         self._packages, self._versions = tuple(packages), versions(packages)
         # A plan that is only displayed has no token yet. On a disk, no token is needed: each run has a separate directory.
-        self._tokens = [(str(root), "" if is_local(root) else token(root)) for root in roots]
+        self._tokens = [(root, "" if is_local(root) else token(root)) for root in roots]
 
     @contextlib.contextmanager
     def entered(self, *, begun: bool = True) -> Iterator[None]:
@@ -137,11 +137,11 @@ class RunDirectories:
             UsageError: This host has other code or packages than the host of the command.
         """
         _check_versions(self._packages, self._versions)
-        with storage_errors(), fenced(*((to_path(root), own_token) for root, own_token in self._tokens if own_token)):
+        with storage_errors(), fenced(*((root, own_token) for root, own_token in self._tokens if own_token)):
             admit(seen_s=SEEN_S)
             for root, own_token in self._tokens if begun else ():
                 if not own_token:
-                    check_begun(to_path(root))
+                    check_begun(root)
             yield
 
 
@@ -167,7 +167,7 @@ class TaskRunner(InContext):
     def __init__(
         self, root: Path, step: str, work: TaskFunction, kind: type[Any], packages: Sequence[str] = (), emit: Emit | None = None
     ) -> None:
-        self._root, self._step, self._work, self._kind, self._emit = str(root), step, work, kind, emit
+        self._root, self._step, self._work, self._kind, self._emit = root, step, work, kind, emit
         self.function = emit or _references
         self._runs = RunDirectories(root, packages=packages)
 
@@ -176,8 +176,8 @@ class TaskRunner(InContext):
         # also compares the digests of the inputs.
         identity = [task.kind, *task.names()]
         with self._runs.entered():
-            root, paths = to_path(self._root), task.paths()
-            report = perform(root, self._step, task.number, identity, partial(self._work, task), self._kind, paths, context)
+            paths = task.paths()
+            report = perform(self._root, self._step, task.number, identity, partial(self._work, task), self._kind, paths, context)
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 

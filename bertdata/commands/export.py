@@ -112,7 +112,7 @@ class ExportPlan(Plan):
 
         def work(root: Path) -> ExportShard:
             vocabulary = stored(root, self.vocabulary) if self.vocabulary else None
-            return ExportShard(str(root), self.source, self.config, vocabulary)
+            return ExportShard(root, self.source, self.config, vocabulary)
 
         return estimate(of_export(work, self.shards), self.bytes, self.tasks, workers=workers)
 

@@ -72,8 +72,8 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
 
     def sample(root: Path) -> Measured:
         clock = clock_of([corpus.reader.directory])
-        done = _run(CountWords(str(root), config, drawn.share_of_read, False, corpus.reader), drawn.tasks, clock)
-        train, start = Train(str(root), config, drawn.share, corpus.reader), clock()
+        done = _run(CountWords(root, config, drawn.share_of_read, False, corpus.reader), drawn.tasks, clock)
+        train, start = Train(root, config, drawn.share, corpus.reader), clock()
         with contextlib.suppress(BertDataError):  # such as too little text
             train([report] for report in done.reports)
         finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _HEAPS_EXPONENT
@@ -96,11 +96,11 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, config: PairsConfi
         work_files = stored(root, vocabulary)
         encoder_of_run(work_files, config.chinese_words)
         warm_up = clock() - start
-        done = _run(Tokenize(str(root), work_files, corpus.reader, layout, config.chinese_words), corpus.tasks, clock)
+        done = _run(Tokenize(root, work_files, corpus.reader, layout, config.chinese_words), corpus.tasks, clock)
         pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
         with contextlib.ExitStack() as stack:
             roots = {n: stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in lengths}
-            outputs = [Output(str(path), replace(config, max_seq_length=n)) for n, path in roots.items()]
+            outputs = [Output(path, replace(config, max_seq_length=n)) for n, path in roots.items()]
             start = clock()
             with contextlib.suppress(EmptyResultError):
                 BuildPartition(work_files, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))

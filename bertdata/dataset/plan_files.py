@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..codec import decode, encode
 from ..records import Task
-from ..storage.files import PRIVATE_MODE, replacing, to_path
+from ..storage.files import PRIVATE_MODE, replacing
 from ..storage.ranges import range_digest, read_range
 from .staging import STATE
 
@@ -34,19 +34,19 @@ class TaskRange(NamedTuple):
     length: int
     digest: int
 
-    def tasks(self, root: str) -> Iterator[Task]:
+    def tasks(self, root: Path) -> Iterator[Task]:
         """Read the tasks from the build directory `root`. Raise VerificationError if they do not belong to this job."""
         return (_task(line) for line in self._lines(root))
 
-    def split(self, root: str) -> Iterator[tuple[int, TaskRange]]:
+    def split(self, root: Path) -> Iterator[tuple[int, TaskRange]]:
         """Yield the number of each task in this range, and a range that contains only this task."""
         start = self.start
         for line in self._lines(root):
             yield _task(line).number, TaskRange(start, len(line), range_digest(line))
             start += len(line)
 
-    def _lines(self, root: str) -> list[bytes]:
-        return read_range(_path(to_path(root), "tasks.jsonl"), *self).splitlines(keepends=True)
+    def _lines(self, root: Path) -> list[bytes]:
+        return read_range(_path(root, "tasks.jsonl"), *self).splitlines(keepends=True)
 
 
 def _task(line: bytes) -> Task:
@@ -87,7 +87,7 @@ def _path(root: Path, name: str) -> Path:
 class StoredValue(NamedTuple):
     """A reference to a JSON value, or to records, in a plan file of the build directory `root`."""
 
-    root: str
+    root: Path
     name: str
     length: int
     digest: int
@@ -99,7 +99,7 @@ class StoredValue(NamedTuple):
         A job can refer to the value before its output directory exists. Call `write` before the job runs.
         """
         data = _value(value)
-        return cls(str(root), name, len(data), range_digest(data))
+        return cls(root, name, len(data), range_digest(data))
 
     @classmethod
     def written(cls, root: Path, name: str, value: Any) -> StoredValue:
@@ -110,12 +110,12 @@ class StoredValue(NamedTuple):
 
     def write(self, value: Any) -> None:
         """Write the value where `read` expects it."""
-        with replacing(_path(to_path(self.root), f"{self.name}.json"), PRIVATE_MODE) as file:
+        with replacing(_path(self.root, f"{self.name}.json"), PRIVATE_MODE) as file:
             file.write(_value(value))
 
     def read(self) -> Any:
         """Read the value. Raise VerificationError if it does not belong to this job."""
-        path = _path(to_path(self.root), f"{self.name}.json")
+        path = _path(self.root, f"{self.name}.json")
         return json.loads(read_range(path, 0, self.length, self.digest))
 
 

@@ -15,7 +15,6 @@ from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..pieces import VocabularyEntries
 from ..records import Task
-from ..storage.files import to_path
 from ..storage.progress import Work
 from ..tally import Tally
 from ..tokens import vocab
@@ -37,7 +36,7 @@ def _stage(format: Format) -> str:
 class ExportShard:
     """Write a shard in a format, and report its files, rows and counts."""
 
-    root: str
+    root: Path
     source: ExportSource
     config: ExportConfig
     vocabulary: StoredValue | None
@@ -52,7 +51,7 @@ class ExportShard:
         tally = Tally(_stage(format))
         stem = task.parts[0].name.rpartition(".")[0]
         batches = self.source.batches(task, work)
-        files = format.write(Shard(to_path(self.root), task.number, stem, contents, _given(self.vocabulary), batches, tally))
+        files = format.write(Shard(self.root, task.number, stem, contents, _given(self.vocabulary), batches, tally))
         return ExportReport(files=files, tally=tally.counts())
 
 
@@ -60,7 +59,7 @@ class ExportShard:
 class ExportCommit:
     """Add up the counts; write the index of all files, the vocabulary, and finally the manifest."""
 
-    root: str
+    root: Path
     source: ExportSource
     config: ExportConfig
     vocabulary: StoredValue | None
@@ -69,10 +68,10 @@ class ExportCommit:
 
     def roots(self) -> list[Path]:
         """Return the export's directory."""
-        return [to_path(self.root)]
+        return [self.root]
 
     def __call__(self, reports: Iterable[list[ExportReport]]) -> None:
-        root, format, source = to_path(self.root), FORMATS[self.config.to], self.source.manifest()
+        root, format, source = self.root, FORMATS[self.config.to], self.source.manifest()
         tally, written = Tally(_stage(format)), list[ExportReport]()
         for (report,) in reports:
             tally.merge(Tally.of(report.tally))

@@ -29,7 +29,6 @@ from ..dataset.run import STATE
 from ..records import Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
-from ..storage.files import to_path
 from ..storage.progress import Work
 from ..tally import StageCounts, Tally
 from ..text.language import among
@@ -68,7 +67,7 @@ class CountWords:
     The sample is `share` of the documents read. `whole` is True if all of the corpus is read.
     """
 
-    root: str
+    root: Path
     config: VocabConfig
     share: float
     whole: bool
@@ -90,7 +89,7 @@ class CountWords:
                 parts[language].update(self._count(sentences))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
-        file = shards.write(to_path(self.root), name, _WORDS_SCHEMA, self._batches(parts), "arrow-stream")
+        file = shards.write(self.root, name, _WORDS_SCHEMA, self._batches(parts), "arrow-stream")
         return WordsReport(words=file, tally=tally.counts(), sampled_bytes=sampled)
 
     def _count(self, sentences: list[str]) -> Counter[str]:
@@ -118,7 +117,7 @@ class CountWords:
 class Train:
     """Add up the counts, train, then write the vocabulary and, last, the manifest."""
 
-    root: str
+    root: Path
     config: VocabConfig
     share: float
     source: DocumentReader
@@ -127,10 +126,10 @@ class Train:
 
     def roots(self) -> list[Path]:
         """Return the directory of the vocabulary."""
-        return [to_path(self.root)]
+        return [self.root]
 
     def __call__(self, reports: Iterable[list[WordsReport]]) -> None:
-        root, words, files = to_path(self.root), Counter[str](), list[Path]()
+        root, words, files = self.root, Counter[str](), list[Path]()
         corpus, tally, sampled = self.source.manifest(), Tally("documents"), 0
         for (report,) in reports:
             files.append(root / report.words.name)

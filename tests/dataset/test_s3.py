@@ -224,7 +224,7 @@ def test_a_store_that_fails_in_the_middle_is_no_broken_book(
     planned = plan(config, {"books": [(name, f"s3://{BUCKET}/failing/{name}")]})
     monkeypatch.setattr(s3fs.S3File, "_fetch_range", fail)
     with pytest.raises(StorageError, match=f"^cannot read s3://{BUCKET}/failing/{name}: Internal Server Error: .*same command"):
-        Extract(str(tmp_path), config, planned.shard_count)(planned.tasks[0])
+        Extract(tmp_path, config, planned.shard_count)(planned.tasks[0])
 
 
 @pytest.mark.slow

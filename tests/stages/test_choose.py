@@ -235,7 +235,7 @@ def test_partitions_and_tasks_do_not_matter(
     one = build(tmp_path / "one", inputs, **CHOICES[name])
     monkeypatch.setattr(rounds, "CLAIMS_PER_PARTITION", 16)
     monkeypatch.setattr(facts, "ROWS_PER_BATCH", 7)
-    assert rounds.partition_count(rules.make(ChoiceConfig(), "", Kinds.of(["text"]))[0], 1 << 20) > 10
+    assert rounds.partition_count(rules.make(ChoiceConfig(), Path(), Kinds.of(["text"]))[0], 1 << 20) > 10
     assert digests(build(tmp_path / "many", inputs, **CHOICES[name])) == digests(one)
     whole = build(tmp_path / "whole", inputs, task_bytes=1 << 30, **CHOICES[name])
     assert read_rows(whole) == read_rows(one), "the size of a task changes files, not what is chosen"
@@ -412,13 +412,13 @@ def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:
         for at, (row, task, first, _) in enumerate(own):
             lost[at] = row, WHOLE_DOCUMENT, 0, b"near-duplicate", task, first
         tables.append(Table(lost, pa.array([id for *_, id in own], pa.large_binary())))
-    write_kept(str(tmp_path), "near", 7, merged(tables, LOST))
-    found = Losses(str(tmp_path), 7, ("near",)).table
+    write_kept(tmp_path, "near", 7, merged(tables, LOST))
+    found = Losses(tmp_path, 7, ("near",)).table
     assert found.columns["row"].tolist() == [2, 5] and found.payload.to_pylist() == [b"c", b"a"]
     (path,) = (tmp_path / STATE / "work").iterdir()
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(VerificationError, match="missing or damaged: run the same command again"):
-        read_kept(str(tmp_path), "near", 7, LOST)
+        read_kept(tmp_path, "near", 7, LOST)
 
 
 @pytest.mark.slow

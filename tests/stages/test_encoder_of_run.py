@@ -36,7 +36,7 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
     monkeypatch.setattr(encoding.DocumentsEncoder, "__init__", count)
     monkeypatch.setattr(encoding, "_encoders", {})
     source, layout = corpus.read(sample_corpus), partitions.Layout(1, 3, 0.0)
-    packed = pickle.dumps(partitions.Tokenize(str(tmp_path), given(tmp_path), source.reader, layout))
+    packed = pickle.dumps(partitions.Tokenize(tmp_path, given(tmp_path), source.reader, layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
 
     def tokenize(task: Task) -> list[tuple[bytes, bytes]]:

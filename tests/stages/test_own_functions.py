@@ -242,7 +242,7 @@ def test_a_worker_with_another_content_of_a_file_stops_the_run(tmp_path: Path) -
     filtering.check_dependencies(((name, path, sha256),))
     filtering.check_dependencies.cache_clear()
     (tmp_path / "names.txt").write_text("Bob\n")
-    extract = Extract(str(tmp_path / "out"), CorpusConfig(depends_on=((name, path, sha256),)), 1)
+    extract = Extract(tmp_path / "out", CorpusConfig(depends_on=((name, path, sha256),)), 1)
     with pytest.raises(ResumeError, match=r"`depends_on` names.txt has changed"):
         extract(Task(0, "text", ()))
 

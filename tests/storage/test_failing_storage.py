@@ -117,4 +117,4 @@ def test_a_file_that_is_gone_ends_the_run(tmp_path: Path, given: tuple[str, Path
     planned = plan(config, {option.strip("-"): [(path.name, str(path))]})
     path.unlink()
     with pytest.raises(StorageError, match=rf"^cannot read .*{re.escape(path.name)}.*No such file or directory: check the name"):
-        Extract(str(tmp_path / "out"), config, planned.shard_count)(planned.tasks[0])
+        Extract(tmp_path / "out", config, planned.shard_count)(planned.tasks[0])

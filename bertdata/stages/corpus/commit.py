@@ -34,7 +34,7 @@ from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
 from ...sources import licences
-from ...storage.files import open_file, to_path
+from ...storage.files import open_file
 from ...tally import Tally
 from ..corpus_report import CorpusReport, TaskEntry
 from ..selection.rewrite import put_in_place
@@ -53,7 +53,7 @@ _MAX_LISTED = 100  # dropped templates listed in the manifest
 class CorpusCommit:
     """The last step of `build_corpus`."""
 
-    root: str
+    root: Path
     config: CorpusConfig
     inputs: StoredValue  # the `InputEntry` of each input file
     ignored: dict[str, dict[str, int]]  # number of files that were not read, by kind of input and suffix
@@ -62,7 +62,7 @@ class CorpusCommit:
 
     def roots(self) -> list[Path]:
         """Return the directory of the corpus."""
-        return [to_path(self.root)]
+        return [self.root]
 
     def __call__(self, reports: Iterable[list[CorpusReport]]) -> None:
         # A report has 1 kB, or 25 kB if it names many templates: keep its entry, and add up its counts by source.
@@ -73,7 +73,7 @@ class CorpusCommit:
                 sums.setdefault(counts.kind, SourceSum(counts.kind, Tally(counts.tally.stage))).add(counts)
         # For each source, records = documents + drops + rejects. Check this before the manifest declares the dataset complete,
         # to detect a task that ran twice or not at all.
-        root, inputs = to_path(self.root), decode(self.inputs.read(), list[InputEntry])
+        root, inputs = self.root, decode(self.inputs.read(), list[InputEntry])
         _check_published(entries)
         added = list(sums.values())
         tallies = {kind: sums[kind].tally for kind in in_order(sums)}
@@ -105,7 +105,7 @@ class CorpusCommit:
 
     def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[TaskEntry]) -> list[ListEntry]:
         """Count the pages that are in a dump's index but not in the dump. Return the reject list of these pages, if any."""
-        root, name = to_path(self.root), "rejects/missing-pages.jsonl"
+        root, name = self.root, "rejects/missing-pages.jsonl"
         found = missing.find(entries)
         for of_dump in found:
             tally = tallies.get(of_dump.source, Tally(""))
@@ -152,7 +152,7 @@ class CorpusCommit:
         """Describe the first reject, or else the first drop, because failures such as a missing column affect all records."""
         if not lists:
             return ""
-        with open_file(to_path(self.root) / lists[0].name) as file:
+        with open_file(self.root / lists[0].name) as file:
             first = json.loads(file.readline())
         shown = first.get("where") or ", ".join(filter(None, (first["id"], first.get("detail"))))
         return f"; the first: {shown}" if shown else ""

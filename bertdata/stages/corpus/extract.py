@@ -15,7 +15,7 @@ from ...dataset.manifest_records import CorpusShard
 from ...dataset.reports import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
 from ...sources.dumps import LOSSES, checksums, multistream
-from ...storage.files import digest, to_path
+from ...storage.files import digest
 from ...storage.progress import NO_WORK, Work
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
@@ -40,7 +40,7 @@ _MAX_NAMES = 1000  # dropped templates in a task's report; enough for correct to
 class Extract:
     """Extract a shard of documents and a list of rejects from a task's input, or check a file."""
 
-    root: str
+    root: Path
     config: CorpusConfig
     count: int
     choosing: bool = False
@@ -63,9 +63,9 @@ class Extract:
         # the documents are in memory, so that no rule has to read them again.
         most = quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        root, read = to_path(self.root), partial(source_records.read, task.kind, work.counted(parts), self.config)
-        entry, counts = write_shard(root, task.kind, task.number, self.count, self.config.format, read, most, facts, work)
-        written = None if facts is None else facts.write(root, task.number)
+        read = partial(source_records.read, task.kind, work.counted(parts), self.config)
+        entry, counts = write_shard(self.root, task.kind, task.number, self.count, self.config.format, read, most, facts, work)
+        written = None if facts is None else facts.write(self.root, task.number)
         inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
         return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)
 

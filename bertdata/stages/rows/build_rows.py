@@ -7,6 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -23,7 +24,6 @@ from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...pieces import bare
 from ...records import Report
-from ...storage.files import to_path
 from ...storage.progress import NO_CONTEXT, TaskContext, Work
 from ...tally import StageCounts
 from ...text.language import writing
@@ -74,7 +74,7 @@ class PartitionReport(TaskReport, frozen=True, kw_only=True):
 class Output(NamedTuple):
     """An output directory of rows and its settings."""
 
-    root: str
+    root: Path
     config: PairsConfig
 
 
@@ -114,7 +114,7 @@ class BuildPartition:
             task = [number, content.hexdigest()]
             rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
             work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
-            done.append(perform(to_path(output.root), "pairs", number, task, work, PartitionReport, context=context))
+            done.append(perform(output.root, "pairs", number, task, work, PartitionReport, context=context))
         return reports.reference(number, "pairs", done)
 
     def _partition(self, documents: list[Tokens], ids: bytes, sizes: bytes, words: bytes) -> rows.Partition:
@@ -161,7 +161,7 @@ class _Build:
             columns, counts = {**columns, **masked}, {**counts, **masks}
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
-        file = shards.write(to_path(self.output.root), name, schema, [shards.pair_batch(schema, columns)], config.format)
+        file = shards.write(self.output.root, name, schema, [shards.pair_batch(schema, columns)], config.format)
         work.add(documents=len(self.partition.ids))
         tallies, groups = [tally.counts() for tally in built.tallies], {**self.tokens, **self._partners(built)}
         return PartitionReport(

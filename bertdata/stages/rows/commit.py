@@ -17,7 +17,6 @@ from ...errors import EmptyResultError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
 from ...rows.masking import max_predictions_of
-from ...storage.files import to_path
 from ...tally import Tally
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
@@ -36,13 +35,13 @@ class PairsCommit:
     outputs: list[Output]
     source: DocumentReader
     documents: int
-    spill: str
+    spill: Path
 
     kind: ClassVar = PartitionReport
 
     def roots(self) -> list[Path]:
         """Return the directories of the rows."""
-        return [to_path(output.root) for output in self.outputs]
+        return [output.root for output in self.outputs]
 
     def __call__(self, reports: Iterable[list[PartitionReport]]) -> None:
         sums = [dict[str, SplitCounts]() for _ in self.outputs]  # by split
@@ -56,7 +55,7 @@ class PairsCommit:
             self._commit(output, list(total.values()), listed)
 
     def _commit(self, output: Output, total: list[SplitCounts], shards: list[ShardEntry]) -> None:
-        root, config = to_path(output.root), output.config
+        root, config = output.root, output.config
         counts = {part.split: Counter(part.statistics) for part in total}
         groups = _add_groups(part.groups for part in total)
         in_all = sum(counts.values(), Counter[str]())
@@ -75,7 +74,7 @@ class PairsCommit:
             shards=shards,
             files=[manifest.entry(root, name) for name in names],
             **vocabulary.in_manifest(),
-            different_ids=different_ids(to_path(self.spill)),
+            different_ids=different_ids(self.spill),
             statistics=describe(in_all, config),
             tokens=_sorted(groups["tokens"]),
             unknown_tokens=_sorted(groups["unknown"]),

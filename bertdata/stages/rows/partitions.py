@@ -27,7 +27,7 @@ from ...dataset.plan_files import StoredValue
 from ...dataset.reports import FilesReport
 from ...dataset.run import STATE
 from ...records import Task
-from ...storage.files import read_json, to_path, write_json
+from ...storage.files import read_json, write_json
 from ...storage.progress import NO_CONTEXT, NO_WORK, InContext, TaskContext, Work
 from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
@@ -156,7 +156,7 @@ def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
 class Tokenize:
     """Tokenize the documents of a task. Under `root`, a file records text for which the fast library returned wrong ids."""
 
-    root: str
+    root: Path
     vocabulary: StoredValue
     reader: DocumentReader
     layout: Layout
@@ -171,7 +171,7 @@ class Tokenize:
         try:
             return self._by_partition(task, work, exact=False)
         except DifferentIdsError as error:
-            write_json(to_path(self.root) / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
+            write_json(self.root / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
             return self._by_partition(task, work, exact=True)
 
     def _by_partition(self, task: Task, work: Work, exact: bool) -> list[tuple[int, bytes]]:

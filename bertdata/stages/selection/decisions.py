@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ...dataset.run import STATE
 from ...errors import VerificationError
-from ...storage.files import digest, is_local, replacing, to_path
+from ...storage.files import digest, is_local, replacing
 from ...storage.ranges import range_digest
 from ...storage.readers import read_whole
 from ...storage.storage import storage_errors
@@ -55,7 +55,7 @@ _DIGEST_BYTES = 8
 class Losses:
     """The documents and paragraphs that a task has lost in these rounds."""
 
-    root: str
+    root: Path
     task: int
     rounds: tuple[str, ...]
 
@@ -82,18 +82,18 @@ def whole(lost: Columns) -> npt.NDArray[np.bool_]:
     return np.asarray((lost["paragraph"] == WHOLE_DOCUMENT) & (lost["words"] == 0))
 
 
-def _path(root: str, round: str, task: int) -> Path:
-    return to_path(root) / f"{STATE}/work/{round}-gone-{task:05d}"
+def _path(root: Path, round: str, task: int) -> Path:
+    return root / f"{STATE}/work/{round}-gone-{task:05d}"
 
 
-def write_kept(root: str, round: str, task: int, table: Table) -> None:
+def write_kept(root: Path, round: str, task: int, table: Table) -> None:
     """Write a round's decisions for a task, even if there are none, so that a missing file is an error."""
     data = table.to_bytes()
     with replacing(_path(root, round, task)) as file:
         file.write(range_digest(data).to_bytes(_DIGEST_BYTES, "big") + data)
 
 
-def read_kept(root: str, round: str, task: int, dtype: np.dtype[Any]) -> Table:
+def read_kept(root: Path, round: str, task: int, dtype: np.dtype[Any]) -> Table:
     """Read the output of `write_kept`. Raise VerificationError if it is missing or damaged."""
     path, found = _path(root, round, task), b""
     with storage_errors(f"cannot read {path}"), contextlib.suppress(FileNotFoundError):

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...storage.files import to_path
 from . import duplicates, facts, minhash
 from .claims import Claims, Columns, Table, join_in_batches
 from .decisions import LOST, PAIRS, WHOLE_DOCUMENT, Losses, address, by_task, read_kept
@@ -103,7 +103,7 @@ class Near:
     signature of the later document arrives with the claim.
     """
 
-    root: str
+    root: Path
     threshold: float
     tasks: int
     name = "near"
@@ -128,7 +128,7 @@ class Near:
             tasks, lost = list[npt.NDArray[Any]](), list[Table]()
             for first_task in np.unique(claims.columns["first_task"]).tolist():
                 if first_task not in known:
-                    table = facts.read(to_path(self.root), first_task)
+                    table = facts.read(self.root, first_task)
                     known[first_task] = facts.signatures(table), table
                 pairs = claims.take(np.flatnonzero(claims.columns["first_task"] == first_task))
                 near = pairs.take(self._similar(pairs, known[first_task][0]))

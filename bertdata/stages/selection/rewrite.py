@@ -23,7 +23,7 @@ from ...dataset.manifest_records import CorpusShard, ListEntry
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
 from ...records import Document, Report
-from ...storage.files import digest, is_local, to_path
+from ...storage.files import digest, is_local
 from ...storage.moves import move
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ...tally import Tally
@@ -66,26 +66,26 @@ def _put(root: Path, file: F) -> F:
 class Rewrite(InContext):
     """Return a task's report without the documents that it has lost. If it has lost any, rewrite its shard and lists."""
 
-    root: str
+    root: Path
     rounds: tuple[str, ...]
     format: str
     count: int
 
     def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Report:
-        root = to_path(self.root)
-        step, report = "extract", reports.stored(root, "extract", task, CorpusReport)
+        step, report = "extract", reports.stored(self.root, "extract", task, CorpusReport)
         shard, counts, losses = report.entry.shard, report.counts, Losses(self.root, task, self.rounds)
         # Most tasks of a corpus without copies lose nothing, so their shards stay. A check has no shard.
         if shard and counts and len(losses.table.columns):
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
             identity = [shard.sha256, *losses.digests()]
-            work = partial(self._rewrite, root, task, report, shard, counts, losses)
-            step, report = "choose", perform(root, "choose", task, identity, work, CorpusReport, context=context)
+            work = partial(self._rewrite, task, report, shard, counts, losses)
+            step, report = "choose", perform(self.root, "choose", task, identity, work, CorpusReport, context=context)
         return reports.reference(task, step, [report])
 
     def _rewrite(
-        self, root: Path, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses, work: Work
+        self, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses, work: Work
     ) -> CorpusReport:
+        root = self.root
         if digest(root / shard.name) != shard.sha256:
             raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from ...storage.files import to_path
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext
 from ..shuffle import Moved, Pieces, Shuffle
 from . import claims, facts
@@ -97,7 +97,7 @@ class Received:
 class PutClaims(InContext):
     """Distribute a task's claims to partitions."""
 
-    root: str
+    root: Path
     rule: Rule
     earlier: tuple[str, ...]
     shuffle: Shuffle
@@ -111,7 +111,7 @@ class PutClaims(InContext):
             yield from self.shuffle.put(task, self._pieces(task))
 
     def _pieces(self, task: int) -> Iterator[tuple[int, bytes]]:
-        rule, table = self.rule, facts.read(to_path(self.root), task)
+        rule, table = self.rule, facts.read(self.root, task)
         columns = rule.claims(table, task, Losses(self.root, task, self.earlier))
         # Equal hashes fall into the same partition from all tasks, so a partition can decide about them
         # without knowing any other partition. Memory is bounded by the size of a partition, not of the
@@ -142,7 +142,7 @@ class Decide(InContext):
 class KeepLosses:
     """Store a task's losses from all partitions of a round in one file. Return the task."""
 
-    root: str
+    root: Path
     rule: Rule
 
     def __call__(self, task: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +41,7 @@ LISTED = (
 _HASH_FIELD = ("hash", "<u8", 2)
 
 
-def make(config: ChoiceConfig, root: str, kinds: Kinds) -> list[Rule]:
+def make(config: ChoiceConfig, root: Path, kinds: Kinds) -> list[Rule]:
     """Return the rules of a run. `kinds` are the sources of its tasks, without tasks that check files."""
     # The order matters. A page that occurs twice should not count as its own near-copy, a paragraph
     # should not be lost to a document that is dropped itself, and sizes are sampled last, when it
