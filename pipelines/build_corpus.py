@@ -1,4 +1,7 @@
-"""Build a corpus on an engine: ``python -m bertdata.pipelines.build_corpus … --runner=…``."""
+"""Build a corpus on an engine: ``python -m bertdata.pipelines.build_corpus … --runner=…``.
+
+Its steps are in `bertdata.chains.build_corpus`.
+"""
 
 from . import command
 

@@ -1,4 +1,7 @@
-"""Make training rows on an engine: ``python -m bertdata.pipelines.make_pairs … --runner=…``."""
+"""Make training rows on an engine: ``python -m bertdata.pipelines.make_pairs … --runner=…``.
+
+Its steps are in `bertdata.chains.make_pairs`.
+"""
 
 from . import command
 

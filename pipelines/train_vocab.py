@@ -1,4 +1,7 @@
-"""Train a vocabulary on an engine: ``python -m bertdata.pipelines.train_vocab … --runner=…``."""
+"""Train a vocabulary on an engine: ``python -m bertdata.pipelines.train_vocab … --runner=…``.
+
+Its steps are in `bertdata.chains.train_vocab`.
+"""
 
 from . import command
 

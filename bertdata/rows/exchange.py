@@ -37,8 +37,8 @@ Mask = npt.NDArray[np.bool_]
 def groups(partition: Partition, chunks: Chunks) -> list[tuple[int, Ints, Ints]]:
     """Return each group's number, its chunks [N] as indices of `chunks`, and its matches [M, 2] as indices of these N chunks.
 
-    The smallest group comes first. Chunks without a partner are left out if their group has more than 1.5 chunks for each
-    matched one: with them, too many pairs would be IsNext. Where all chunks are of one group, `choose` raises instead.
+    The smallest group comes first. If more than a third of a group's chunks have no partner, these are left out: with them, too
+    many pairs would be IsNext. Where all chunks are of one group, all stay, and `choose` raises if it has too few matches.
     """
     if partition.groups is None or not len(chunks.start):
         return [(0, np.arange(len(chunks.start)), match(partition, chunks))]
@@ -135,9 +135,8 @@ def choose(
     labels, partner = np.zeros(count, np.int8), np.arange(count)
     for one, other in (matches[ranked[:wanted]].T, matches[ranked[:wanted], ::-1].T):
         labels[one], partner[one] = 1, other
-    # Half is odd, and no third chunk can join in: one match more exchanges, if there is one.
-    # With 10 chunks, half is 5, but matches exchange two chunks at a time: 2 matches make 4. A ring
-    # of three chunks adds the fifth.
+    # With 10 chunks, half is 5, but matches exchange two chunks at a time: 2 matches make 4. A third
+    # chunk that joins one match adds the fifth. If none can join, one match more exchanges, if there is one.
     if half % 2 and not _take_third(partition.identity[chunks.document], b, labels, partner):
         if wanted < len(matches) and not fewer:
             one, other = matches[ranked[wanted]]
@@ -148,7 +147,7 @@ def choose(
 
 
 def even_half(count: int) -> int:
-    """Return half of a count, at least 0. For an odd count, round to the even neighbor.
+    """Return half of a count, at least 0. For an odd count, return the even one of the two integers next to it.
 
     >>> [even_half(count) for count in (9, 10, 11)]
     [4, 5, 6]

@@ -67,6 +67,7 @@ _PRIMITIVES: dict[type[Step], Callable[[Any], beam.PTransform]] = {
     Map: lambda step: _typed(beam.Map(_OnWorker(step.function, *step.arguments)), step.returns()),
     FlatMap: lambda step: _typed(beam.FlatMap(_OnWorkerEach(step.function, *step.arguments)), step.returns()),
     GroupByKey: lambda step: beam.GroupByKey(),
+    # `combiners.ToList()` has a default for no elements, which needs a side input: the graph would not be a single chain.
     ToList: lambda step: beam.CombineGlobally(ToListCombineFn()).without_defaults(),
 }
 

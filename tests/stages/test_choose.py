@@ -26,13 +26,15 @@ from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.dataset.run import STATE
 from bertdata.errors import TooManyRejectsError, UsageError, VerificationError
 from bertdata.stages.corpus.plan_tasks import plan
-from bertdata.stages.selection import facts, rounds, rules
+from bertdata.stages.selection import facts, rewrite, rounds, rules
 from bertdata.stages.selection.claims import Table
 from bertdata.stages.selection.decisions import LOST, WHOLE_DOCUMENT, Losses, merged, read_kept, write_kept
 from bertdata.stages.selection.kinds import Kinds
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.stages.shuffle import FileShuffle
 from bertdata.storage.files import write_json
+from bertdata.storage.moves import move
+from bertdata.storage.progress import TaskProgress
 
 TEXT = """the tide turned at noon and grey herons left marsh while ferry waited by old pier for nobody in long winter rain
 seven lamps burned on every boat that crossed after dark until morning came over empty harbour walls"""
@@ -401,6 +403,30 @@ def test_an_interrupted_round_is_done_again(
             patch.setattr(broken, "__call__", fail)
             build(output, inputs, **choice)
     assert digests(build(output, inputs, **choice)) == digests(build(tmp_path / "whole", inputs, **choice))
+
+
+@pytest.mark.slow
+def test_shards_that_a_killed_commit_has_moved_are_extracted_again(
+    inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They no longer match the records of their tasks. The shards of all other tasks are kept."""
+    choice, output = {"dedup_paragraphs": True, "sample_documents": 50}, tmp_path / "out"
+    moved: list[int] = []
+
+    def killed(path: Path, target: Path) -> None:
+        if len(moved) == 2:
+            raise TooManyRejectsError("killed")
+        move(path, target)
+        moved.append(int(target.name[len("train-") :][:5]))
+
+    with monkeypatch.context() as patch, pytest.raises(TooManyRejectsError, match="killed"):
+        patch.setattr(rewrite, "move", killed)
+        build(output, inputs, **choice)
+    seen: list[TaskProgress] = []
+    build(output, inputs, run=partial(local.run, report=seen.append), **choice)
+    for step in ("extract", "choose"):
+        assert [progress.task for progress in seen if progress.step == step and progress.done] == moved
+    assert digests(output) == digests(build(tmp_path / "whole", inputs, **choice))
 
 
 def test_what_is_lost_twice_is_lost_once(tmp_path: Path) -> None:

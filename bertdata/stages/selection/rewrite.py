@@ -44,7 +44,8 @@ _CHOSEN_PREFIX = f"{STATE}/work/chosen/"
 def put_in_place(root: Path, files: Sequence[F]) -> list[F]:
     """Replace old files by rewritten ones, several at a time in a store. Return the entries of all files under their final names.
 
-    An interrupted commit is repeated. A file that has already moved must then have the digest of the new one.
+    If an engine repeats the commit, a file that has already moved must have the digest of the new one. If the user repeats the
+    command, tasks whose files have moved no longer match their record, so `perform` has extracted them again before this call.
     """
     with ThreadPoolExecutor(1 if is_local(root) else _AT_ONCE) as pool:
         groups = (files[start : start + 1000] for start in range(0, len(files), 1000))

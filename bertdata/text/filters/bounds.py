@@ -95,7 +95,8 @@ class Filter(NamedTuple):
             return ""
         side, _, name = self.field.partition("_")
         value = self.measure(measures)
-        if value >= limit if side == "min" else value <= limit:
+        within = value >= limit if side == "min" else value <= limit
+        if within:
             return ""
         return f"{name} {_compare(value, '<' if side == 'min' else '>', limit)}"
 

@@ -128,10 +128,10 @@ def _runs(text: str) -> tuple[Bits, Offsets, Offsets]:
 
     A run from character i to j of those that are in words has the hash ``(sum of n[k] * base**k) / base**i``, k from i to j.
     """
-    # A rolling hash without a loop over words. Character k has the value n[k] * base^k and
-    # take running sums, so that the sum over any run is one subtraction. It still depends on the
-    # position in the text: dividing by base^i, with i the first character, removes that. Division
-    # is multiplication by the inverse, because everything is modulo 2^64 and the base is odd.
+    # A rolling hash without a loop over words. Give character k the value n[k] * base^k, and take
+    # running sums, so that the sum over any run is one subtraction. It still depends on the position
+    # in the text: dividing by base^i, with i the first character, removes that. Division is
+    # multiplication by the inverse, because everything is modulo 2^64 and the base is odd.
     #
     #   sums         0    n0    n0 + n1 b    n0 + n1 b + n2 b²
     #   run 1..2     (sums[3] - sums[1]) / b  =  n1 + n2 b

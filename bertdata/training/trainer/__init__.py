@@ -16,7 +16,7 @@ __all__ = ["Done", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import PyTorch, which takes seconds, only for training. The command line handles signals by then."""
+    """Import PyTorch, which takes seconds, only for training. By then, the command line has its signal handlers."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
