@@ -60,7 +60,7 @@ def config_of(options: Mapping[str, Any]) -> CorpusConfig:
 
 
 def count(kind: str, reason: str = "", number: int = 1) -> None:
-    """Add to a Beam counter, such as ``drops: redirect`` in the namespace ``bertdata``."""
+    """Add to a Beam counter, such as ``drops: redirect`` in the namespace ``bertdata``. Commands add the step first."""
     Metrics.counter("bertdata", f"{kind}: {reason}" if reason else kind).inc(number)
 
 

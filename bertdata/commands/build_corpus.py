@@ -34,7 +34,7 @@ from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 from .execute import run
 from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, digest_arguments
-from .progress import Progress, PythonReporter, Step
+from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -184,7 +184,7 @@ def plan_corpus(
         outputs=(Output(directory, identity),),
         arguments_digest=arguments_digest,
         reads=(*(path for entries in files.values() for _, path in entries), *_option_files(settings)),
-        steps=(Step("Extract", "extract", len(cut.tasks), sum(sizes)),),
+        steps=(ProgressStep("Extract", "extract", len(cut.tasks), sum(sizes)),),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
         notes=(*_notes(ignored), *_wiki_notes(cut, learned)),
         cut=cut,

@@ -53,6 +53,7 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
     with _silenced(options.verbose), contextlib.ExitStack() as stack:
         roots: list[Path | None] = []
         for output in plan.outputs:  # each stays locked until the block ends; the last step of the pipeline commits
+            # `building` yields the output itself if it is complete already. Its root is then None.
             begun = building(output.directory, {**output.identity, "given": plan.arguments_digest}, overwrite=options.overwrite)
             roots.append(_unfinished(stack.enter_context(begun)))
         if new := any(root is not None for root in roots):
@@ -129,7 +130,7 @@ def _check_space(plan: Plan, options: RunOptions) -> None:
     free = free_space(todo[0])
     if free >= _MAX_OUTPUT_PER_INPUT_BYTE * len(todo) * plan.bytes:
         return
-    there = sum(size for directory in todo for size in map(build_size, builds(directory)))
+    there = sum(taken for directory in todo for taken in map(build_size, builds(directory)))
     needed = plan.estimate(options.workers)
     if free + there < needed.low(needed.output) + needed.work:
         raise StorageError(

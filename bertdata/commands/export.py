@@ -28,7 +28,7 @@ from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
 from .execute import run
 from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
-from .progress import Progress, PythonReporter, Step
+from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -142,7 +142,7 @@ def plan_export(
         outputs=(Output(target, identity),),
         arguments_digest=arguments_digest,
         reads=(source_path,),
-        steps=(Step("Export", "export", len(tasks), _bytes(tasks)),),
+        steps=(ProgressStep("Export", "export", len(tasks), _bytes(tasks)),),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
         notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),
         shards=tasks,

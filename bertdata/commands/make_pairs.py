@@ -24,7 +24,7 @@ from ..storage.storage import storage_errors
 from ..tokens import segment
 from .execute import run
 from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
-from .progress import Progress, PythonReporter, Step
+from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -209,12 +209,12 @@ def plan_pairs(
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
     # On an engine, the tokenizing tasks write no records by which to count them.
-    tokenize = () if beam_args else (Step("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
+    tokenize = () if beam_args else (ProgressStep("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),
         arguments_digest=digest_arguments("make-pairs", *arguments),
         reads=(corpus,),
-        steps=(*tokenize, Step("Build pairs", "pairs", partitions, source.text_bytes)),
+        steps=(*tokenize, ProgressStep("Build pairs", "pairs", partitions, source.text_bytes)),
         notes=notes,
         summary=_summary(source, partitions, directories),
         source=source,

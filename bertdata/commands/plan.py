@@ -15,7 +15,7 @@ from ..dataset.run import is_done, unfinished
 from ..errors import BertDataError
 from ..reports.summary import count
 from ..storage.storage import storage_errors
-from .progress import Step
+from .progress import ProgressStep
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -84,7 +84,7 @@ class Plan:
     summary: str
     notes: tuple[str, ...] = ()
     reads: tuple[str | Path, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ProgressStep, ...] = ()
 
     @property
     def directories(self) -> list[Path]:

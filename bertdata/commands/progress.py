@@ -16,7 +16,7 @@ from ..errors import BertDataError
 from ..storage.progress import TaskProgress
 from ..storage.storage import storage_errors
 
-__all__ = ["Monitor", "Progress", "PythonReporter", "Reporter", "Step", "watched"]
+__all__ = ["Monitor", "Progress", "PythonReporter", "Reporter", "ProgressStep", "watched"]
 
 _INTERVAL_S, _INTERVAL_ON_ENGINE_S = 0.5, 5.0  # between two reports; on an engine, each one counts files
 
@@ -57,7 +57,7 @@ class Progress(NamedTuple):
         return min(1.0, part / total) if total else 0.0
 
 
-class Step(NamedTuple):
+class ProgressStep(NamedTuple):
     """A step with progress: its label, the name of its records in ``.bertdata/tasks``, and its tasks and input bytes."""
 
     label: str
@@ -98,7 +98,7 @@ class PythonReporter:
 class _Stage:
     """The reports of a step's tasks."""
 
-    def __init__(self, step: Step, before: int = 0) -> None:
+    def __init__(self, step: ProgressStep, before: int = 0) -> None:
         self.step, self.done = step, before
         self.running: dict[int, TaskProgress] = {}
         self.bytes, self.documents, self.rejects = step.bytes * before // max(1, step.total), 0, 0  # of finished tasks
@@ -160,21 +160,21 @@ class Monitor:
         counts: Count these records at each check. Set this on an engine, because its workers cannot report to this process.
     """
 
-    def __init__(self, roots: Sequence[Path], steps: Sequence[Step], counts: bool = False) -> None:
+    def __init__(self, roots: Sequence[Path], steps: Sequence[ProgressStep], counts: bool = False) -> None:
         self._roots, self._counts, self._lock = roots, counts, threading.Lock()
         self._planned = [_Stage(step, self._count(step)) for step in steps]
         self._stages = {stage.step.name: stage for stage in self._planned}
         self._since = time.monotonic()  # when the step that runs now could begin
         self.interval = _INTERVAL_ON_ENGINE_S if counts else _INTERVAL_S  # seconds between two checks
 
-    def _count(self, step: Step) -> int:
+    def _count(self, step: ProgressStep) -> int:
         return sum(count_done(root, step.name) for root in self._roots)
 
     def receive(self, line: TaskProgress) -> None:
         """Record the progress of a task."""
         with self._lock:
             if line.step not in self._stages:
-                self._stages[line.step] = _Stage(Step(line.step.capitalize(), line.step, 0))
+                self._stages[line.step] = _Stage(ProgressStep(line.step.capitalize(), line.step, 0))
             self._stages[line.step].receive(line)
 
     def look(self) -> list[Progress]:

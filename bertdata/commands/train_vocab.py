@@ -21,7 +21,7 @@ from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from .execute import run
 from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
-from .progress import Progress, PythonReporter, Step
+from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -121,7 +121,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         outputs=(Output(directory, identity),),
         arguments_digest=arguments_digest,
         reads=(corpus,),
-        steps=(Step("Count words", "count", len(sample.tasks), read_bytes), Step(STAGE.capitalize(), STAGE, 1)),
+        steps=(ProgressStep("Count words", "count", len(sample.tasks), read_bytes), ProgressStep(STAGE.capitalize(), STAGE, 1)),
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",
         source=source,
         config=settings,

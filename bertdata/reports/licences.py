@@ -12,7 +12,7 @@ from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, Re
 from ..errors import few
 from .summary import cell, count
 
-__all__ = ["citation", "licence_lines", "origins"]
+__all__ = ["citation", "licence_lines", "source_names"]
 
 _DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{4})(0[1-9]|1[0-2])([0-3][0-9])-")  # wiki, year, month and day
 _MAX_NAMED_DUMPS = 20  # maximum number of dumps to name
@@ -68,8 +68,8 @@ def citation(manifest: ReadableManifest, digest: str) -> Iterator[str]:
     yield from (f"  note = {{{origin}; SHA-256 of the shards: {digest}}}", "}", "```")
 
 
-def origins(manifest: Manifest) -> list[str]:
-    """Name the origins of a corpus, or of the corpus of rows: dumps with their dates, and other sources. Empty if unknown."""
+def source_names(manifest: Manifest) -> list[str]:
+    """Name the sources of a corpus, or of the corpus of rows: dumps with their dates, then others. Empty if unknown."""
     sources = manifest.sources if isinstance(manifest, CorpusManifest) else {}
     if isinstance(manifest, PairsManifest) and manifest.corpus:
         sources = manifest.corpus.sources

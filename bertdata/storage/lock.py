@@ -89,9 +89,9 @@ def lock(path: Path) -> Iterator[None]:
             # flock and not a file that says "locked": the system releases it also after SIGKILL.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(descriptor, 100).decode("utf-8", "replace").strip() or "another process"
+            owner = os.read(descriptor, 100).decode("utf-8", "replace").strip() or "another process"
             raise OutputLockedError(
-                f"{path.parent.parent} is being written by {holder}: wait for it, or choose another `output`"
+                f"{path.parent.parent} is being written by {owner}: wait for it, or choose another `output`"
             ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}\n".encode(), 0)

@@ -38,7 +38,7 @@ class TaskProgress(NamedTuple):
     reasons: tuple[tuple[str, int], ...] = ()
 
 
-Report = Callable[[TaskProgress], object]
+OnProgress = Callable[[TaskProgress], object]
 
 
 def peak_memory() -> int:
@@ -52,7 +52,7 @@ def peak_memory() -> int:
 class Work:
     """The progress of a running task. `report` receives it at the start, at intervals and at the end."""
 
-    def __init__(self, step: str, task: int, report: Report | None = None) -> None:
+    def __init__(self, step: str, task: int, report: OnProgress | None = None) -> None:
         self.step, self.task = step, task
         self.bytes = self.documents = self.rejects = 0
         self.reasons: Counter[str] = Counter()
@@ -120,7 +120,7 @@ class TaskContext:
         report: Receives the progress of each task.
     """
 
-    def __init__(self, report: Report | None = None) -> None:
+    def __init__(self, report: OnProgress | None = None) -> None:
         self._report = report
 
     @contextlib.contextmanager

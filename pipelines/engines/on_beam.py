@@ -33,7 +33,7 @@ def _naming_the_host() -> Iterator[None]:
 
 
 def _count(progress: TaskProgress) -> None:
-    """Add a finished task to Beam's counters, which the engine shows."""
+    """Add a finished task to Beam's counters, such as ``extract drops: redirect``, which the engine shows."""
     if progress.done:
         totals = [("tasks", 1), *((name, getattr(progress, name)) for name in ("bytes", "documents", "rejects"))]
         for name, number in (*totals, *progress.reasons):

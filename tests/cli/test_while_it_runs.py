@@ -79,7 +79,7 @@ def test_progress_of_one_task_moves_while_it_is_at_work(text: Path, tmp_path: Pa
 
 def test_progress_does_not_go_back_where_a_worker_is_lost(tmp_path: Path) -> None:
     """Its task begins anew, with nothing read: what is shown waits for it."""
-    monitor = progress.Monitor([tmp_path], [progress.Step("Extract", "extract", 2, 100)])
+    monitor = progress.Monitor([tmp_path], [progress.ProgressStep("Extract", "extract", 2, 100)])
     lost = TaskProgress("extract", 0, bytes=70, documents=9, rejects=1, worker=1)
 
     def shown() -> list[tuple[int, int, int]]:
@@ -117,7 +117,7 @@ def test_progress_is_reported_every_five_seconds_however_long_a_look_takes(
             raise failure
         return 1
 
-    monitor = progress.Monitor([tmp_path], [progress.Step("Extract", "extract", 2, 100)], counts=True)
+    monitor = progress.Monitor([tmp_path], [progress.ProgressStep("Extract", "extract", 2, 100)], counts=True)
     monkeypatch.setattr(progress, "threading", SimpleNamespace(Event=Clock, Thread=threading.Thread))
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(progress, "count_done", count_done)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from bertdata.commands import progress
-from bertdata.commands.progress import Monitor, Step
+from bertdata.commands.progress import Monitor, ProgressStep
 from bertdata.records import FileRange
 from bertdata.storage.files import digest, open_file
 from bertdata.storage.progress import TaskContext, TaskProgress
@@ -60,7 +60,7 @@ def test_a_task_that_fails_is_never_done() -> None:
 
 
 def test_tasks_at_work_and_done_add_up(tmp_path: Path) -> None:
-    monitor = Monitor([tmp_path], [Step("Extract", "extract", 3, 100)])
+    monitor = Monitor([tmp_path], [ProgressStep("Extract", "extract", 3, 100)])
     assert monitor.look() == []
     monitor.receive(LINE._replace(bytes=30, documents=4))
     monitor.receive(LINE._replace(task=1, bytes=10, worker=2))
@@ -79,7 +79,7 @@ def test_tasks_at_work_and_done_add_up(tmp_path: Path) -> None:
 
 
 def test_two_tasks_of_one_process_are_one_worker(tmp_path: Path) -> None:
-    monitor = Monitor([tmp_path], [Step("Extract", "extract", 3, 100)])
+    monitor = Monitor([tmp_path], [ProgressStep("Extract", "extract", 3, 100)])
     for task in range(2):
         monitor.receive(LINE._replace(task=task))
     assert [told.workers for told in monitor.look()] == [1]
@@ -89,7 +89,7 @@ def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
     records = tmp_path / ".bertdata" / "tasks" / "extract"
     records.mkdir(parents=True)
     (records / "00000.json").write_text("{}")
-    monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)])
+    monitor = Monitor([tmp_path], [ProgressStep("Extract", "extract", 4, 100)])
     (told,) = monitor.look()
     assert (told.done, told.bytes, told.bytes_per_second) == (1, 25, 0.0)
 
@@ -97,7 +97,7 @@ def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
 def test_speed_on_an_engine_counts_from_the_start_of_the_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [5.0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monitor = Monitor([tmp_path], [Step("Extract", "extract", 4, 100)], counts=True)
+    monitor = Monitor([tmp_path], [ProgressStep("Extract", "extract", 4, 100)], counts=True)
     assert monitor.look() == []
     (records := tmp_path / ".bertdata" / "tasks" / "extract").mkdir(parents=True)
     (records / "00000.json").write_text("{}")

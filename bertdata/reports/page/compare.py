@@ -10,7 +10,7 @@ import numpy as np
 from ...codec import Record, encode
 from ...config import LABEL_1_COUNTS, OBJECTIVES
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
-from ..licences import origins
+from ..licences import source_names
 from ..summary import percent
 from .charts import COLOURS, histogram, up_to
 from .documents import length_charts
@@ -75,7 +75,7 @@ def _differing(caption: str, what: str, sets: list[Subject[Manifest]], known: li
 
 def _inputs(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield the inputs of a dataset: its origins, the digests of the files and of the vocabulary, and its tokens."""
-    yield "sources", ", ".join(origins(manifest)) or "–"
+    yield "sources", ", ".join(source_names(manifest)) or "–"
     digests = [each.sha256 or each.name for each in manifest.inputs]
     which = "corpus" if any(each.source == "corpus" for each in manifest.inputs) else "files"
     if digests:

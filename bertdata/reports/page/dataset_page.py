@@ -16,7 +16,7 @@ from ...dataset.manifest_types import ExportManifest, Manifest, PairsManifest, V
 from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError, few
 from ...storage.files import to_path, write_text
-from ..licences import origins
+from ..licences import source_names
 from ..summary import count
 from . import documents, rows, training, vocabulary
 from .compare import compare
@@ -153,7 +153,7 @@ def _origins(manifest: Manifest) -> str:
     """Describe the origin of a dataset: dumps with their dates, and other sources, or ``""`` if unknown."""
     if isinstance(manifest, VocabManifest):
         return f"{manifest.size:,} pieces"
-    names = origins(manifest)
+    names = source_names(manifest)
     return few(names, _MAX_NAMED_INPUTS)
 
 
