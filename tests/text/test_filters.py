@@ -86,6 +86,7 @@ def test_bounds_are_kept_when_they_are_met() -> None:
 
 def test_boilerplate_is_a_share_of_a_document() -> None:
     notice = ["We use cookies to give you the best of our site."]
+    assert Measures(document(["We use cookies.", "Read our cookie policy."])).boilerplate == 1
     story = ["The heron stood in the lower harbour until the ferry had crossed, and it was late."]
     assert detail(check(document(notice), FilterConfig())) == ("boilerplate", "boilerplate 1.00 > 0.50")
     assert check(document(notice, story), FilterConfig()) is None

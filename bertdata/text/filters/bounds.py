@@ -8,6 +8,7 @@ Drop(reason='few letters', id='text:a', detail='letters 0.00 < 0.50')
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -69,8 +70,8 @@ class Measures:
     @property
     def boilerplate(self) -> float:
         """Characters in boilerplate paragraphs, as a share of all characters."""
-        paragraphs = map(" ".join, self._document.paragraphs())
-        return sum(len(paragraph) for paragraph in paragraphs if is_boilerplate(paragraph)) / max(1, self.characters)
+        found = (paragraph for paragraph in self._document.paragraphs() if is_boilerplate(" ".join(paragraph)))
+        return sum(map(len, itertools.chain.from_iterable(found))) / max(1, self.characters)
 
 
 class Filter(NamedTuple):
