@@ -122,18 +122,19 @@ def build(plan: Plan, options: RunOptions, dry_run: bool) -> list[DataSet[Any]]:
     if dry_run:
         _show_plan(plan, options)
         return []
-    from ..commands.execute import run
+    from ..commands.execute import check_engine, run
 
     total = sum(step.bytes for step in plan.steps[:1])
     output.event("plan", counts={"tasks": plan.tasks, "bytes": total}, text=plan.summary)
     with _engine_folded(options.verbose), reporting() as reporter:
         data_sets = run(plan, options, reporter)
+        is_dry_run = not data_sets and check_engine(plan, options)
     if not data_sets:
-        if not options.wait and all(holder(path / STATE) or is_complete(path) for path in plan.directories):
+        if is_dry_run:
+            echo("the engine checked the job; nothing was run or written (--dry_run)")
+        else:
             for directory in plan.directories:
                 echo(f"{directory}: {_whereabouts(directory)}")
-        else:
-            echo("the engine checked the job; nothing was run or written (--dry_run)")
         click.get_current_context().exit()
     return data_sets
 

@@ -102,6 +102,15 @@ def test_a_dry_run_makes_and_checks_the_job(name: str, google: Any, sample_corpu
     assert google.keys("dry/") == [] and len(google.jobs) == submitted
 
 
+def test_a_dry_run_over_a_complete_corpus_is_no_result(google: Any, sample_corpus: Path) -> None:
+    for path in sample_corpus.rglob("*"):
+        if path.is_file():
+            google.put(f"complete/{path.relative_to(sample_corpus).as_posix()}", path.read_bytes())
+    arguments = [f"--books=gs://{cloud.BUCKET}/in/books", f"--output=gs://{cloud.BUCKET}/complete", "--overwrite=true"]
+    said = launch("--command=build-corpus", *arguments, *google.options, "--dry_run=True", **google.environment).stdout
+    assert "nothing was run or written" in said and "is complete" not in said
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
