@@ -42,7 +42,7 @@ def mask_shares(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsConfig(Config):
-    """Settings for building training rows.
+    """Settings for building training rows of any objective.
 
     The defaults of `seed`, and of `short_seq_prob` for pairs, are those of google-research/bert. `shards` is the number of
     shuffle partitions and of ``train`` files. Its default, 0, allots `bucket_bytes` of text to each shard, with all

@@ -106,7 +106,7 @@ class SpecialIds(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Rows in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
+    """Rows of any objective, in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
 
     `continues` [T] is None unless the rows store words that ``##`` does not mark.  `labels` [N] and `b_documents` [N] are None
     for the objectives without a pair.  `a_documents` and `b_documents` index the partition's documents; those of rows of many
