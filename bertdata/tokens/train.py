@@ -7,7 +7,8 @@
 
 With bytes, the line feeds between paragraphs are separate tokens. Without bytes, they would be [UNK]. A word is the text between
 two spaces, with the space before it. `tokenizers` receives words and alphabet in a fixed order, which makes its BPE reproducible.
-Its Unigram trainer sums in the order of a hash map, so `unigram` in this package trains Unigram instead.
+Its Unigram trainer sums in the order of a hash map, so its scores differ between runs, and `unigram` in this package trains
+Unigram instead.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
 from tokenizers.models import BPE, Unigram
@@ -77,20 +77,14 @@ def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
         pieces += [(piece, 0.0) for piece in filled([piece for piece, _ in pieces], config)[len(pieces) :]]
         tokenizer.model = Unigram(pieces, unk_id=1, byte_fallback=config.byte_fallback)
     else:
-        model = _bpe(words, alphabet, [*special, *bytes_of], config)
+        trained = merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, [*special, *bytes_of], config)
+        model = json.loads(trained.to_str())["model"]
         ids = sorted(model["vocab"], key=model["vocab"].get)
         vocabulary = {piece: i for i, piece in enumerate(filled(ids, config))}
         merges = [tuple(merge) for merge in model["merges"]]
         unknown = "[UNK]" if not level else None
         tokenizer.model = BPE(vocabulary, merges, unk_token=unknown, byte_fallback=config.byte_fallback)
     return _finished(tokenizer, special)
-
-
-def _bpe(words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig) -> dict[str, Any]:
-    """Return the pieces with their ids, and the merges, of a BPE."""
-    tokenizer = merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, first, config)
-    model: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
-    return model
 
 
 def _finished(tokenizer: Tokenizer, special: list[str]) -> TokenizerVocabulary:
