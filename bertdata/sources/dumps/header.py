@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import urllib.parse
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...config.input_kinds import PROJECTS
 from ...credentials import hide
 from ...errors import UsageError, did_you_mean
+from ...storage.stamp import stamp
 from ..compressed import Damage, blocks
 from .pages import BEGIN
 
@@ -71,7 +73,15 @@ class Site(NamedTuple):
 
 
 def read_site(path: str) -> Site:
-    """Read a dump's header. Raise UsageError if the file is not a MediaWiki export or declares entities."""
+    """Read a dump's header, once per process and version of the file: it takes a block, as much as a tenth of a small task.
+
+    Raise UsageError if the file is not a MediaWiki export or declares entities.
+    """
+    return _read_site(str(path), stamp(path))
+
+
+@lru_cache(maxsize=64)
+def _read_site(path: str, version: tuple[Any, ...]) -> Site:
     head = b""
     for block in blocks(path):
         if isinstance(block, Damage):
