@@ -62,9 +62,11 @@ def _close_gaps(text: str, templates_on: bool) -> str:
         text = text.replace(" " + FOOTNOTE, VANISHED).replace(FOOTNOTE, VANISHED)
     if ("(" in text or "[" in text or "（" in text) and _MAY_BE_EMPTY.search(text):
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
-    if templates_on:
+    stops = set(_STOP_AFTER.findall(text))
+    if templates_on and not stops.isdisjoint(".。"):
         text = _SECOND_STOP.sub(lambda stops: (stops[3] if stops[1] == "." else stops[1]) + stops[2], text)
-    if not any(_STOP_AFTER.findall(text)):
+        stops = set(_STOP_AFTER.findall(text))
+    if not any(stops):
         return text.replace(VANISHED, "")
     # Each gap between two pieces had vanished text.  Process gaps from the end: if only whitespace follows up to the next mark,
     # as in "a \x1f \x1f, b", each gap is closed like the last one.
