@@ -121,7 +121,10 @@ def check_engine(plan: Plan, options: RunOptions) -> bool:
 
 
 def _check_space(plan: Plan, options: RunOptions) -> None:
-    """Raise StorageError for outputs that do not fit on their disk; samples are read only where that is in doubt."""
+    """Raise StorageError for outputs that do not fit on the disk of the first; samples are read only if that is in doubt.
+
+    The estimate covers all outputs of the plan, also complete ones, so a run that builds few of them needs less.
+    """
     todo = plan.to_do(options.overwrite, is_local)
     if not todo:
         return
