@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .sources.books import read_book
     from .stages.trace import trace
     from .text.sentences import split_sentences
-    from .text.wikitext import extract_paragraphs, load_templates
+    from .text.wikitext import Extraction, Extractor, extract_paragraphs, load_templates
     from .training import attention
     from .training.loader import batches
     from .training.masks import MaskConfig, Schedule
@@ -77,6 +77,8 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "steps_of": "training.served",
     "trace_steps": "training.served",
     "extract_paragraphs": "text.wikitext",
+    "Extractor": "text.wikitext",
+    "Extraction": "text.wikitext",
     "load_templates": "text.wikitext",
     "read_book": "sources.books",
     "split_sentences": "text.sentences",
@@ -99,6 +101,8 @@ __all__ = [
     "ChoiceConfig",
     "CorpusConfig",
     "DataSet",
+    "Extraction",
+    "Extractor",
     "FilterConfig",
     "MaskConfig",
     "Mixture",

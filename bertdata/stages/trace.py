@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +25,11 @@ from ..sources import SUFFIXES, dumps, inputs
 from ..sources.dumps import multistream
 from ..storage import files
 from ..storage.storage import storage_errors
-from ..text.wikitext import extract_paragraphs, load_templates, resolution_steps
+from ..text.wikitext import load_templates
 from ..text.wikitext.listings import separate
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
-from .corpus.sources.wikipedia import tables
+from .corpus.sources.wikipedia import extractor, tables
 from .learning import restore
 
 __all__ = ["trace"]
@@ -203,22 +202,19 @@ def _steps(
 ) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return the effect of each extraction step on a page, and the templates that produced no words."""
     table = load_templates(site.language, dict(tables(config)), learned) if config.inline_templates else None
-    page_fields: dict[str, Any] = {"title": page.title, "language": site.language, "namespaces": site.namespaces}
-    page_fields |= {"variant": config.variant, "templates": table}
-    lost: Counter[str] = Counter()
-    options: dict[str, Any] = {name: getattr(config, name) for name in ("definition_lists", "list_introductions", "math")}
+    wiki = extractor(site.language, site.namespaces, table, config)
     wikitext = separate(page.text) if config.listings == "keep" else page.text
-    paragraphs = extract_paragraphs(wikitext, **page_fields, **options, dropped=lost)
+    found = wiki.extract(wikitext, page.title)
     texts = [
         ("", page.text),
-        *resolution_steps(wikitext, **page_fields),
-        ("lists, headings, boxes and markup", "\n".join(paragraphs)),
+        *wiki.steps(wikitext, page.title),
+        ("lists, headings, boxes and markup", "\n".join(found.paragraphs)),
     ]
     steps = [
         TracedStep(name, len(before) - len(after), list(_changes(before, after)))
         for (_, before), (name, after) in zip(texts, texts[1:], strict=False)
     ]
-    return steps, sorted(lost.items(), key=lambda item: (-item[1], item[0]))
+    return steps, sorted(found.dropped_templates.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _changes(before: str, after: str) -> Iterator[Change]:

@@ -32,7 +32,7 @@ from bertdata.text.filters.bounds import check
 from bertdata.text.filters.overlap import Grams
 from bertdata.text.language.identify import guess, outside
 from bertdata.text.sentences import split_sentences, splitter
-from bertdata.text.wikitext import extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from bertdata.text.wikitext import Extractor, extract_paragraphs, is_disambiguation, is_redirect, load_templates
 from bertdata.text.wikitext.formulas import tex_to_text
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
@@ -256,7 +256,7 @@ CASES: list[Case] = [
             "{{{{lang|la|{}}}}}",
         )
     ),
-    ("formulas", lambda text: (tex_to_text(text), extract_paragraphs(f"<math>{text}</math>", language="en", math="text")), TEX),
+    ("formulas", lambda text: (tex_to_text(text), Extractor(math="text").extract(f"<math>{text}</math>")), TEX),
     ("redirect", is_redirect, [" ", "#", "#REDIRECT ", "#REDIRECT:"]),
     ("disambiguation", lambda text: is_disambiguation(text + "__DISAMBIG__", "en"), WIKI),
     ("page", lambda text: fields(text.encode()), XML),

@@ -7,13 +7,15 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..sentences import split_sentences
 from .extensions import resolve_extensions
-from .formulas import Formulas, drop_sentences, figures_of_tags
+from .formulas import CHOICES, Formulas, drop_sentences, figures_of_tags
 from .inline import finish
 from .links import resolve_links
-from .marks import HOLE, INTRODUCES, clean_input, unshield
+from .marks import HOLE, INTRODUCES, clean_input, readable, unshield
 from .namespaces import Namespaces
 from .paragraphs import paragraphs
 from .quotes import ENDED
@@ -23,80 +25,137 @@ from .tables import drop_tables
 from .templates import PageContext, Templates, expand_templates
 from .variants import resolve_variants
 
-__all__ = ["extract_paragraphs", "resolution_steps"]
+__all__ = ["Extraction", "Extractor", "extract_paragraphs"]
 
+_DROP_OR_KEEP = ("drop", "keep")
+_CHOICES = (("definition_lists", _DROP_OR_KEEP), ("list_introductions", _DROP_OR_KEEP), ("math", CHOICES))
 _WORD = re.compile(r"\w")
 _ADDRESSES = ("http://", "https://")
 # A colon at the end of a paragraph, in any script, with the dash of Indian languages. Bengali and Hindi also use the visarga.
 _COLON = re.compile(r"[:：﹕︓፦፥᠄ঃः][\s\-–—]*\Z")
 _DASHES = (" –", " —")  # Russian and Ukrainian definitions: "Поет —", then a list of meanings
 _MAX_TITLE = 60  # characters
+_LINE_CHARS = 200  # of an example of a dropped template
 _ARMENIAN_COLON = re.compile(r"՝\s*\Z")  # in Armenian, ":" ends a sentence
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
-def extract_paragraphs(
-    wikitext: str,
-    *,
-    title: str = "",
-    language: str = "",
-    namespaces: Mapping[str, int] | None = None,
-    definition_lists: str = "drop",
-    list_introductions: str = "keep",
-    variant: str = "",
-    templates: Templates | None = None,
-    dropped: Counter[str] | None = None,
-    dropped_lines: Counter[str] | None = None,
-    examples: dict[str, str] | None = None,
-    math: str = "drop",
-    formulas: Counter[tuple[str, str]] | None = None,
-    split: Callable[[str, str], list[str]] = split_sentences,
-) -> list[str]:
-    """Return the paragraphs of running prose of a page, in order, one line each.
+class Extraction(NamedTuple):
+    """The result of `Extractor.extract`.
+
+    Attributes:
+        paragraphs: The paragraphs of running prose, in order, one line each.
+        dropped_templates: Counts, by name (as in ``load_templates``; parser functions end with a colon), the calls that produced
+            no words because they are unknown, could not be resolved, or exceeded the page's limit. It does not count footnote
+            marks, templates that are empty in the table, calls in comments, references and similar tags, and calls within a
+            dropped or empty call.
+        dropped_lines: Counts the lines that ``list_introductions="drop"`` drops.
+        formulas: Counts formulas by tag or template. ("found", "math") is the sum of ("written", "math"), ("dropped", "math")
+            and ("left_out", "math"). The last counts formulas in tables, lists and other places without text. ("sentences", "")
+            counts the sentences dropped because of a formula.
+        calls: For `example`, the wikitext around the first call of each name in ``dropped_templates``.
+    """
+
+    paragraphs: list[str]
+    dropped_templates: Counter[str]
+    dropped_lines: Counter[str]
+    formulas: Counter[tuple[str, str]]
+    calls: dict[str, str]
+
+    def example(self, name: str) -> str:
+        """Return the first line with a dropped template."""
+        line = readable(self.calls[name])
+        return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extractor:
+    """Extracts the prose of pages of one wiki.
 
     The defaults differ from those of ``build-corpus``, which uses ``math="text"``, ``list_introductions="drop"`` and the
     built-in templates.
 
     Args:
-        wikitext: The source of the page.
-        title: The name of the page, for templates and parser functions that show it.
         language: The wiki's code ("en", "zh"). It determines how numbers are written and whether ``-{…}-`` is markup.
         namespaces: Maps lowercase names in the dump's <siteinfo> to numbers.
+        templates: The table of templates with words, from ``load_templates``. Without a table, all templates are dropped, and
+            only the parser functions for numbers and the page's name are resolved.
         definition_lists: "drop" or "keep", for ``:`` and ``;`` lines.
         list_introductions: "keep" or "drop", for a sentence that ends in a colon or dash before a dropped list, table or heading
             or at the end of the page, and for a bold line that is a heading.
         variant: Selects the words of ``-{…}-``, such as "zh-tw"; empty uses the wiki's order.
-        templates: The table of templates with words, from ``load_templates``. Without a table, all templates are dropped, and
-            only the parser functions for numbers and the page's name are resolved.
-        dropped: Counts, by name (as in ``load_templates``; parser functions end with a colon), the calls that produced no words
-            because they are unknown, could not be resolved, or exceeded the page's limit. It does not count footnote marks,
-            templates that are empty in the table, calls in comments, references and similar tags, and calls within a dropped or
-            empty call.
-        dropped_lines: Counts the lines that ``list_introductions`` drops.
-        examples: Stores the first line with each of the names in ``dropped``.
         math: How to handle formulas in tags and templates: "text" (plain text, or drop the sentence if that fails), "tex",
             "drop-sentence" or "drop". With "text", numbers in ``<sup>`` and ``<sub>`` are also raised and lowered: 10⁶, H₂O;
             otherwise 106, H2O.
-        formulas: Counts formulas by tag or template. ("found", "math") is the sum of ("written", "math"), ("dropped", "math")
-            and ("left_out", "math"). The last counts formulas in tables, lists and other places without text. ("sentences", "")
-            counts the sentences dropped because of a formula.
         split: A function of a paragraph and a language that splits sentences.
+
+    Examples:
+        >>> found = Extractor(language="en", math="text").extract("{{Infobox}}A cube has the volume <math>a^3</math>.")
+        >>> found.paragraphs, found.dropped_templates
+        (['A cube has the volume a³.'], Counter({'infobox': 1}))
     """
-    _check_choices(definition_lists=definition_lists, list_introductions=list_introductions)
-    if is_redirect(wikitext, language):
-        return []
-    counts = Counter() if dropped is None else dropped, Formulas(math, Counter() if formulas is None else formulas)
-    page = PageContext(title, language, variant, templates, *counts, examples)
-    lines = (Counter() if dropped_lines is None else dropped_lines) if list_introductions == "drop" else None
-    parts = paragraphs(_resolved(wikitext, page, namespaces), definition_lists == "keep", templates is not None, lines)
-    shown = _all_finished(parts, page, split, lines)
-    return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
+
+    language: str = ""
+    namespaces: Mapping[str, int] | None = None
+    templates: Templates | None = None
+    definition_lists: str = "drop"
+    list_introductions: str = "keep"
+    variant: str = ""
+    math: str = "drop"
+    split: Callable[[str, str], list[str]] = split_sentences
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES:
+            if (value := getattr(self, name)) not in choices:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+
+    def extract(self, wikitext: str, title: str = "") -> Extraction:
+        """Return the paragraphs of a page, and counts of the text that they lack.
+
+        Args:
+            wikitext: The source of the page.
+            title: The name of the page, for templates and parser functions that show it.
+        """
+        page = self._page(title, self.math)
+        lines: Counter[str] = Counter()
+        paragraphs = [] if is_redirect(wikitext, self.language) else self._paragraphs(wikitext, page, lines)
+        return Extraction(paragraphs, page.dropped, lines, page.formulas.counts, page.examples)
+
+    def _page(self, title: str, math: str) -> PageContext:
+        return PageContext(title, self.language, self.variant, self.templates, formulas=Formulas(math))
+
+    def _paragraphs(self, wikitext: str, page: PageContext, lines: Counter[str]) -> list[str]:
+        """Return the paragraphs of a page that is not a redirect, and count dropped lines."""
+        for _, step in _STEPS:
+            wikitext = step(wikitext, page, self.namespaces)
+        dropped = lines if self.list_introductions == "drop" else None
+        parts = paragraphs(wikitext, self.definition_lists == "keep", self.templates is not None, dropped)
+        shown = _all_finished(parts, page, self.split, dropped)
+        return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
+
+    def steps(self, wikitext: str, title: str = "") -> Iterator[tuple[str, str]]:
+        """Yield the name and the output of each step of `extract` before lines become paragraphs.
+
+        Marks of removed text are blank in the output. Formulas are text.
+        """
+        page = self._page(title, "text")
+        for name, step in _STEPS:
+            wikitext = step(wikitext, page, self.namespaces)
+            yield name, _MARKS.sub("", unshield(wikitext))
 
 
-def _check_choices(**choices: str) -> None:
-    for name, value in choices.items():
-        if value not in ("drop", "keep"):
-            raise ValueError(f'{name} is {value!r}; it must be "drop" or "keep"')
+def extract_paragraphs(wikitext: str, *, title: str = "", language: str = "", templates: Templates | None = None) -> list[str]:
+    """Return the paragraphs of running prose of a page, in order, one line each.
+
+    `Extractor` has more options, and counts the text that it drops.
+
+    Args:
+        wikitext: The source of the page.
+        title: The name of the page, for templates and parser functions that show it.
+        language: The wiki's code ("en", "zh").
+        templates: The table of templates with words, from ``load_templates``. Without a table, all templates are dropped.
+    """
+    return Extractor(language=language, templates=templates).extract(wikitext, title).paragraphs
 
 
 def _without_introduction(
@@ -145,27 +204,6 @@ _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], 
     ("tables and switches", lambda text, _, __: drop_switches(drop_tables(text))),
     ("links", lambda text, _, namespaces: resolve_links(text, Namespaces.build(namespaces))),
 )
-
-
-def _resolved(text: str, page: PageContext, namespaces: Mapping[str, int] | None) -> str:
-    """Return wikitext with tags, templates, tables and links resolved."""
-    for _, step in _STEPS:
-        text = step(text, page, namespaces)
-    return text
-
-
-def resolution_steps(
-    wikitext: str, *, title: str, language: str, namespaces: Mapping[str, int] | None, variant: str, templates: Templates | None
-) -> Iterator[tuple[str, str]]:
-    """Yield the name and the output of each step of `extract_paragraphs` before lines become paragraphs.
-
-    Marks of removed text are blank in the output.
-    """
-    page = PageContext(title, language, variant, templates, Counter(), Formulas("text", Counter()))
-    text = wikitext
-    for name, step in _STEPS:
-        text = step(text, page, namespaces)
-        yield name, _MARKS.sub("", unshield(text))
 
 
 def _all_finished(

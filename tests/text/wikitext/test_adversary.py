@@ -3,7 +3,7 @@
 Each page has the paragraphs that it must give, so that no line is lost and no markup stays that MediaWiki would not show as text.
 """
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, load_templates
 
 # (what it is, language, wikitext, paragraphs, and those without a table of templates where they differ)
 PAGES: list[tuple[str, str, str, list[str], list[str] | None]] = [
@@ -284,8 +284,6 @@ PAGES: list[tuple[str, str, str, list[str], list[str] | None]] = [
 
 def test_page() -> None:
     for language, wikitext, expected, plain in [row[1:] for row in PAGES]:
-        table = load_templates(language)
-        assert extract_paragraphs(wikitext, title="Page", language=language, templates=table, math="text") == expected
-        assert extract_paragraphs(wikitext, title="Page", language=language, math="text") == (
-            expected if plain is None else plain
-        )
+        for table, shown in ((load_templates(language), expected), (None, expected if plain is None else plain)):
+            wiki = Extractor(language=language, templates=table, math="text")
+            assert wiki.extract(wikitext, "Page").paragraphs == shown

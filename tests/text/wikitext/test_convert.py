@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, load_templates
 from bertdata.text.wikitext.convert import convert, units
 from bertdata.text.wikitext.convert.amounts import read_amount, spell_number, write_fraction, write_number
 from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, table
@@ -370,7 +370,8 @@ def test_symbols_do_not_break_from_their_numbers() -> None:
     ],
 )
 def test_exponents_are_raised(call: str, text: str) -> None:
-    assert extract_paragraphs(f"{{{{convert|{call}}}}}", language="en", templates=load_templates("en"), math="text") == [text]
+    wiki = Extractor(language="en", templates=load_templates("en"), math="text")
+    assert wiki.extract(f"{{{{convert|{call}}}}}").paragraphs == [text]
 
 
 def test_spaces_of_the_editors_own_words_count() -> None:

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
 
 ENGLISH = load_templates("en", {"test.toml": '[templates]\n"test box" = ""\n"test quote" = "{{{1|}}}{{{2000|}}}{{{2001|}}}"'})
 
 
 def extract(wikitext: str) -> tuple[list[str], Counter[str]]:
     """Return the paragraphs, and the calls that gave no words."""
-    dropped = Counter[str]()
-    return extract_paragraphs(wikitext, title="Tea", language="en", templates=ENGLISH, dropped=dropped), dropped
+    found = Extractor(language="en", templates=ENGLISH).extract(wikitext, "Tea")
+    return found.paragraphs, found.dropped_templates
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
 from bertdata.text.wikitext.formulas import CHOICES, drop_sentences, tex_to_text
 from bertdata.text.wikitext.marks import BITS, HOLE
 
@@ -234,7 +234,10 @@ TEMPLATES = [
 
 
 def extract(wikitext: str, math: str = "text", counts: Counter[tuple[str, str]] | None = None, language: str = "en") -> list[str]:
-    return extract_paragraphs(wikitext, language=language, templates=load_templates(language), math=math, formulas=counts)
+    found = Extractor(language=language, templates=load_templates(language), math=math).extract(wikitext)
+    if counts is not None:
+        counts.update(found.formulas)
+    return found.paragraphs
 
 
 def test_tex() -> None:
@@ -353,8 +356,8 @@ def test_a_sentence_is_cut_by_the_function_that_is_given() -> None:
         assert "\x04" not in paragraph and language == "en"
         return [piece.strip() for piece in re.findall("[^;]+;?", paragraph)]
 
-    found = extract_paragraphs("a b;  c <math>x_B</math> d; e f", language="en", math="text", split=split)
-    assert found == ["a b; e f"]
+    found = Extractor(language="en", math="text", split=split).extract("a b;  c <math>x_B</math> d; e f")
+    assert found.paragraphs == ["a b; e f"]
 
 
 def test_sentences_are_found_though_a_splitter_changes_white_space() -> None:
@@ -375,5 +378,5 @@ def test_sentences_are_found_though_a_splitter_changes_white_space() -> None:
     ],
 )
 def test_figures_outside_of_formulas(wikitext: str, shown: str, without: str) -> None:
-    assert extract_paragraphs(wikitext, math="text") == [shown]
-    assert extract_paragraphs(wikitext, math="tex") == extract_paragraphs(wikitext) == [without]
+    assert Extractor(math="text").extract(wikitext).paragraphs == [shown]
+    assert Extractor(math="tex").extract(wikitext).paragraphs == extract_paragraphs(wikitext) == [without]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.sources.dumps.page_xml import read_fields
-from bertdata.text.wikitext import extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from bertdata.text.wikitext import Extractor, is_disambiguation, is_redirect, load_templates
 
 WORDS = """
     {{ }} {{{ }}} [[ ]] [ ] {| |} |- | ! -{ }- '' ''' <ref> </ref> <ref/> <ref <!-- --> <math>
@@ -32,7 +32,7 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_si
 def check(text: str) -> None:
     """Extract with each combination of options."""
     for options in OPTIONS:
-        for paragraph in extract_paragraphs(text, title="T", **options):
+        for paragraph in Extractor(**options).extract(text, "T").paragraphs:
             assert paragraph == paragraph.strip() and "\n" not in paragraph
             assert not any(char < " " for char in paragraph if char != "\t")
     is_redirect(text)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
 from bertdata.text.wikitext.templates.learn import Definition, compile_definition, link
 
 PAGES = {
@@ -59,7 +59,10 @@ def compiled(pages: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
 
 def show(call: str, bodies: dict[str, str], lost: Counter[str] | None = None) -> str:
     table = load_templates("de", {}, bodies)
-    (paragraph,) = extract_paragraphs(f"Ort {{{{{call}}}}} hier.", language="de", templates=table, dropped=lost)
+    found = Extractor(language="de", templates=table).extract(f"Ort {{{{{call}}}}} hier.")
+    if lost is not None:
+        lost.update(found.dropped_templates)
+    (paragraph,) = found.paragraphs
     return paragraph.removeprefix("Ort ").removesuffix("hier.").strip()
 
 

@@ -1,16 +1,14 @@
 """Lines that a reader does not see as prose: hidden text, remains of templates, extension tags, introductions and headings."""
 
-from collections import Counter
-
 import pytest
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, load_templates
 
 TABLE = load_templates("en")
 
 
 def extract(wikitext: str, language: str = "en", **options: str) -> list[str]:
-    return extract_paragraphs(wikitext, language=language, templates=TABLE, **options)
+    return Extractor(language=language, templates=TABLE, **options).extract(wikitext).paragraphs
 
 
 @pytest.mark.parametrize("language, stop", [("de", ". "), ("de", ", "), ("ja", "。"), ("zh", "，"), ("ar", "، "), ("hi", "। ")])
@@ -88,9 +86,8 @@ LIST = "* one\n* two"
 
 
 def dropped_of(wikitext: str, language: str = "en") -> tuple[list[str], dict[str, int]]:
-    counts = Counter[str]()
-    shown = extract_paragraphs(wikitext, language=language, templates=TABLE, list_introductions="drop", dropped_lines=counts)
-    return shown, dict(counts)
+    found = Extractor(language=language, templates=TABLE, list_introductions="drop").extract(wikitext)
+    return found.paragraphs, dict(found.dropped_lines)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """The tables of templates: what Wikipedias in other languages show for calls in running prose."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
 
 from bertdata.config import read_toml
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
 
 FOLDER = REPOSITORY / "bertdata" / "text" / "wikitext" / "templates" / "tables"
 TABLES = sorted(FOLDER.glob("*.toml"))
@@ -296,9 +295,8 @@ xx | {{Infobox a|b}}{{reflist}}{{a-stub}}{{commonscat}}
 def test_what_has_no_words_is_not_counted_as_dropped(line: str) -> None:
     """The manifest lists what lost words, and not the citations and boxes of every page."""
     language, _, wikitext = line.partition(" | ")
-    dropped: Counter[str] = Counter()
-    assert extract_paragraphs(wikitext + "{{n|m}}", templates=load_templates(language), dropped=dropped) == []
-    assert dropped == {"n": 1}
+    found = Extractor(templates=load_templates(language)).extract(wikitext + "{{n|m}}")
+    assert (found.paragraphs, found.dropped_templates) == ([], {"n": 1})
 
 
 ADA = "{{Bio|Nome=Ada|Cognome=Riva|Sesso=F|LuogoNascita=Porto Alto|GiornoMeseNascita=9 marzo|AnnoNascita=1900"
@@ -328,8 +326,8 @@ def test_the_first_sentence_of_an_italian_life(call: str, expected: str) -> None
 
 @pytest.mark.parametrize(("variant", "expected"), [("", "英語：a、海"), ("zh-cn", "英语：a、海"), ("zh-tw", "英語：a、海")])
 def test_labels_follow_the_variant(variant: str, expected: str) -> None:
-    found = extract_paragraphs("{{lang-en|a}}、{{le|海|Sea}}", language="zh", variant=variant, templates=load_templates("zh"))
-    assert found == [expected]
+    wiki = Extractor(language="zh", variant=variant, templates=load_templates("zh"))
+    assert wiki.extract("{{lang-en|a}}、{{le|海|Sea}}").paragraphs == [expected]
 
 
 def test_a_language_without_a_name_shows_its_words() -> None:
@@ -362,9 +360,8 @@ def test_nothing_is_said_twice(path: Path) -> None:
 def test_other_wikis_know_what_has_no_words_in_english() -> None:
     """Wikis take templates with their English names: marks and boxes are known, English words are not put in."""
     text = "Nyumba{{clarify|date=May 2010}} ni kubwa {{use dmy dates|a}}{{as of|2010}}."
-    dropped: Counter[str] = Counter()
-    assert extract_paragraphs(text, language="sw", templates=load_templates("sw"), dropped=dropped) == ["Nyumba ni kubwa."]
-    assert dropped == {"as of": 1}
+    found = Extractor(language="sw", templates=load_templates("sw")).extract(text)
+    assert (found.paragraphs, found.dropped_templates) == (["Nyumba ni kubwa."], {"as of": 1})
 
 
 @pytest.mark.parametrize(
@@ -378,4 +375,5 @@ def test_other_wikis_know_what_has_no_words_in_english() -> None:
     ],
 )
 def test_templates_raise_and_lower_numbers(language: str, call: str, text: str) -> None:
-    assert extract_paragraphs(call, language=language, templates=load_templates(language), math="text") == [text]
+    wiki = Extractor(language=language, templates=load_templates(language), math="text")
+    assert wiki.extract(call).paragraphs == [text]

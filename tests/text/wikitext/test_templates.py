@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.text.wikitext import Templates, extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, Templates, extract_paragraphs, load_templates
 
 ENGLISH = [
     ("a word set apart", "a {{nowrap|b [[c|d]]}}.", ["a b d."]),
@@ -83,19 +83,19 @@ def test_english() -> None:
         assert found == (LONGER[name] if expected is None else expected)
 
 
+WIKI = Extractor(language="en", templates=load_templates("en"))
+
+
 def test_without_a_table_all_templates_vanish() -> None:
-    dropped: Counter[str] = Counter()
-    text = "a {{nowrap|b}} {{cn}}, {{formatnum:1234}} {{uc:c}} {{PAGENAME}}"
-    assert extract_paragraphs(text, title="T", language="en", dropped=dropped) == ["a, 1,234 T"]
-    assert dropped == {"nowrap": 1, "uc:": 1}
+    found = Extractor(language="en").extract("a {{nowrap|b}} {{cn}}, {{formatnum:1234}} {{uc:c}} {{PAGENAME}}", "T")
+    assert found.paragraphs == ["a, 1,234 T"]
+    assert found.dropped_templates == {"nowrap": 1, "uc:": 1}
 
 
 def test_what_is_counted() -> None:
-    dropped: Counter[str] = Counter()
     text = """a {{Foo_bar|{{Baz}}}} {{foo bar}} {{#invoke:x|y}} {{cn}} {{nowrap|{{qux}}}} {{flagicon|x}} {{convert|a|b}}
     {{age|1980|1|1}} {{#if:|x}} <ref>{{cite}}</ref><!-- {{note2}} --> {{DEFAULTSORT:b}} {{uc:d}} {{{1}}} {{broken"""
-    extract_paragraphs(text, language="en", templates=load_templates("en"), dropped=dropped)
-    assert dropped == {"foo bar": 2, "#invoke:": 1, "qux": 1, "convert": 1}
+    assert WIKI.extract(text).dropped_templates == {"foo bar": 2, "#invoke:": 1, "qux": 1, "convert": 1}
 
 
 def show(table: Templates, text: str) -> list[str]:
@@ -181,25 +181,23 @@ def test_a_body_that_doubles_does_not_blow_up() -> None:
 
 @pytest.mark.slow
 def test_beyond_the_limit_calls_are_counted() -> None:
-    dropped: Counter[str] = Counter()
     text = "{{nowrap|" + "x" * 100_000 + "}} "
-    extract_paragraphs(text * 3, language="en", templates=load_templates("en"), dropped=dropped)
-    assert not dropped
-    extract_paragraphs("{{convert|5|km}}\n\n" * 100_000, language="en", templates=load_templates("en"), dropped=dropped)
-    assert dropped["convert"] > 50_000
+    assert not WIKI.extract(text * 3).dropped_templates
+    assert WIKI.extract("{{convert|5|km}}\n\n" * 100_000).dropped_templates["convert"] > 50_000
 
 
 def test_an_example_is_the_line_of_the_first_call() -> None:
     """A short one, of what was lost within another call too; of what gave words there is none."""
     dropped, examples = Counter[str](), dict[str, str]()
-    pages = (
+    for page in (
         "A line.\n* The {{nosuch|a}} is {{nowrap|b}} <!-- c -->here.\nNext {{nosuchtoo}}.",
         "Then {{nosuch}} and {{nowrap|{{inner}}}}." + "x" * 300,
         "y" * 300 + "{{late|\n" + "z" * 3000,
         "y" * 300 + "{{late|\n" + "z" * 3000 + "}}",
-    )
-    for page in pages:
-        extract_paragraphs(page, language="en", templates=load_templates("en"), dropped=dropped, examples=examples)
+    ):
+        found = WIKI.extract(page)
+        dropped += found.dropped_templates
+        examples = {name: found.example(name) for name in found.dropped_templates} | examples
     assert dropped == {"nosuch": 2, "nosuchtoo": 1, "inner": 1, "late": 1}
     assert examples["nosuch"] == "* The {{nosuch|a}} is {{nowrap|b}} here."
     assert examples["nosuchtoo"] == "Next {{nosuchtoo}}."
@@ -217,7 +215,7 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, *NAMES]), st.text(max_size=
 @given(PAGES)
 @pytest.mark.slow
 def test_nothing_raises(text: str) -> None:
-    dropped: Counter[str] = Counter()
-    for paragraph in extract_paragraphs(text, title="T", language="en", templates=load_templates("en"), dropped=dropped):
+    found = WIKI.extract(text, "T")
+    for paragraph in found.paragraphs:
         assert paragraph == paragraph.strip() and "\n" not in paragraph
-    assert all(count > 0 for count in dropped.values())
+    assert all(count > 0 for count in found.dropped_templates.values())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import Extractor, load_templates
 
 # For each wiki: a call, then the words that a reader sees.
 CALLS = {
@@ -385,10 +383,10 @@ CALLS = {
 
 @pytest.mark.parametrize("language", CALLS)
 def test_frequent_templates_show_their_words(language: str) -> None:
-    dropped: Counter[str] = Counter()
-    table = load_templates(language)
+    wiki = Extractor(language=language, templates=load_templates(language))
     for line in CALLS[language].strip().splitlines():
         call, _, expected = line.partition(" =>")
-        (paragraph,) = extract_paragraphs(f"x {call} y", language=language, templates=table, dropped=dropped)
+        found = wiki.extract(f"x {call} y")
+        (paragraph,) = found.paragraphs
         assert (call, paragraph.removeprefix("x ").removesuffix("y").strip()) == (call, expected.strip())
-    assert not dropped
+        assert not found.dropped_templates

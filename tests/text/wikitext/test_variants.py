@@ -1,6 +1,6 @@
 """Language variants: which word of ``-{…}-`` is shown, and what the rules of a page do."""
 
-from bertdata.text.wikitext import extract_paragraphs
+from bertdata.text.wikitext import Extractor
 
 ROWS = [
     ("the wiki's own order", "zh", "", "-{zh-hans:联邦州; zh-hant:邦}-", "联邦州"),
@@ -50,4 +50,4 @@ ROWS = [
 
 def test_variants() -> None:
     for language, variant, text, expected in [row[1:] for row in ROWS]:
-        assert extract_paragraphs(text, language=language, variant=variant) == [expected]
+        assert Extractor(language=language, variant=variant).extract(text).paragraphs == [expected]

@@ -12,6 +12,7 @@ from ....config import CorpusConfig
 from ....records import Document, Drop, FileRange, Prose, Reject
 from ....text import language
 from ....text.sentences import splitter
+from ....text.wikitext import Extraction
 
 __all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
 
@@ -20,6 +21,7 @@ CHECKSUM, INDEX = "checksum", "index"  # kinds of check tasks; the expected chec
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
 _MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
+_MAX_EXAMPLES = 10_000  # dropped templates with an example line in a task
 _MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
@@ -44,6 +46,17 @@ class Counts(NamedTuple):
     def none(cls) -> Counts:
         """Return empty counts."""
         return cls(Counter(), {}, Counter(), Counter(), Counter(), Counter(), {})
+
+    def add(self, page: Extraction) -> None:
+        """Add the counts of a page of a wiki."""
+        self.templates.update(page.dropped_templates)
+        if page.formulas:
+            self.formulas.update(page.formulas)
+        if page.dropped_lines:
+            self.marks.update(page.dropped_lines)
+        for name in page.calls:
+            if name not in self.examples and len(self.examples) < _MAX_EXAMPLES:
+                self.examples[name] = page.example(name)
 
 
 class Check(NamedTuple):

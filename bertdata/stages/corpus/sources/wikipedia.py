@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from ....config import CorpusConfig
@@ -16,8 +16,8 @@ from ....sources.dumps import checksums, multistream
 from ....sources.lines import MAX_LINES
 from ....storage.files import to_path
 from ....storage.storage import storage_errors
-from ....text.sentences import splitter
-from ....text.wikitext import Templates, check_variant, extract_paragraphs, is_disambiguation, is_redirect, load_templates
+from ....text.sentences import split_sentences, splitter
+from ....text.wikitext import Extractor, Templates, check_variant, is_disambiguation, is_redirect, load_templates
 from ....text.wikitext.listings import LISTINGS, separate
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
 
@@ -97,28 +97,36 @@ def _article(
 def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | Reject:
     """Extract the paragraphs of an article."""
     try:
-        paragraphs = extract_paragraphs(
-            separate(article.wikitext) if config.listings == "keep" else article.wikitext,
-            title=article.title,
-            language=article.language,
-            namespaces=article.namespaces,
-            definition_lists=config.definition_lists,
-            list_introductions=config.list_introductions,
-            dropped_lines=counts.marks,
-            variant=config.variant,
-            templates=_table(article, config) if config.inline_templates else None,
-            dropped=counts.templates,
-            examples=counts.examples,
-            math=config.math,
-            formulas=counts.formulas,
-            split=splitter(config.sentence_splitter),
-        )
+        templates = _table(article, config) if config.inline_templates else None
+        wiki = extractor(article.language, article.namespaces, templates, config, splitter(config.sentence_splitter))
+        found = wiki.extract(separate(article.wikitext) if config.listings == "keep" else article.wikitext, article.title)
     except UsageError:  # from a user-defined sentence splitter
         raise
     except Exception as error:  # one page must never end a run: report it and continue
         return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
+    counts.add(found)
     id, language, title, url, *_ = article
-    return Prose(id, article.project, language, title, url, paragraphs, article.as_of, licence=WIKI_LICENCE)
+    return Prose(id, article.project, language, title, url, found.paragraphs, article.as_of, licence=WIKI_LICENCE)
+
+
+def extractor(
+    language: str,
+    namespaces: Mapping[str, int],
+    templates: Templates | None,
+    config: CorpusConfig,
+    split: Callable[[str, str], list[str]] = split_sentences,
+) -> Extractor:
+    """Return the extractor for pages of a wiki."""
+    return Extractor(
+        language=language,
+        namespaces=namespaces,
+        templates=templates,
+        definition_lists=config.definition_lists,
+        list_introductions=config.list_introductions,
+        variant=config.variant,
+        math=config.math,
+        split=split,
+    )
 
 
 def tables(config: CorpusConfig) -> tuple[tuple[str, str], ...]:

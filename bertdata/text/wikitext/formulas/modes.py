@@ -30,7 +30,7 @@ _NUMBER = re.compile(rf"[{BITS}]{{{_NAME_DIGITS}}}")
 _TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 
 
-@dataclass
+@dataclass(slots=True)
 class Formulas:
     """Handle and count the formulas of one page.
 
@@ -46,10 +46,6 @@ class Formulas:
     _seen: dict[str, int] = field(default_factory=dict, init=False)  # by name, in the complete page
     _kept: dict[str, int] = field(default_factory=dict, init=False)  # by name, in paragraphs
     _kinds: list[tuple[str, str]] = field(default_factory=list, init=False)  # keys of ``counts``
-
-    def __post_init__(self) -> None:
-        if self.choice not in CHOICES:
-            raise ValueError(f"math is {self.choice!r}; it must be one of {', '.join(CHOICES)}")
 
     @property
     def seen(self) -> bool:

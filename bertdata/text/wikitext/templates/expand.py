@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..formulas import Formulas
-from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED, readable
+from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED
 from ..variants import note_rules
 from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
 from .functions import FUNCTIONS, VARIABLES, Arguments
@@ -28,17 +28,17 @@ _MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a pag
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
-_BEFORE_CHARS, _LINE_CHARS = 80, 200  # of an example: before the call, and in total
-_MAX_EXAMPLES = 10_000
+_BEFORE_CHARS, _MAX_EXAMPLE_CHARS = 80, 1000  # of an example: before the call, and in total
+_MAX_EXAMPLES = 10_000  # dropped templates with an example line on a page
 _INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class PageContext:
     """The page of a template; ``dropped`` counts calls without words, ``formulas`` handles formulas.
 
-    ``examples`` stores the first line with each call without words; None stores nothing.
+    ``examples`` stores the line of the first call of each name without words, with the marks of earlier steps.
     """
 
     title: str = ""
@@ -47,7 +47,7 @@ class PageContext:
     templates: Templates | None = None
     dropped: Counter[str] = field(default_factory=Counter)
     formulas: Formulas = field(default_factory=Formulas)
-    examples: dict[str, str] | None = None
+    examples: dict[str, str] = field(default_factory=dict)
 
 
 Frame = dict[str, str]  # arguments of the template being expanded: "1", "2", ... and names
@@ -221,7 +221,7 @@ def expand_templates(text: str, page: PageContext) -> str:
     expander = _Expander(page, len(text))
     parts: list[str] = []
     done = 0
-    lost, examples, known = expander.lost, page.examples, 0
+    lost, known = expander.lost, 0
     # Walk over the outermost braces. Text between them is copied, everything inside is the expander's.
     for span in scan(text):
         parts += (text[done : span.start], expander.outer(text, span))
@@ -229,8 +229,7 @@ def expand_templates(text: str, page: PageContext) -> str:
         if len(lost) > known:
             if page.templates is not None and _begins_prose(text, span):
                 done += 1
-            if examples is not None:
-                _keep_example(examples, lost[known:], text, span)
+            _keep_example(page.examples, lost[known:], text, span)
             known = len(lost)
     parts.append(text[done:])
     page.dropped.update(expander.lost)
@@ -252,5 +251,4 @@ def _keep_example(examples: dict[str, str], names: list[str], text: str, span: S
         if name not in examples and len(examples) < _MAX_EXAMPLES:
             start = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE_CHARS)
             end = text.find("\n", span.end)
-            line = readable(text[start : end if 0 <= end < start + 5 * _LINE_CHARS else start + 5 * _LINE_CHARS])
-            examples[name] = line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"
+            examples[name] = text[start : end if 0 <= end < start + _MAX_EXAMPLE_CHARS else start + _MAX_EXAMPLE_CHARS]
