@@ -41,6 +41,7 @@ class SourceCounts(Record, frozen=True, kw_only=True):
         formulas: Formulas, by tag or template and outcome.
         marks: Marks of transcripts and subtitles, and lines of wikis, by kind.
         apparatus: Characters of books that are not prose, such as notes and indexes, by kind.
+        put_back: Characters of books that are kept although a rule had dropped them, by rule.
         edits: Edits of the user's functions, by function.
         removed: Number of words, paragraphs and shortened documents that the selection removed.
     """
@@ -53,6 +54,7 @@ class SourceCounts(Record, frozen=True, kw_only=True):
     formulas: list[tuple[str, str, Count]]
     marks: dict[str, Count]
     apparatus: dict[str, Count]
+    put_back: dict[str, Count]
     edits: dict[str, Count]
     removed: dict[str, Count] = {}
 

@@ -78,13 +78,13 @@ def test_no_rule_drops_a_chapter(rule: str) -> None:
     days = [PROSE.replace("six", f"{number}") for number in range(300)]
     opening, closing = days[:250], ["]"] if rule == "pictures" else []
     text = "\n\n".join([*opening, SECTIONS[rule], *days[250:261], *closing, *(days[261:] if not closing else ())])
-    counts = Counter[str]()
-    kept = clean_parts(Parts([], text.split("\n")), Reading(counts=counts), size(text))
+    counts, put_back = Counter[str](), Counter[str]()
+    kept = clean_parts(Parts([], text.split("\n")), Reading(counts=counts, put_back=put_back), size(text))
     assert {paragraph for paragraph in kept if "ferry left" in paragraph} >= {
         " ".join(day.split()) for day in (days if not closing else days[:261])
     }
-    assert counts[f"put back: {rule}"] >= 10 * size(days[20])
-    assert counts.pop("characters") == counts.pop("kept") + sum(n for name, n in counts.items() if "put back" not in name)
+    assert put_back[rule] >= 10 * size(days[20])
+    assert counts.pop("characters") == counts.pop("kept") + counts.total()
 
 
 def test_couplets_before_the_first_heading_are_no_title_page() -> None:
@@ -96,10 +96,10 @@ def test_couplets_before_the_first_heading_are_no_title_page() -> None:
 
 def test_a_short_section_without_an_end_is_dropped() -> None:
     days = [PROSE.replace("six", f"{number}") for number in range(300)]
-    counts = Counter[str]()
+    put_back = Counter[str]()
     text = "\n\n".join([*days, SECTIONS["transcribers' notes"], *days[:4]])
-    assert len(clean_parts(Parts([], text.split("\n")), Reading(counts=counts), size(text))) == 300
-    assert not any(name.startswith("put back") for name in counts)
+    assert len(clean_parts(Parts([], text.split("\n")), Reading(put_back=put_back), size(text))) == 300
+    assert not put_back
 
 
 def test_an_end_of_the_license_in_the_middle_of_a_book_is_not_its_end() -> None:

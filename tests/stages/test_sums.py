@@ -40,6 +40,7 @@ def report(number: int) -> SourceCounts:
         formulas=[("found", "math", number)],
         marks={"citation": 1},
         apparatus={"characters": 9, "kept": 8, "index": 1},
+        put_back={"index": 1},
         edits={"map changed": kept},
         removed={"trimmed_documents": 1, "removed_words": number % 2} if number % 4 == 0 else {},
     )

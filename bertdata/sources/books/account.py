@@ -8,10 +8,9 @@ from itertools import chain
 
 from .blocks import Block
 
-__all__ = ["KEPT", "PUT_BACK", "READ", "Account", "size"]
+__all__ = ["KEPT", "READ", "Account", "size"]
 
 READ, KEPT = "characters", "kept"  # the other names are those of the removed text
-PUT_BACK = "put back: "  # before the name of a rule that removed too much: characters that are kept after all
 
 
 def size(text: str) -> int:
@@ -32,10 +31,14 @@ class _Sizes(dict[str, int]):
 
 
 class Account:
-    """Track the text of one book from step to step, and add the characters that each step removed to `counts`."""
+    """Track the text of one book from step to step.
 
-    def __init__(self, counts: Counter[str] | None, left: int) -> None:
+    `counts` receives the characters that each step removed, and `returned` those that were put back.
+    """
+
+    def __init__(self, counts: Counter[str] | None, returned: Counter[str] | None, left: int) -> None:
         self.counts = Counter() if counts is None else counts
+        self._returned = Counter() if returned is None else returned
         self.counts[READ] += left
         self.characters = self._left = left
         self._sizes = _Sizes()
@@ -56,7 +59,7 @@ class Account:
     def put_back(self, name: str, characters: int) -> None:
         """Count characters that step `name` removed and that were put back."""
         if characters:
-            self.counts[PUT_BACK + name] += characters
+            self._returned[name] += characters
 
     def drop(self, name: str, block: Block) -> None:
         """Count a dropped block."""

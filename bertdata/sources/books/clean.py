@@ -42,13 +42,14 @@ _FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and p
 class Reading(NamedTuple):
     """How to read books: handling of verse and footnotes (see `clean`), and the encoding, ``""`` to detect it.
 
-    `counts` collects the characters removed by each step, if given: see `Account`.
+    `counts` collects the characters that each step removed, and `put_back` those that were kept after all: see `Account`.
     """
 
     verse: str = "auto"
     encoding: str = ""
     footnotes: str = "prose"
     counts: Counter[str] | None = None
+    put_back: Counter[str] | None = None
 
 
 class _Text(NamedTuple):
@@ -78,7 +79,7 @@ def clean_parts(parts: Parts, reading: Reading, characters: int = 0) -> list[str
     # From lines to paragraphs. First whole lines (license, page numbers), then blocks of lines,
     # because most apparatus has blank lines around it, and last the wrapped lines, which can only
     # be joined when no caption or page number is left between them.
-    account = Account(reading.counts, characters)
+    account = Account(reading.counts, reading.put_back, characters)
     body = account.lines("page numbers", drop_page_numbers(account.lines("licence", parts.body)))
     body = account.lines("marks", resolve_signs(body))
     blocks = list(split_unparted(list(split_blocks(body))))

@@ -15,7 +15,7 @@ from ..archives.zip_files import BROKEN as _BROKEN
 from ..archives.zip_files import BoundedList
 from ..encodings import decode
 from ..tables.limits import TooLarge
-from .account import PUT_BACK, size
+from .account import size
 from .back import is_imprint
 from .blocks import Block
 from .put_back import put_back
@@ -46,13 +46,14 @@ class Unreadable(Exception):
 class Epub(NamedTuple):
     """A book: its title and language from the package, and its passages in order.
 
-    `left_out` counts the characters of the removed text, without whitespace, by kind.
+    Characters without whitespace are counted by kind: `left_out` of the removed text, `put_back` of text that was kept after all.
     """
 
     title: str
     language: str
     passages: list[Passage]
     left_out: Counter[str]
+    put_back: Counter[str]
 
 
 class _Package(NamedTuple):
@@ -91,6 +92,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
     kept: list[Passage] = []
+    returned = Counter[str]()
     # Two budgets for the whole book. A small zip can unpack to gigabytes of tags.
     left, tags, left_out = max_bytes, _MAX_TAGS, Counter[str]()
     for page in package.pages:
@@ -98,7 +100,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
         left, tags = left - len(data), tags - data.count(b"<")
         if tags < 0:
             raise Unreadable("too-large", f"its pages have more than {_MAX_TAGS} tags, up to {page}")
-        kept += _without_imprint(passages(_decoded(data), left_out), left_out)
+        kept += _without_imprint(passages(_decoded(data), left_out), left_out, returned)
     for page, kind in package.others.items():
         try:
             data = _member(archive, page, left)
@@ -106,7 +108,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
             continue
         left, tags = left - len(data), tags - data.count(b"<")
         left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0
-    return Epub(package.title, package.language, kept, +left_out)
+    return Epub(package.title, package.language, kept, +left_out, +returned)
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
@@ -210,7 +212,7 @@ def _decoded(data: bytes) -> str:
     return decode(data)
 
 
-def _without_imprint(passed: list[Passage], left_out: Counter[str]) -> list[Passage]:
+def _without_imprint(passed: list[Passage], left_out: Counter[str], returned: Counter[str]) -> list[Passage]:
     """Drop the passages of a copyright page: a short page with words that only such a notice contains.
 
     Some short stories have one page, which also contains the notice. `put_back` returns the story.
@@ -221,5 +223,5 @@ def _without_imprint(passed: list[Passage], left_out: Counter[str]) -> list[Pass
     blocks = [Block(passage.lines, 1, 1, at) for at, passage in enumerate(passed)]
     kept, characters = put_back("imprint", blocks, [], sum(map(size, lines)))
     left_out["imprint"] += sum(map(size, lines)) - characters
-    left_out[PUT_BACK + "imprint"] += characters
+    returned["imprint"] += characters
     return [passed[block.at] for block in kept]

@@ -20,7 +20,7 @@ from ..encodings import decode_or_reject
 from ..line_ranges import split_lines
 from ..lines import count_lines, unify_newlines
 from ..tables import Columns, Row, is_table, read_table, split_table
-from .account import KEPT, PUT_BACK, READ, size
+from .account import KEPT, READ, size
 from .clean import Reading, clean_parts
 from .epub import Unreadable, read_epub
 from .gutenberg import Parts, header_field, language_code, strip_licence
@@ -183,8 +183,9 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     if reading.counts is not None:
         verse = sum(size(line) for passage in epub.passages if passage.verse and not keep_verse for line in passage.lines)
         gone = epub.left_out + Counter(verse=verse)
-        removed = sum(count for name, count in gone.items() if not name.startswith(PUT_BACK))
-        reading.counts.update({READ: removed, **gone})
+        reading.counts.update({READ: gone.total(), **gone})
+    if reading.put_back is not None:
+        reading.put_back.update(epub.put_back)
     if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep"), characters)):
         return Reject(id, "empty", f"{name}: no paragraph of text")
     return Book(id, epub.title or _stem(name), epub.language.partition("-")[0].lower(), paragraphs)

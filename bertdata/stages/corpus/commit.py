@@ -218,20 +218,20 @@ def _sources(totals: list[SourceSum]) -> dict[str, SourceEntry]:
             share=total.text_bytes / max(1, text_bytes),
             languages=languages,
             dropped_marks=dict(sorted(total.marks.items())) or None,
-            apparatus=_apparatus(total.apparatus) if total.apparatus else None,
+            apparatus=_apparatus(total.apparatus, total.put_back) if total.apparatus else None,
             edits=dict(sorted(total.edits.items())) or None,
         )
     return sources
 
 
-def _apparatus(counts: Counter[str]) -> Apparatus:
+def _apparatus(counts: Counter[str], put_back: Counter[str]) -> Apparatus:
     """Return the counts of characters of books. `Apparatus` describes them."""
-    from ...sources.books import KEPT, PUT_BACK, READ
+    from ...sources.books import KEPT, READ
 
-    back = {name.removeprefix(PUT_BACK): counts.pop(name) for name in sorted(counts) if name.startswith(PUT_BACK)}
     tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
     tally.check()
-    return Apparatus(characters=tally.entered, kept=tally.left, dropped=tally.counts().dropped, put_back=back or None)
+    back = dict(sorted(put_back.items())) or None
+    return Apparatus(characters=tally.entered, kept=tally.left, dropped=tally.counts().dropped, put_back=back)
 
 
 def _check_published(entries: Iterable[TaskEntry]) -> None:

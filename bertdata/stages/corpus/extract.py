@@ -117,6 +117,7 @@ def write_shard(
         formulas=[(*kind, count) for kind, count in sorted(counts.formulas.items())],
         marks=dict(sorted(counts.marks.items())),
         apparatus=dict(sorted(counts.apparatus.items())),
+        put_back=dict(sorted(counts.put_back.items())),
         edits=dict(sorted(counts.edits.items())),
     )
 

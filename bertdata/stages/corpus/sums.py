@@ -33,6 +33,7 @@ class SourceSum:
     formulas: Counter[tuple[str, str]] = field(default_factory=Counter)
     marks: Counter[str] = field(default_factory=Counter)
     apparatus: Counter[str] = field(default_factory=Counter)
+    put_back: Counter[str] = field(default_factory=Counter)
     edits: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)
 
@@ -49,5 +50,5 @@ class SourceSum:
             self.names = Counter(dict(most_frequent(self.names, _MAX_NAMES)))
             self.examples = {name: line for name, line in self.examples.items() if name in self.names}
         self.formulas.update({(what, name): count for what, name, count in counts.formulas})
-        for name in ("marks", "apparatus", "edits", "removed"):
+        for name in ("marks", "apparatus", "put_back", "edits", "removed"):
             getattr(self, name).update(getattr(counts, name))

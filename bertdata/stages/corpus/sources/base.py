@@ -29,8 +29,8 @@ class Counts(NamedTuple):
     """Text and markup that a task left out of its documents.
 
     It counts template calls without words (with an example of each), formulas, marks of transcripts and subtitles (see
-    `bertdata.sources.text.drop_marks`) and lines of wikis, parts of books that are not prose (see
-    `bertdata.sources.books.account`), the edits of the user's functions (see `bertdata.stages.corpus.editing`),
+    `bertdata.sources.text.drop_marks`) and lines of wikis, parts of books that are not prose and those that were
+    put back (see `bertdata.sources.books.account`), the edits of the user's functions (see `bertdata.stages.corpus.editing`),
     and the licences that documents declare, by file (see `bertdata.sources.licences`).
     """
 
@@ -39,13 +39,14 @@ class Counts(NamedTuple):
     formulas: Counter[tuple[str, str]]
     marks: Counter[str]
     apparatus: Counter[str]
+    put_back: Counter[str]
     edits: Counter[str]
     licences: dict[str, Counter[str]]
 
     @classmethod
     def none(cls) -> Counts:
         """Return empty counts."""
-        return cls(Counter(), {}, Counter(), Counter(), Counter(), Counter(), {})
+        return cls(Counter(), {}, Counter(), Counter(), Counter(), Counter(), Counter(), {})
 
     def add(self, page: Extraction) -> None:
         """Add the counts of a page of a wiki."""
