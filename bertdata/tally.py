@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from .codec import Count, Record
 from .errors import VerificationError
 
-__all__ = ["StageCounts", "Tally"]
+__all__ = ["StageCounts", "Tally", "stage_name"]
+
+
+def stage_name(stage: str, split: str) -> str:
+    """Return the name of a stage in the counts of rows: that of ``validation`` includes the split."""
+    return stage if split == "train" else f"{split} {stage}"
 
 
 class StageCounts(Record, frozen=True, kw_only=True, rename={"entered": "in", "left": "out"}):

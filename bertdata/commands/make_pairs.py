@@ -125,7 +125,7 @@ def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
 
 def lost_text(pairs: DataSet[PairsManifest]) -> str:
     """Return a warning with reasons if more than a tenth of the text's tokens are not in any row, else an empty string."""
-    stages = [stage for stage in pairs.counts if stage.stage.split()[-1] == "tokens"]
+    stages = pairs.manifest.counts_of("tokens")
     reasons: Counter[str] = sum((Counter(stage.dropped) for stage in stages), Counter())
     share = reasons.total() / max(1, sum(stage.entered for stage in stages))
     if share <= _MAX_LOST_TOKEN_SHARE:

@@ -13,7 +13,7 @@ from typing import Any
 from ..codec import Count, Record
 from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from ..pieces import BERT_TOKENS
-from ..tally import StageCounts
+from ..tally import StageCounts, stage_name
 from .manifest_records import (
     CorpusInfo,
     CorpusShard,
@@ -163,6 +163,11 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     def settings(self) -> PairsConfig:
         """The options as a configuration."""
         return PairsConfig.of(self.config)
+
+    def counts_of(self, stage: str) -> list[StageCounts]:
+        """Return the counts of a stage, such as ``tokens``, in each split."""
+        names = [stage_name(stage, split) for split in self.splits]
+        return [counts for counts in self.counts if counts.stage in names]
 
     @property
     def pieces(self) -> int:

@@ -46,7 +46,7 @@ def words_per_token(shards: Shards) -> float:
     words = tokens = 0.0
     for path, contents, weight in zip(shards.paths, shards.manifests, shards.weights, strict=True):
         in_corpus = sum(source.words or 0 for source in (contents.corpus.sources if contents.corpus else {}).values())
-        stages = [stage for stage in contents.counts if stage.stage.endswith("tokens")]
+        stages = contents.counts_of("tokens")
         entered, left = sum(stage.entered for stage in stages), sum(stage.left for stage in stages)
         if not in_corpus or not entered:
             raise UsageError(

@@ -13,7 +13,7 @@ from ..dataset.manifest_records import SourceEntry, Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest
 from ..errors import VerificationError
 from ..rows.masking import max_predictions_of
-from ..tally import Tally
+from ..tally import Tally, stage_name
 from . import leaks
 from .documents import SOURCES
 from .pairs import is_half, not_half
@@ -82,23 +82,23 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
     Checks statistics, splits, the output of each stage, and that half of the labels of a split with one shard are 1.
     """
     config, tallies = manifest.settings, {stage.stage: Tally.of(stage) for stage in manifest.counts}
-    wanted = [f"{_stage(split)}{what}" for split in manifest.splits for what in ("documents", "chunks", "tokens")]
+    wanted = [stage_name(what, split) for split in manifest.splits for what in ("documents", "chunks", "tokens")]
     if stages := list(_same("counts, stages", sorted(stage.stage for stage in manifest.counts), sorted(wanted))):
         yield from stages
         return
     for split, entry in manifest.splits.items():
-        stage = _stage(split)
-        yield from _same(f"counts, {stage}chunks that came out", tallies[f"{stage}chunks"].left, counted[split][_chunks(config)])
-        yield from _same(f"counts, {stage}tokens that came out", tallies[f"{stage}tokens"].left, counted[split]["text"])
-        yield from _same(f"splits.{split}.documents", entry.documents, tallies[f"{stage}documents"].entered)
+        chunks, tokens, documents = (stage_name(what, split) for what in ("chunks", "tokens", "documents"))
+        yield from _same(f"counts, {chunks} that came out", tallies[chunks].left, counted[split][_chunks(config)])
+        yield from _same(f"counts, {tokens} that came out", tallies[tokens].left, counted[split]["text"])
+        yield from _same(f"splits.{split}.documents", entry.documents, tallies[documents].entered)
         yield from _statistics(f"splits.{split}", entry, counted[split], config)
-        distinct = tallies[f"{stage}documents"].left - entry.repeated_ids
+        distinct = tallies[documents].left - entry.repeated_ids
         of_one_shard = config.objective in LABEL_1_COUNTS and counted[split]["shards"] == 1
         if of_one_shard and not is_half(counted[split], distinct, config, leaks.groups(manifest)):
             yield f"splits.{split} has {not_half(counted[split])}"
     if sources := manifest.tokens:
         in_all = sum(sum(of_source.values()) for of_source in sources.values())
-        entered = sum(tallies[f"{_stage(split)}tokens"].entered for split in manifest.splits)
+        entered = sum(stage.entered for stage in manifest.counts_of("tokens"))
         yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
         known = manifest.corpus.sources if manifest.corpus else {}
         expected = {(source, code) for source, of_source in known.items() for code in of_source.languages or {}}
@@ -124,10 +124,6 @@ def export(manifest: ExportManifest) -> Iterator[str]:
 def _chunks(config: PairsConfig) -> str:
     """Name the result of a chunk: a row or a segment."""
     return "parts" if config.pack else "rows"
-
-
-def _stage(split: str) -> str:
-    return "" if split == "train" else f"{split} "
 
 
 def _statistics(where: str, stated: Statistics, counted: Counter[str], config: PairsConfig) -> Iterator[str]:

@@ -160,6 +160,7 @@ def test_a_tenth_of_the_text_that_is_lost_is_told(
         {"stage": "tokens", "in": 100, "out": 0, "dropped": train, "rejected": {}},
         {"stage": "validation tokens", "in": 100, "out": 0, "dropped": validation, "rejected": {}},
     ]
-    made = decode(manifest.read_json(write_pairs(tmp_path, {"train": [[9]]})) | {"counts": counts}, PairsManifest)
+    rows = write_pairs(tmp_path, {"train": [[9]], "validation": [[9]]})
+    made = decode(manifest.read_json(rows) | {"counts": counts}, PairsManifest)
     lost = lost_text(DataSet(tmp_path, made))
     assert told in lost and bool(told) == bool(lost)

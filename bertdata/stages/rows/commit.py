@@ -17,7 +17,7 @@ from ...errors import EmptyResultError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
 from ...rows.masking import max_predictions_of
-from ...tally import Tally
+from ...tally import Tally, stage_name
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
 from .build_rows import Groups, Output, PartitionReport, SplitCounts
@@ -83,7 +83,7 @@ class PairsCommit:
             splits={part.split: describe(counts[part.split], config, shards=part.partitions) for part in total},
         )
         manifest.check_rows(contents, in_all["rows"])
-        chunks = sum(tally.left for tally in tallies if tally.stage.endswith("chunks"))
+        chunks = sum(stage.left for stage in contents.counts_of("chunks"))
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows have {held}: please report this")
         write_beside(root, contents)
@@ -141,7 +141,7 @@ def _named(part: SplitCounts) -> list[Tally]:
     """Return the counts of a split. Names in ``validation`` include the split."""
     tallies = [Tally.of(counts) for counts in part.tallies]
     for tally in tallies:
-        tally.stage = f"{'' if part.split == 'train' else f'{part.split} '}{tally.stage}"
+        tally.stage = stage_name(tally.stage, part.split)
     return tallies
 
 
