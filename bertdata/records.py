@@ -13,7 +13,7 @@ __all__ = [
     "Page",
     "Prose",
     "Reject",
-    "Report",
+    "ReportReference",
     "Task",
 ]
 
@@ -53,7 +53,7 @@ class Task(NamedTuple):
         return {part.name: part.path for part in self.parts}
 
 
-class Report(NamedTuple):
+class ReportReference(NamedTuple):
     """A reference to the report of a finished task.
 
     Attributes:

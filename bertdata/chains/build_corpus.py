@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..config import CorpusConfig
 from ..config.base import format_packages
-from ..records import Report
+from ..records import ReportReference
 from ..sources import PLAIN
 from ..stages.corpus.commit import CorpusCommit
 from ..stages.corpus.extract import Extract
@@ -47,8 +47,8 @@ class BuildCorpus(Chain):
     def expand(self, begin: Steps) -> Steps:
         root, config, plan = self._root, self._config, self._plan
         extract = Extract(root, config, plan.shard_count, bool(self._rules))
-        perform = TaskRunner(root, "extract", extract, CorpusReport, packages(config))
-        reports = begin | "Tasks" >> Tasks(root, plan.tasks) | "Extract" >> FlatMap(perform)
+        runner = TaskRunner(root, "extract", extract, CorpusReport, packages(config))
+        reports = begin | "Tasks" >> Tasks(root, plan.tasks) | "Extract" >> FlatMap(runner)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
         return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs, self._ignored), len(plan.tasks))
@@ -104,5 +104,5 @@ class Round(Step):
         )
 
 
-def _number(report: Report) -> int:
+def _number(report: ReportReference) -> int:
     return report.number

@@ -15,7 +15,7 @@ from ..config import PairsConfig
 from ..dataset.reports import FilesReport
 from ..stages.corpus_reader import Corpus
 from ..stages.rows import partitions
-from ..stages.rows.build_rows import BuildPartition, Output
+from ..stages.rows.build_rows import BuildPartition, RowsOutput
 from ..stages.rows.commit import PairsCommit
 from ..stages.rows.partners import Partners, origins_of
 from ..stages.shuffle import FileShuffle, Receive, Shuffle
@@ -35,7 +35,7 @@ class MakePairs(Chain):
     def __init__(self, source: Corpus, vocabulary: AnyVocabulary, config: PairsConfig, roots: Mapping[int, Path]) -> None:
         super().__init__(next(iter(roots.values())), source.tasks)
         self._source, self._vocabulary, self._config = source, self._store("vocabulary", vocabulary._asdict()), config
-        self._outputs = [Output(root, replace(config, max_seq_length=length)) for length, root in roots.items()]
+        self._outputs = [RowsOutput(root, replace(config, max_seq_length=length)) for length, root in roots.items()]
         layout = partitions.Layout(config.seed, config.shards, config.validation_fraction)
         partners = Partners.of(config).spread(source, config, layout.train, layout.validation)
         self._layout, self._origins = layout._replace(partners=partners), tuple(origins_of(source.manifest))

@@ -17,7 +17,7 @@ from ..dataset.spilled import work_root
 from ..dataset.staging import commit as committing
 from ..dataset.versions import versions
 from ..errors import StorageError, UsageError, VerificationError
-from ..records import Report, Task
+from ..records import ReportReference, Task
 from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
 from ..storage.fence import SEEN_S, admit, fenced, token
 from ..storage.files import is_local
@@ -181,7 +181,7 @@ class TaskRunner(InContext):
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 
-def _references(number: int, step: str, report: object) -> list[Report]:
+def _references(number: int, step: str, report: object) -> list[ReportReference]:
     return [reports.reference(number, step, [report])]
 
 
@@ -236,7 +236,7 @@ class CommitOnce(InContext):
 
     @storage_errors()
     def __call__(self, received: list[tuple[int, str, int]], context: TaskContext = NO_CONTEXT) -> None:
-        references = [Report(*reference) for reference in _in_order(received, range(self._count))]
+        references = [ReportReference(*reference) for reference in _in_order(received, range(self._count))]
         roots = self._commit.roots()
         with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
             to_do = [stack.enter_context(committing(root)) for root in roots]

@@ -84,7 +84,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
 
 def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, config: PairsConfig, lengths: Sequence[int]) -> Sample:
     """Return a function that tokenizes some batches and builds their rows, as if they were a partition."""
-    from ..stages.rows.build_rows import BuildPartition, Output
+    from ..stages.rows.build_rows import BuildPartition, RowsOutput
     from ..stages.rows.encoding import encoder_of_run
     from ..stages.rows.partitions import Layout, Tokenize
     from ..stages.rows.partners import Partners, origins_of
@@ -100,7 +100,7 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, config: PairsConfi
         pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
         with contextlib.ExitStack() as stack:
             roots = {n: stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in lengths}
-            outputs = [Output(path, replace(config, max_seq_length=n)) for n, path in roots.items()]
+            outputs = [RowsOutput(path, replace(config, max_seq_length=n)) for n, path in roots.items()]
             start = clock()
             with contextlib.suppress(EmptyResultError):
                 BuildPartition(work_files, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import VerificationError
-from ..records import Report
+from ..records import ReportReference
 from ..storage.files import is_local, read_json
 from ..storage.ranges import range_digest
 from ..storage.storage import storage_errors
@@ -67,9 +67,9 @@ def record_path(root: Path, step: str, number: int) -> Path:
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
-def reference(number: int, step: str, reports: Sequence[object]) -> Report:
+def reference(number: int, step: str, reports: Sequence[object]) -> ReportReference:
     """Return a reference to a task's reports, one for each root of its run, in the records of a step."""
-    return Report(number, step, _digest(reports))
+    return ReportReference(number, step, _digest(reports))
 
 
 def stored(root: Path, step: str, number: int, kind: type[R]) -> R:
@@ -77,7 +77,7 @@ def stored(root: Path, step: str, number: int, kind: type[R]) -> R:
     return decode((read_json(record_path(root, step, number)) or {}).get("report"), kind)
 
 
-def read(roots: list[Path], references: Iterable[Report], kind: type[R]) -> Iterator[list[R]]:
+def read(roots: list[Path], references: Iterable[ReportReference], kind: type[R]) -> Iterator[list[R]]:
     """Read reports of a kind, one per root, in order. In a store, several are read at the same time.
 
     Raise VerificationError if a record differs from the task's report.
@@ -92,7 +92,7 @@ def read(roots: list[Path], references: Iterable[Report], kind: type[R]) -> Iter
 
 
 @storage_errors()
-def _read(roots: list[Path], kind: type[R], reference: Report) -> list[R]:
+def _read(roots: list[Path], kind: type[R], reference: ReportReference) -> list[R]:
     with contextlib.suppress(WrongValue):
         found = [stored(root, reference.step, reference.number, kind) for root in roots]
         if _digest(found) == reference.digest:

@@ -97,11 +97,11 @@ def peak(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Return a function that gives the bytes on disk just before a commit moves the rewritten shards over the old ones."""
     sizes: list[int] = []
 
-    def put_in_place(root: Path, files: Sequence[Any]) -> list[Any]:
+    def replace_rewritten(root: Path, files: Sequence[Any]) -> list[Any]:
         sizes.append(tree(root))
-        return rewrite.put_in_place(root, files)
+        return rewrite.replace_rewritten(root, files)
 
-    monkeypatch.setattr(commit, "put_in_place", put_in_place)
+    monkeypatch.setattr(commit, "replace_rewritten", replace_rewritten)
     return lambda: sizes[0]
 
 

@@ -26,7 +26,7 @@ from bertdata.dataset import versions
 from bertdata.dataset.reports import TaskReport
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
-from bertdata.records import Report, Task
+from bertdata.records import ReportReference, Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage.files import is_local
@@ -149,7 +149,7 @@ LARGEST = 100  # characters and bytes of an element
 
 
 def note(element: Any) -> Any:
-    SEEN.append(element[1] if isinstance(element, tuple) and isinstance(element[1], Report) else element)
+    SEEN.append(element[1] if isinstance(element, tuple) and isinstance(element[1], ReportReference) else element)
     return element
 
 
@@ -191,7 +191,7 @@ def test_what_crosses_between_stages_is_small_and_plain(
     SEEN.clear()
     command, *options = RUNS[name]
     build(command, Path("out"), *options)
-    reports = [element for element in SEEN if isinstance(element, Report)]
+    reports = [element for element in SEEN if isinstance(element, ReportReference)]
     assert len(reports) >= 1 and len(SEEN) > len(reports)
     assert {found for element in SEEN for found in strange(element)} == set()
     assert all(Path(path).is_absolute() for element in SEEN for path in paths(element))
@@ -210,7 +210,7 @@ RUNS: dict[str, tuple[Any, ...]] = {
 
 def test_a_lost_report_is_an_error() -> None:
     """What an engine does twice is taken once; what it loses is no finished run."""
-    reports = [Report(2, "c", 0), Report(0, "a", 0), Report(1, "b", 0), Report(0, "a", 0)]
+    reports = [ReportReference(2, "c", 0), ReportReference(0, "a", 0), ReportReference(1, "b", 0), ReportReference(0, "a", 0)]
     assert [report.step for report in transforms._in_order(reports, range(3))] == ["a", "b", "c"]
     with pytest.raises(VerificationError, match="the engine returned 3 of 4 reports"):
         transforms._in_order(reports, range(4))

@@ -34,7 +34,7 @@ from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.dataset.plan_files import StoredValue
 from bertdata.errors import StorageError, VerificationError
 from bertdata.exports.base import ExportSource
-from bertdata.records import FileRange, Report, Task
+from bertdata.records import FileRange, ReportReference, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
 from bertdata.stages.rows.partitions import Tokens
@@ -103,7 +103,7 @@ def test_the_largest_elements_are_within_its_limits() -> None:
     size = CorpusConfig().max_page_bytes  # in ids of two bytes: with a larger vocabulary a token has several bytes of text
     document = Tokens("id", DocumentOrigin("wikipedia", "en"), bytes(2 * size), bytes(4 * (size // 100)), b"")
     assert len(pickle.dumps((1, document))) < ELEMENT
-    report = Report(999_999, "extract choose", 1 << 61)
+    report = ReportReference(999_999, "extract choose", 1 << 61)
     assert 1000 * len(pickle.dumps(report)) < ELEMENT / 100, "as many come to a worker that adds them up"
 
 

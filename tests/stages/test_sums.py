@@ -16,7 +16,7 @@ from bertdata.chains.transforms import CommitOnce, Gather
 from bertdata.dataset import reports
 from bertdata.dataset.reports import record_path
 from bertdata.errors import VerificationError
-from bertdata.records import Report
+from bertdata.records import ReportReference
 from bertdata.stages.corpus import sums
 from bertdata.stages.corpus.sums import SourceSum
 from bertdata.stages.corpus_report import SourceCounts, Templates
@@ -78,7 +78,7 @@ class Kept:
         self.found += [report["value"] for (report,) in reports]
 
 
-def done(root: Path, number: int) -> Report:
+def done(root: Path, number: int) -> ReportReference:
     """Leave the record of a task."""
     write_json(record_path(root, "add", number), {"task": number, "report": {"value": number * 10}})
     return reports.reference(number, "add", [{"value": number * 10}])

@@ -37,7 +37,7 @@ from ...sources import licences
 from ...storage.files import open_file
 from ...tally import Tally
 from ..corpus_report import CorpusReport, TaskEntry
-from ..selection.rewrite import put_in_place
+from ..selection.rewrite import replace_rewritten
 from . import missing
 from .extract import MAX_EXAMPLES, most_frequent
 from .plan_tasks import packages
@@ -86,14 +86,14 @@ class CorpusCommit:
         rejects += self._count_missing(tallies, entries)
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, lost, inputs, [*rejects, *drops])
-        shards = put_in_place(root, shards)
+        shards = replace_rewritten(root, shards)
         contents = CorpusManifest(
             **manifest.head("documents", self.config, shards, counted, packages(self.config)),
             inputs=_with_licences(_with_digests(inputs, entries), entries),
             sources=_sources(added),
             shards=shards,
             rejects=rejects,
-            drops=put_in_place(root, drops),
+            drops=replace_rewritten(root, drops),
             dropped_templates=_dropped_templates(added),
             learned_templates=tuple(_learned(wiki, text) for wiki, text in self.config.learned),
             formulas=_formulas(added),

@@ -23,7 +23,7 @@ from ...dataset.reports import TaskReport
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...pieces import bare
-from ...records import Report
+from ...records import ReportReference
 from ...storage.progress import NO_CONTEXT, TaskContext, Work
 from ...tally import StageCounts
 from ...text.language import writing
@@ -33,7 +33,7 @@ from .partitions import Layout, Tokens, from_pieces
 from .partners import DocumentOrigin
 from .static_masks import mask_rows
 
-__all__ = ["PartitionReport", "BuildPartition", "Groups", "Output", "SplitCounts"]
+__all__ = ["PartitionReport", "BuildPartition", "Groups", "RowsOutput", "SplitCounts"]
 
 T = TypeVar("T", bound="str | tuple[str, ...]")
 _PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
@@ -71,7 +71,7 @@ class PartitionReport(TaskReport, frozen=True, kw_only=True):
         return [self.shard]
 
 
-class Output(NamedTuple):
+class RowsOutput(NamedTuple):
     """An output directory of rows and its settings."""
 
     root: Path
@@ -83,11 +83,11 @@ class BuildPartition:
     """Build a partition's rows, once for each output. `origins` are the corpus' sources and languages, in order of numbers."""
 
     vocabulary: StoredValue
-    outputs: list[Output]
+    outputs: list[RowsOutput]
     layout: Layout
     origins: tuple[tuple[str, str], ...]
 
-    def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Report:
+    def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> ReportReference:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
         # random key of the document instead, so that any division makes the same rows.
         unsorted = list(from_pieces(pieces))
@@ -142,7 +142,7 @@ class BuildPartition:
 class _Build:
     """Build one output's rows of a partition, and write their shard."""
 
-    output: Output
+    output: RowsOutput
     vocabulary: vocab.AnyVocabulary
     partition: rows.Partition
     origin: npt.NDArray[np.uint16] | None  # the origin number of each document

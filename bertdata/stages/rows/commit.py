@@ -20,7 +20,7 @@ from ...rows.masking import max_predictions_of
 from ...tally import Tally, stage_name
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
-from .build_rows import Groups, Output, PartitionReport, SplitCounts
+from .build_rows import Groups, PartitionReport, RowsOutput, SplitCounts
 from .partitions import different_ids
 from .partners import origins_of
 
@@ -32,7 +32,7 @@ class PairsCommit:
     """Check that the counts add up, then write each output's vocabulary, data card and, last, manifest."""
 
     vocabulary: StoredValue
-    outputs: list[Output]
+    outputs: list[RowsOutput]
     source: DocumentReader
     documents: int
     spill: Path
@@ -54,7 +54,7 @@ class PairsCommit:
         for output, total, listed in zip(self.outputs, sums, shards, strict=True):
             self._commit(output, list(total.values()), listed)
 
-    def _commit(self, output: Output, total: list[SplitCounts], shards: list[ShardEntry]) -> None:
+    def _commit(self, output: RowsOutput, total: list[SplitCounts], shards: list[ShardEntry]) -> None:
         root, config = output.root, output.config
         counts = {part.split: Counter(part.statistics) for part in total}
         groups = _add_groups(part.groups for part in total)

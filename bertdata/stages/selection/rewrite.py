@@ -22,7 +22,7 @@ from ...dataset import reports, shards
 from ...dataset.manifest_records import CorpusShard, ListEntry
 from ...dataset.run import STATE, perform
 from ...errors import VerificationError
-from ...records import Document, Report
+from ...records import Document, ReportReference
 from ...storage.files import digest, is_local
 from ...storage.moves import move
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext, Work
@@ -34,14 +34,14 @@ from ..text_counts import Amounts, count_words
 from .decisions import Losses, whole
 from .rules import LISTED
 
-__all__ = ["Rewrite", "put_in_place"]
+__all__ = ["Rewrite", "replace_rewritten"]
 
 F = TypeVar("F", CorpusShard, ListEntry)
 _AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
 _CHOSEN_PREFIX = f"{STATE}/work/chosen/"
 
 
-def put_in_place(root: Path, files: Sequence[F]) -> list[F]:
+def replace_rewritten(root: Path, files: Sequence[F]) -> list[F]:
     """Replace old files by rewritten ones, several at a time in a store. Return the entries of all files under their final names.
 
     If an engine repeats the commit, a file that has already moved must have the digest of the new one. If the user repeats the
@@ -72,7 +72,7 @@ class Rewrite(InContext):
     format: str
     count: int
 
-    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> Report:
+    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> ReportReference:
         step, report = "extract", reports.stored(self.root, "extract", task, CorpusReport)
         shard, counts, losses = report.entry.shard, report.counts, Losses(self.root, task, self.rounds)
         # Most tasks of a corpus without copies lose nothing, so their shards stay. A check has no shard.
