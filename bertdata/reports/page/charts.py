@@ -159,18 +159,10 @@ def _scale(high: Sequence[float], bottom: float, *, percent_of: bool) -> list[Ht
 
 
 def lines(panel: Panel, axis: str) -> Html:
-    """Return the lines of a panel, the first one in blue, over steps from 0."""
-    if not (parts := _drawn(panel, axis)):
-        return Html("")
-    legend = _legend(panel)
-    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {legend}", *parts), legend)
-
-
-def _drawn(panel: Panel, axis: str) -> list[Html]:
-    """Draw axes, grid and lines of a panel, or nothing if it has no points."""
+    """Return the lines of a panel with axes and grid, the first line in blue, over steps from 0; nothing without points."""
     values = [y for line in panel.lines for _, y in line.points] + ([panel.across[1]] if panel.across else [])
     if not any(line.points for line in panel.lines):
-        return []
+        return Html("")
     high = ticks(min(values), max(values), 4)
     last = max(x for line in panel.lines for x, _ in line.points)
     bottom, across = _HEIGHT - _FOOT, WIDTH_PX - _LEFT - _RIGHT
@@ -190,20 +182,18 @@ def _drawn(panel: Panel, axis: str) -> list[Html]:
         parts.append(_line(screen(line.points), f"l{at}"))
         if line.marked:
             parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{at}") for x, y in screen(line.points)]
-    return [*parts, label(WIDTH_PX - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end")]
+    parts.append(label(WIDTH_PX - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
+    legend = _legend(panel)
+    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {legend}", *parts), legend)
 
 
 def _legend(panel: Panel) -> str:
     """Return the name, last value and color of each line of a panel."""
-    ends = [f"{line.name} ends at {_end(line.points[-1][1], panel)}" for line in panel.lines if line.points]
-    ends += [f"{panel.across[0]} {_end(panel.across[1], panel)}"] if panel.across else []
+    write: Callable[[float], str] = percent if panel.percent else number
+    ends = [f"{line.name} ends at {write(line.points[-1][1])}" for line in panel.lines if line.points]
+    ends += [f"{panel.across[0]} {write(panel.across[1])}"] if panel.across else []
     return "; ".join(f"{each}, {colour}" for each, colour in zip(ends, [*COLOURS[: len(panel.lines)], "dashed"], strict=False))
 
 
 def _line(points: Points, kind: str) -> Html:
     return tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_=kind)
-
-
-def _end(value: float, panel: Panel) -> str:
-    tell: Callable[[float], str] = percent if panel.percent else number
-    return tell(value)
