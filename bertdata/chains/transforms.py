@@ -19,8 +19,7 @@ from ..dataset.versions import versions
 from ..errors import StorageError, UsageError, VerificationError
 from ..records import ReportReference, Task
 from ..stages.shuffle import EngineShuffle, FileShuffle, Shuffle
-from ..storage.fence import SEEN_S, admit, fenced, token
-from ..storage.files import is_local
+from ..storage.fence import SEEN_S, admit
 from ..storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ..storage.storage import storage_errors
 from .steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
@@ -81,18 +80,18 @@ class Tasks(Step):
         )
 
 
+@storage_errors()
 def _expand(range: TaskRange, root: Path, runs: RunDirectories) -> list[tuple[int, TaskRangeTuple]]:
     """Return the number and the location of each task in a range. Omit names, because an engine may keep all in memory."""
-    with runs.entered():
-        return [
-            (number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.split(root)
-        ]
+    runs.check()
+    return [(number, (found_range.start, found_range.length, found_range.digest)) for number, found_range in range.split(root)]
 
 
+@storage_errors()
 def _task(group: tuple[int, Iterable[TaskRangeTuple]], root: Path, runs: RunDirectories) -> Task:
-    with runs.entered():
-        (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
-        return task
+    runs.check()
+    (task,) = TaskRange(*next(iter(group[1]))).tasks(root)
+    return task
 
 
 def shuffle_of(steps: Steps, root: Path, name: str, tasks: int, partitions: int) -> Shuffle:
@@ -123,13 +122,11 @@ class RunDirectories:
     """
 
     def __init__(self, *roots: Path, packages: Sequence[str] = ()) -> None:
-        self._packages, self._versions = tuple(packages), versions(packages)
-        # A plan that is only displayed has no token yet. On a disk, no token is needed: each run has a separate directory.
-        self._tokens = [(root, "" if is_local(root) else token(root)) for root in roots]
+        self._roots, self._packages, self._versions = roots, tuple(packages), versions(packages)
 
-    @contextlib.contextmanager
-    def entered(self, *, begun: bool = True) -> Iterator[None]:
-        """Check the runs, then run the block, in which only these runs can write to a store.
+    @storage_errors()
+    def check(self, *, begun: bool = True) -> None:
+        """Check the runs before a step that writes to them. On a disk, each run has a separate directory, which no run replaces.
 
         Raises:
             StorageError: This host cannot see a run, which is not checked if `begun` is False.
@@ -137,12 +134,10 @@ class RunDirectories:
             UsageError: This host has other code or packages than the host of the command.
         """
         _check_versions(self._packages, self._versions)
-        with storage_errors(), fenced(*((root, own_token) for root, own_token in self._tokens if own_token)):
-            admit(seen_s=SEEN_S)
-            for root, own_token in self._tokens if begun else ():
-                if not own_token:
-                    check_begun(root)
-            yield
+        for root in self._roots:
+            admit(root, seen_s=SEEN_S)
+            if begun:
+                check_begun(root)
 
 
 class GuardedCall(InContext):
@@ -152,10 +147,11 @@ class GuardedCall(InContext):
         self._function, self._runs = function, RunDirectories(*roots, packages=packages)
         self.function = function
 
+    @storage_errors()
     def __call__(self, element: Any, context: TaskContext = NO_CONTEXT) -> Any:
-        with self._runs.entered():
-            result = context.bind(self._function)(element)
-            return list(result) if isinstance(result, Iterator) else result
+        self._runs.check()
+        result = context.bind(self._function)(element)
+        return list(result) if isinstance(result, Iterator) else result
 
 
 class TaskRunner(InContext):
@@ -175,9 +171,9 @@ class TaskRunner(InContext):
         # The identity of a task has no paths, which differ between machines. `perform` compares it with the stored record, and
         # also compares the digests of the inputs.
         identity = [task.kind, *task.names()]
-        with self._runs.entered():
-            paths = task.paths()
-            report = perform(self._root, self._step, task.number, identity, partial(self._work, task), self._kind, paths, context)
+        self._runs.check()
+        work, paths = partial(self._work, task), task.paths()
+        report = perform(self._root, self._step, task.number, identity, work, self._kind, paths, context)
         yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
 
 
@@ -238,7 +234,8 @@ class CommitOnce(InContext):
     def __call__(self, received: list[tuple[int, str, int]], context: TaskContext = NO_CONTEXT) -> None:
         references = [ReportReference(*reference) for reference in _in_order(received, range(self._count))]
         roots = self._commit.roots()
-        with self._runs.entered(begun=False), contextlib.ExitStack() as stack:
+        self._runs.check(begun=False)
+        with contextlib.ExitStack() as stack:
             to_do = [stack.enter_context(committing(root)) for root in roots]
             if any(to_do):
                 for root, is_left in zip(roots, to_do, strict=True):

@@ -100,7 +100,8 @@ def _build(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path
 def _run_on_engine(plan: Plan, options: RunOptions, reporter: Reporter, roots: list[Path | None]) -> None:
     """Run the steps with Beam. Raise TransferError if the connection to the engine is lost."""
     engine = _engine()
-    states = [directory / STATE for directory, root in zip(plan.directories, roots, strict=True) if root is not None]
+    pairs = zip(plan.directories, roots, strict=True)
+    states = [(directory if is_local(directory) else root) / STATE for directory, root in pairs if root is not None]
     try:
         engine.run(plan.chain(roots), beam_args=options.beam_args, wait=options.wait, states=states, warn=reporter.warning)
         if options.wait and not all(map(is_complete, plan.directories)):

@@ -18,11 +18,11 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..codec import decode, encode
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
-from ..storage.fence import TOKEN_FILE, fenced, is_fenced
+from ..storage.fence import TOKEN_FILE, RunPath
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local, read_json, write_json, write_text
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
@@ -82,9 +82,7 @@ def building(directory: Path, identity: dict[str, object], *, overwrite: bool = 
         if not overwrite and _has_this_dataset(directory, identity):
             yield directory
             return
-        root = directory if not local else _on_disk(directory, identity, overwrite)
-        if not local:
-            stack.enter_context(fenced((root, _in_store(root, identity, overwrite))))
+        root = _on_disk(directory, identity, overwrite) if local else _in_store(directory, identity, overwrite)
         del identity  # frees memory: it may name 100,000 inputs
         # This file tells the workers, which may run on other machines, to accept inputs that have changed.
         if overwrite:
@@ -204,8 +202,8 @@ def _refuse_other(root: Path, stored: Any, identity: dict[str, object], detail: 
         )
 
 
-def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> str:
-    """Prepare the directory to build in place, keeping an unfinished run of this identity. Return this command's token."""
+def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> Path:
+    """Prepare the directory to build in place, keeping an unfinished run of this identity. Return it as this command's path."""
     run = directory / STATE / "run.json"
     stored = read_json(run)
     if stored is not None and not overwrite:
@@ -220,7 +218,7 @@ def _in_store(directory: Path, identity: dict[str, object], overwrite: bool) -> 
     write_json(run, identity, PRIVATE_MODE)
     token = f"{digest(run)} {uuid.uuid4().hex}"
     write_text(directory / TOKEN_FILE, token, PRIVATE_MODE)
-    return token
+    return cast("Path", RunPath(directory, directory, token))
 
 
 def leftovers(directory: Path) -> dict[str, int]:
@@ -279,8 +277,7 @@ def perform(
                 return report
             if not (root / STATE / _REPLACING).exists():
                 raise ResumeError(f"{changed} has changed since this run began: start again with `overwrite`")
-    if not is_fenced(root):  # a fenced run has read its token from `root` already
-        check_begun(root)
+    check_begun(root)
     import pyarrow  # takes 0.3 s: `status` needs this module, but no Arrow
 
     with context.working(step, index) as progress:
@@ -302,9 +299,9 @@ def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
     return ""
 
 
-def check_begun(root: Path) -> None:
+def check_begun(root: Path | RunPath) -> None:
     """Raise StorageError if no run has begun in `root`, for example because this host does not share the directory."""
-    if not is_begun(root):
+    if not isinstance(root, RunPath) and not is_begun(root):  # a run in a store has read its token from `root`
         raise StorageError(
             f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "
             "store"

@@ -1,30 +1,56 @@
 """Let only the newest run write to an output in a store.
 
 On a disk, a run holds a lock and builds in a separate directory. In a store, all runs write to the same final names. So each
-command that starts or continues a run there writes a new fencing token, which its workers check before a file appears. An older
-command that is still alive, and its workers on an engine, cannot write any more. Only the microseconds between check and write
-are unprotected.
+command that starts or continues a run there writes a new fencing token. The run's paths contain the token, also in the workers,
+and `files.replacing` checks it before a file appears. An older command that is still alive, and its workers on an engine, cannot
+write any more. Only the microseconds between check and write are unprotected.
 """
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import time
-from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import OutputLockedError
 from .readers import read_whole
 
-__all__ = ["SEEN_S", "TOKEN_FILE", "admit", "fenced", "is_fenced", "token"]
+__all__ = ["SEEN_S", "TOKEN_FILE", "RunPath", "admit", "token"]
 
 TOKEN_FILE = ".bertdata/run.sha256"  # inside an output in a store: the digest of its run.json, and a number of the command
 
 SEEN_S = 5.0  # seconds: a check stays valid this long for starting a step; writing a file always checks again
-_seen: dict[tuple[str, str], float] = {}  # root and token of a run -> time of this process's last successful check
 
-_runs: contextvars.ContextVar[Sequence[tuple[Path, str]]] = contextvars.ContextVar("_runs", default=())
+_seen: dict[tuple[Path, str], float] = {}  # output and token of a run -> time of this process's last successful check
+
+
+@dataclass(frozen=True)
+class RunPath:
+    """A path in the `output` of a run in a store. It has the methods of the path.
+
+    Only the run with this token writes to it. A pickled copy, and the paths that ``/`` and `with_name` return, keep the run.
+    """
+
+    _path: Path
+    output: Path
+    token: str
+
+    def __truediv__(self, name: str) -> RunPath:
+        return RunPath(self._path / name, self.output, self.token)
+
+    def with_name(self, name: str) -> RunPath:
+        """Return the path of a file in the same directory."""
+        return RunPath(self._path.with_name(name), self.output, self.token)
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._path, name)
+
+    def __reduce__(self) -> tuple[type[RunPath], tuple[Path, Path, str]]:
+        return RunPath, (self._path, self.output, self.token)  # the default would look up attributes before there is a `_path`
 
 
 def token(root: Path) -> str:
@@ -35,35 +61,22 @@ def token(root: Path) -> str:
         return ""
 
 
-@contextlib.contextmanager
-def fenced(*runs: tuple[Path, str]) -> Iterator[None]:
-    """Inside the block, also write files to stores only while these runs, given by root and token, are current."""
-    reset = _runs.set((*(run for run in _runs.get() if run not in runs), *runs))
-    try:
-        yield
-    finally:
-        _runs.reset(reset)
-
-
-def is_fenced(root: Path) -> bool:
-    """Return True inside a `fenced` block for this root."""
-    return any(str(each) == str(root) for each, _ in _runs.get())
-
-
-def admit(*, seen_s: float = 0.0) -> None:
-    """Raise OutputLockedError if a run was replaced. Trust a check of this process that is newer than `seen_s` seconds."""
+def admit(path: Path | RunPath, *, seen_s: float = 0.0) -> None:
+    """Raise OutputLockedError if the path is of a run that was replaced. Trust a check that is newer than `seen_s` seconds."""
     # A store has no locks that survive a lost connection, so a paused process may wake up and write
     # after another one has taken over. The check before each write refuses that:
     #
     #   command A writes token A, starts a task, and its machine is suspended
     #   command B writes token B, and finishes the dataset
     #   command A wakes up, reads the token before its next write, finds B, and stops
-    for root, known in _runs.get():
-        if seen_s and time.monotonic() - _seen.get((str(root), known), -SEEN_S) < seen_s:
-            continue
-        if token(root) != known:
-            _seen.pop((str(root), known), None)
-            raise OutputLockedError(
-                f"{root}: a newer run replaced this one, whose late writes are ignored. Run one command at a time"
-            )
-        _seen[str(root), known] = time.monotonic()
+    if not isinstance(path, RunPath):
+        return
+    run = output, known = path.output, path.token
+    if time.monotonic() - _seen.get(run, -SEEN_S) < seen_s:
+        return
+    if token(output) != known:
+        _seen.pop(run, None)
+        raise OutputLockedError(
+            f"{output}: a newer run replaced this one, whose late writes are ignored. Run one command at a time"
+        )
+    _seen[run] = time.monotonic()

@@ -194,7 +194,7 @@ def _sent(path: Any, temporary: Any) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
         with open(Path(directory, path.name), "xb") as file:
             yield file
-        admit()
+        admit(path)
         if path.protocol in OBJECT_STORES:
             path.fs.put_file(file.name, path.path)
         else:

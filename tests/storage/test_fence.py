@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
-from contextvars import Context
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from conftest import SAMPLE, Build
 
 from bertdata.chains import transforms
 from bertdata.chains.transforms import GuardedCall, TaskRunner
@@ -17,7 +18,7 @@ from bertdata.dataset.run import STATE, building
 from bertdata.errors import OutputLockedError
 from bertdata.records import Task
 from bertdata.storage import files, moves
-from bertdata.storage.fence import TOKEN_FILE, admit, fenced, token
+from bertdata.storage.fence import TOKEN_FILE, RunPath, admit, token
 from bertdata.storage.progress import Work
 
 pytest.importorskip("upath")
@@ -41,7 +42,7 @@ def test_a_late_task_writes_nothing_into_a_later_run(directory: Path) -> None:
     def work(_task: Task, _work: Work) -> TaskReport:
         begun.append(1)
         files.write_text(root / "data" / "a", "of the earlier run")
-        assert Context().run(begin, directory, 2, overwrite=True) == root  # as another process would
+        assert str(begin(directory, 2, overwrite=True)) == str(root)  # as another process would
         files.write_text(root / "data" / "b", "of the earlier run")
         raise AssertionError("it went on")
 
@@ -85,48 +86,48 @@ def test_a_command_that_continues_a_run_stops_the_earlier_command(directory: Pat
     """An engine that was lost may still work on the earlier command, which has the same settings."""
     root = begin(directory, 1)
     earlier = TaskRunner(root, "extract", lambda *_: TaskReport(), TaskReport)
-    assert begin(directory, 1) == root
+    again = begin(directory, 1)
     with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
         list(earlier(TASK))
-    later = TaskRunner(root, "extract", lambda *_: TaskReport(), TaskReport)
+    later = TaskRunner(again, "extract", lambda *_: TaskReport(), TaskReport)
     assert [report.number for report in later(TASK)] == [0]
 
 
 def test_a_command_that_was_replaced_before_its_steps_are_made_stops(directory: Path) -> None:
-    """Its steps would read the token of the newer command; its own writes do not."""
     with building(directory, {"command": "x", "seed": 1}) as root:
-        Context().run(begin, directory, 2, overwrite=True)
+        begin(directory, 2, overwrite=True)
         with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
             files.write_text(root / STATE / "work" / "plan-tasks.jsonl", "")
 
 
-def test_several_outputs_are_fenced_together(directory: Path) -> None:
-    one, two = directory / "one", directory / "two"
-    with building(one, {"command": "x", "seed": 1}), building(two, {"command": "x", "seed": 1}):
-        Context().run(begin, one, 2, overwrite=True)
-        with pytest.raises(OutputLockedError, match="one: a newer run"):
-            files.write_text(two / "a", "")
+def test_a_step_that_writes_to_several_outputs_needs_all_of_them(directory: Path) -> None:
+    one, two = begin(directory / "one", 1), begin(directory / "two", 1)
+    begin(directory / "one", 2, overwrite=True)
+    with pytest.raises(OutputLockedError, match="one: a newer run"):
+        GuardedCall(lambda _: files.write_text(two / "a", ""), two, one)(1)
+    with pytest.raises(OutputLockedError, match="one: a newer run"):
+        files.write_text(one / "a", "")
+    assert not (two / "a").exists()
 
 
 def test_between_the_runs_nothing_is_written(directory: Path) -> None:
     """The token of the earlier run goes before its files do: what comes in between is of no run."""
     root = begin(directory, 1)
-    own = token(root)
     moves.remove(root / TOKEN_FILE)
-    with pytest.raises(OutputLockedError), fenced((root, own)):
-        admit()
+    with pytest.raises(OutputLockedError):
+        admit(root)
 
 
 def test_the_token_goes_before_the_files(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = begin(directory, 1)
     files.write_text(root / "data" / "a", "of the earlier run")
-    own, removed, real = token(root), list[str](), output.remove
+    removed, real = list[str](), output.remove
 
     def remove(path: Path) -> None:
-        if path != root / TOKEN_FILE and removed:
-            with pytest.raises(OutputLockedError), fenced((root, own)):
-                admit()
-        removed.append(path.relative_to(root).as_posix())
+        if removed:
+            with pytest.raises(OutputLockedError):
+                admit(root)
+        removed.append(path.relative_to(directory).as_posix())
         real(path)
 
     monkeypatch.setattr(output, "remove", remove)
@@ -136,19 +137,40 @@ def test_the_token_goes_before_the_files(directory: Path, monkeypatch: pytest.Mo
 
 def test_a_run_that_is_only_looked_at_has_no_token(directory: Path) -> None:
     assert token(directory) == ""
-    with transforms.RunDirectories(directory).entered(begun=False):
-        files.write_text(directory / "a", "written")
+    transforms.RunDirectories(directory).check(begun=False)
+    files.write_text(directory / "a", "written")
     assert (directory / "a").read_text() == "written" and not (directory / STATE).exists()
 
 
-def test_the_fence_is_for_its_block_and_for_stores_only(directory: Path, tmp_path: Path) -> None:
+def test_a_path_keeps_its_run(directory: Path) -> None:
     root = begin(directory, 1)
-    with fenced((root, token(root))):
-        Context().run(begin, directory, 2, overwrite=True)
-        with pytest.raises(OutputLockedError):
-            files.write_text(directory.parent / "elsewhere", "of a run that is over")
-        files.write_text(tmp_path / "a", "")
-        with pytest.raises(OutputLockedError):
-            admit()
+    copied = pickle.loads(pickle.dumps(root))
+    assert copied == root and hash(copied) == hash(root) and str(root) == str(directory) and not files.is_local(root)
+    begin(directory, 2, overwrite=True)
+    for path in (copied / "data" / "a", root / "a", (root / "a").with_name("b")):
+        with pytest.raises(OutputLockedError, match="a newer run replaced this one"):
+            files.write_text(path, "of a run that is over")
     files.write_text(directory / "d", "")
     assert sorted(path.name for path in directory.iterdir() if path.name != STATE) == ["d"]
+
+
+@pytest.mark.slow
+def test_every_file_of_a_run_is_written_with_its_token(
+    directory: Path, build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unchecked = set[str]()
+
+    def check(path: Path | RunPath) -> None:
+        if not isinstance(path, RunPath):
+            unchecked.add(path.name)
+        admit(path)
+
+    monkeypatch.setattr(files, "admit", check)
+    corpus, vocab = directory / "corpus", directory / "vocab"
+    choices = ("--dedup", "near", "--dedup-paragraphs", "--sample-documents", 20)
+    build("build-corpus", corpus, "--wikipedia", SAMPLE, "--books", SAMPLE / "books", *choices)
+    build("train-vocab", vocab, corpus, "--size", 2000)
+    for length in (32, 64):
+        build("make-pairs", directory / f"rows-{length}", corpus, "--vocab", vocab, "--max-seq-length", length)
+    build("export", directory / "megatron", corpus, "--to", "megatron", "--vocab", vocab)
+    assert unchecked == {"run.json", "run.sha256"}, "the files that begin a run"
