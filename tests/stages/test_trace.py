@@ -53,6 +53,20 @@ def test_a_title_of_digits_is_no_id(tmp_path: Path, title: str) -> None:
     assert bertdata.trace(corpus.path, title, wikipedia=dump).wikitext == "{{Infobox|name=x}}"
 
 
+def test_sentences_are_split_as_in_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A paragraph is one sentence to this splitter, so the run drops the paragraph with a formula."""
+    (tmp_path / "whole.py").write_text("def split(paragraph, language):\n    return [paragraph]\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    head = "<mediawiki xml:lang='en'><siteinfo><dbname>enwiki</dbname><base>https://en.wikipedia.org/wiki/X</base></siteinfo>\n"
+    text = "The kettle sings. Its heat is <math>x</math> today.\n\nThe tea is ready, and it is green."
+    (dump := tmp_path / "dump.xml").write_text(f"{head}{page(1, 'Tea', text)}</mediawiki>", "utf-8")
+    options = {"sentence_splitter": "whole:split", "math": "drop-sentence"}
+    corpus = bertdata.build_corpus(wikipedia=dump, output=tmp_path / "corpus", workers=1, **options)
+    found = bertdata.trace(corpus.path, "Tea", wikipedia=dump)
+    assert found.paragraphs == [["The tea is ready, and it is green."]]
+    assert not any("kettle" in change.after for change in found.steps[-1].changes)
+
+
 def test_an_index_tells_where_a_page_is() -> None:
     (index,) = SAMPLE.glob("sampleenwiki*index*")
     by_number, by_title = find_stream(str(index), "107", ""), find_stream(str(index), "", "River Ellyn")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from ....config import CorpusConfig
@@ -16,7 +16,7 @@ from ....sources.dumps import checksums, multistream
 from ....sources.lines import MAX_LINES
 from ....storage.files import to_path
 from ....storage.storage import storage_errors
-from ....text.sentences import split_sentences, splitter
+from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_disambiguation, is_redirect, load_templates
 from ....text.wikitext.listings import LISTINGS, separate
 from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
@@ -98,7 +98,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     """Extract the paragraphs of an article."""
     try:
         templates = _table(article, config) if config.inline_templates else None
-        wiki = extractor(article.language, article.namespaces, templates, config, splitter(config.sentence_splitter))
+        wiki = extractor(article.language, article.namespaces, templates, config)
         found = wiki.extract(separate(article.wikitext) if config.listings == "keep" else article.wikitext, article.title)
     except UsageError:  # from a user-defined sentence splitter
         raise
@@ -109,13 +109,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     return Prose(id, article.project, language, title, url, found.paragraphs, article.as_of, licence=WIKI_LICENCE)
 
 
-def extractor(
-    language: str,
-    namespaces: Mapping[str, int],
-    templates: Templates | None,
-    config: CorpusConfig,
-    split: Callable[[str, str], list[str]] = split_sentences,
-) -> Extractor:
+def extractor(language: str, namespaces: Mapping[str, int], templates: Templates | None, config: CorpusConfig) -> Extractor:
     """Return the extractor for pages of a wiki."""
     return Extractor(
         language=language,
@@ -125,7 +119,7 @@ def extractor(
         list_introductions=config.list_introductions,
         variant=config.variant,
         math=config.math,
-        split=split,
+        split=splitter(config.sentence_splitter),
     )
 
 
