@@ -301,9 +301,9 @@ def test_a_shard_that_nobody_wrote_is_not_amended(tmp_path: Path, monkeypatch: p
     REPEATS["in two editions"](tmp_path / "dumps")
     rewrite = Rewrite._rewrite
 
-    def changed(self: Rewrite, root: Path, task: int, report: CorpusReport, *more: Any) -> CorpusReport:
-        shutil.copy(sorted((root / "data").iterdir())[0], root / report.files[0].name)
-        return rewrite(self, root, task, report, *more)
+    def changed(self: Rewrite, task: int, report: CorpusReport, *more: Any) -> CorpusReport:
+        shutil.copy(sorted((self.root / "data").iterdir())[0], self.root / report.files[0].name)
+        return rewrite(self, task, report, *more)
 
     monkeypatch.setattr(Rewrite, "_rewrite", changed)
     with pytest.raises(VerificationError, match="run the same command again"):
