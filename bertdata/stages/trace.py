@@ -204,7 +204,7 @@ def _steps(
     table = load_templates(site.language, dict(tables(config)), learned) if config.inline_templates else None
     wiki = extractor(site.language, site.namespaces, table, config)
     wikitext = separate(page.text) if config.listings == "keep" else page.text
-    found = wiki.extract(wikitext, page.title)
+    found = wiki(wikitext, page.title)
     texts = [
         ("", page.text),
         *wiki.steps(wikitext, page.title),

@@ -256,7 +256,7 @@ CASES: list[Case] = [
             "{{{{lang|la|{}}}}}",
         )
     ),
-    ("formulas", lambda text: (tex_to_text(text), Extractor(math="text").extract(f"<math>{text}</math>")), TEX),
+    ("formulas", lambda text: (tex_to_text(text), Extractor(math="text")(f"<math>{text}</math>")), TEX),
     ("redirect", is_redirect, [" ", "#", "#REDIRECT ", "#REDIRECT:"]),
     ("disambiguation", lambda text: is_disambiguation(text + "__DISAMBIG__", "en"), WIKI),
     ("page", lambda text: fields(text.encode()), XML),

@@ -41,7 +41,7 @@ _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
 class Extraction(NamedTuple):
-    """The result of `Extractor.extract`.
+    """The result of an `Extractor`.
 
     Attributes:
         paragraphs: The paragraphs of running prose, in order, one line each.
@@ -70,7 +70,7 @@ class Extraction(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Extractor:
-    """Extracts the prose of pages of one wiki.
+    """Extracts the prose of pages of one wiki. Call it with the wikitext and the title of each page.
 
     The defaults differ from those of ``build-corpus``, which uses ``math="text"``, ``list_introductions="drop"`` and the
     built-in templates.
@@ -90,7 +90,7 @@ class Extractor:
         split: A function of a paragraph and a language that splits sentences.
 
     Examples:
-        >>> found = Extractor(language="en", math="text").extract("{{Infobox}}A cube has the volume <math>a^3</math>.")
+        >>> found = Extractor(language="en", math="text")("{{Infobox}}A cube has the volume <math>a^3</math>.")
         >>> found.paragraphs, found.dropped_templates
         (['A cube has the volume a³.'], Counter({'infobox': 1}))
     """
@@ -109,7 +109,7 @@ class Extractor:
             if (value := getattr(self, name)) not in choices:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
 
-    def extract(self, wikitext: str, title: str = "") -> Extraction:
+    def __call__(self, wikitext: str, title: str = "") -> Extraction:
         """Return the paragraphs of a page, and counts of the text that they lack.
 
         Args:
@@ -134,7 +134,7 @@ class Extractor:
         return [text for text in shown if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text))]
 
     def steps(self, wikitext: str, title: str = "") -> Iterator[tuple[str, str]]:
-        """Yield the name and the output of each step of `extract` before lines become paragraphs.
+        """Yield the name and the output of each step before lines become paragraphs.
 
         Marks of removed text are blank in the output. Formulas are text.
         """
@@ -155,7 +155,7 @@ def extract_paragraphs(wikitext: str, *, title: str = "", language: str = "", te
         language: The wiki's code ("en", "zh").
         templates: The table of templates with words, from ``load_templates``. Without a table, all templates are dropped.
     """
-    return Extractor(language=language, templates=templates).extract(wikitext, title).paragraphs
+    return Extractor(language=language, templates=templates)(wikitext, title).paragraphs
 
 
 def _without_introduction(

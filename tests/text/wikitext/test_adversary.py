@@ -286,4 +286,4 @@ def test_page() -> None:
     for language, wikitext, expected, plain in [row[1:] for row in PAGES]:
         for table, shown in ((load_templates(language), expected), (None, expected if plain is None else plain)):
             wiki = Extractor(language=language, templates=table, math="text")
-            assert wiki.extract(wikitext, "Page").paragraphs == shown
+            assert wiki(wikitext, "Page").paragraphs == shown

@@ -257,7 +257,7 @@ def test_localised(language: str, wikitext: str, expected: list[str]) -> None:
 def test_namespaces_of_the_dump_come_first() -> None:
     text = "[[Obraz:a.jpg|b]]c [[Blah:d]]"
     assert extract_paragraphs(text) == ["bc Blah:d"]
-    assert Extractor(namespaces={"obraz": 6, "blah": 14}).extract(text).paragraphs == ["c"]
+    assert Extractor(namespaces={"obraz": 6, "blah": 14})(text).paragraphs == ["c"]
 
 
 def test_a_space_after_a_template_or_file() -> None:
@@ -269,7 +269,7 @@ def test_a_space_after_a_template_or_file() -> None:
 
 def test_definition_lists_can_be_kept() -> None:
     text = "a\n; term : meaning\n: reply\n:* item\n* item\nb"
-    assert Extractor(definition_lists="keep").extract(text).paragraphs == ["a", "term: meaning", "reply", "b"]
+    assert Extractor(definition_lists="keep")(text).paragraphs == ["a", "term: meaning", "reply", "b"]
 
 
 def test_unknown_option_says_what_to_write() -> None:

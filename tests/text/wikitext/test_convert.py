@@ -371,7 +371,7 @@ def test_symbols_do_not_break_from_their_numbers() -> None:
 )
 def test_exponents_are_raised(call: str, text: str) -> None:
     wiki = Extractor(language="en", templates=load_templates("en"), math="text")
-    assert wiki.extract(f"{{{{convert|{call}}}}}").paragraphs == [text]
+    assert wiki(f"{{{{convert|{call}}}}}").paragraphs == [text]
 
 
 def test_spaces_of_the_editors_own_words_count() -> None:

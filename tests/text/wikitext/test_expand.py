@@ -13,7 +13,7 @@ ENGLISH = load_templates("en", {"test.toml": '[templates]\n"test box" = ""\n"tes
 
 def extract(wikitext: str) -> tuple[list[str], Counter[str]]:
     """Return the paragraphs, and the calls that gave no words."""
-    found = Extractor(language="en", templates=ENGLISH).extract(wikitext, "Tea")
+    found = Extractor(language="en", templates=ENGLISH)(wikitext, "Tea")
     return found.paragraphs, found.dropped_templates
 
 

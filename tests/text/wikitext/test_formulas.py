@@ -234,7 +234,7 @@ TEMPLATES = [
 
 
 def extract(wikitext: str, math: str = "text", counts: Counter[tuple[str, str]] | None = None, language: str = "en") -> list[str]:
-    found = Extractor(language=language, templates=load_templates(language), math=math).extract(wikitext)
+    found = Extractor(language=language, templates=load_templates(language), math=math)(wikitext)
     if counts is not None:
         counts.update(found.formulas)
     return found.paragraphs
@@ -356,7 +356,7 @@ def test_a_sentence_is_cut_by_the_function_that_is_given() -> None:
         assert "\x04" not in paragraph and language == "en"
         return [piece.strip() for piece in re.findall("[^;]+;?", paragraph)]
 
-    found = Extractor(language="en", math="text", split=split).extract("a b;  c <math>x_B</math> d; e f")
+    found = Extractor(language="en", math="text", split=split)("a b;  c <math>x_B</math> d; e f")
     assert found.paragraphs == ["a b; e f"]
 
 
@@ -378,5 +378,5 @@ def test_sentences_are_found_though_a_splitter_changes_white_space() -> None:
     ],
 )
 def test_figures_outside_of_formulas(wikitext: str, shown: str, without: str) -> None:
-    assert Extractor(math="text").extract(wikitext).paragraphs == [shown]
-    assert Extractor(math="tex").extract(wikitext).paragraphs == extract_paragraphs(wikitext) == [without]
+    assert Extractor(math="text")(wikitext).paragraphs == [shown]
+    assert Extractor(math="tex")(wikitext).paragraphs == extract_paragraphs(wikitext) == [without]

@@ -32,7 +32,7 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_si
 def check(text: str) -> None:
     """Extract with each combination of options."""
     for options in OPTIONS:
-        for paragraph in Extractor(**options).extract(text, "T").paragraphs:
+        for paragraph in Extractor(**options)(text, "T").paragraphs:
             assert paragraph == paragraph.strip() and "\n" not in paragraph
             assert not any(char < " " for char in paragraph if char != "\t")
     is_redirect(text)

@@ -59,7 +59,7 @@ def compiled(pages: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
 
 def show(call: str, bodies: dict[str, str], lost: Counter[str] | None = None) -> str:
     table = load_templates("de", {}, bodies)
-    found = Extractor(language="de", templates=table).extract(f"Ort {{{{{call}}}}} hier.")
+    found = Extractor(language="de", templates=table)(f"Ort {{{{{call}}}}} hier.")
     if lost is not None:
         lost.update(found.dropped_templates)
     (paragraph,) = found.paragraphs

@@ -8,7 +8,7 @@ TABLE = load_templates("en")
 
 
 def extract(wikitext: str, language: str = "en", **options: str) -> list[str]:
-    return Extractor(language=language, templates=TABLE, **options).extract(wikitext).paragraphs
+    return Extractor(language=language, templates=TABLE, **options)(wikitext).paragraphs
 
 
 @pytest.mark.parametrize("language, stop", [("de", ". "), ("de", ", "), ("ja", "。"), ("zh", "，"), ("ar", "، "), ("hi", "। ")])
@@ -86,7 +86,7 @@ LIST = "* one\n* two"
 
 
 def dropped_of(wikitext: str, language: str = "en") -> tuple[list[str], dict[str, int]]:
-    found = Extractor(language=language, templates=TABLE, list_introductions="drop").extract(wikitext)
+    found = Extractor(language=language, templates=TABLE, list_introductions="drop")(wikitext)
     return found.paragraphs, dict(found.dropped_lines)
 
 

@@ -295,7 +295,7 @@ xx | {{Infobox a|b}}{{reflist}}{{a-stub}}{{commonscat}}
 def test_what_has_no_words_is_not_counted_as_dropped(line: str) -> None:
     """The manifest lists what lost words, and not the citations and boxes of every page."""
     language, _, wikitext = line.partition(" | ")
-    found = Extractor(templates=load_templates(language)).extract(wikitext + "{{n|m}}")
+    found = Extractor(templates=load_templates(language))(wikitext + "{{n|m}}")
     assert (found.paragraphs, found.dropped_templates) == ([], {"n": 1})
 
 
@@ -327,7 +327,7 @@ def test_the_first_sentence_of_an_italian_life(call: str, expected: str) -> None
 @pytest.mark.parametrize(("variant", "expected"), [("", "英語：a、海"), ("zh-cn", "英语：a、海"), ("zh-tw", "英語：a、海")])
 def test_labels_follow_the_variant(variant: str, expected: str) -> None:
     wiki = Extractor(language="zh", variant=variant, templates=load_templates("zh"))
-    assert wiki.extract("{{lang-en|a}}、{{le|海|Sea}}").paragraphs == [expected]
+    assert wiki("{{lang-en|a}}、{{le|海|Sea}}").paragraphs == [expected]
 
 
 def test_a_language_without_a_name_shows_its_words() -> None:
@@ -360,7 +360,7 @@ def test_nothing_is_said_twice(path: Path) -> None:
 def test_other_wikis_know_what_has_no_words_in_english() -> None:
     """Wikis take templates with their English names: marks and boxes are known, English words are not put in."""
     text = "Nyumba{{clarify|date=May 2010}} ni kubwa {{use dmy dates|a}}{{as of|2010}}."
-    found = Extractor(language="sw", templates=load_templates("sw")).extract(text)
+    found = Extractor(language="sw", templates=load_templates("sw"))(text)
     assert (found.paragraphs, found.dropped_templates) == (["Nyumba ni kubwa."], {"as of": 1})
 
 
@@ -376,4 +376,4 @@ def test_other_wikis_know_what_has_no_words_in_english() -> None:
 )
 def test_templates_raise_and_lower_numbers(language: str, call: str, text: str) -> None:
     wiki = Extractor(language=language, templates=load_templates(language), math="text")
-    assert wiki.extract(call).paragraphs == [text]
+    assert wiki(call).paragraphs == [text]

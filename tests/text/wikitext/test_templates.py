@@ -87,7 +87,7 @@ WIKI = Extractor(language="en", templates=load_templates("en"))
 
 
 def test_without_a_table_all_templates_vanish() -> None:
-    found = Extractor(language="en").extract("a {{nowrap|b}} {{cn}}, {{formatnum:1234}} {{uc:c}} {{PAGENAME}}", "T")
+    found = Extractor(language="en")("a {{nowrap|b}} {{cn}}, {{formatnum:1234}} {{uc:c}} {{PAGENAME}}", "T")
     assert found.paragraphs == ["a, 1,234 T"]
     assert found.dropped_templates == {"nowrap": 1, "uc:": 1}
 
@@ -95,7 +95,7 @@ def test_without_a_table_all_templates_vanish() -> None:
 def test_what_is_counted() -> None:
     text = """a {{Foo_bar|{{Baz}}}} {{foo bar}} {{#invoke:x|y}} {{cn}} {{nowrap|{{qux}}}} {{flagicon|x}} {{convert|a|b}}
     {{age|1980|1|1}} {{#if:|x}} <ref>{{cite}}</ref><!-- {{note2}} --> {{DEFAULTSORT:b}} {{uc:d}} {{{1}}} {{broken"""
-    assert WIKI.extract(text).dropped_templates == {"foo bar": 2, "#invoke:": 1, "qux": 1, "convert": 1}
+    assert WIKI(text).dropped_templates == {"foo bar": 2, "#invoke:": 1, "qux": 1, "convert": 1}
 
 
 def show(table: Templates, text: str) -> list[str]:
@@ -182,8 +182,8 @@ def test_a_body_that_doubles_does_not_blow_up() -> None:
 @pytest.mark.slow
 def test_beyond_the_limit_calls_are_counted() -> None:
     text = "{{nowrap|" + "x" * 100_000 + "}} "
-    assert not WIKI.extract(text * 3).dropped_templates
-    assert WIKI.extract("{{convert|5|km}}\n\n" * 100_000).dropped_templates["convert"] > 50_000
+    assert not WIKI(text * 3).dropped_templates
+    assert WIKI("{{convert|5|km}}\n\n" * 100_000).dropped_templates["convert"] > 50_000
 
 
 def test_an_example_is_the_line_of_the_first_call() -> None:
@@ -195,7 +195,7 @@ def test_an_example_is_the_line_of_the_first_call() -> None:
         "y" * 300 + "{{late|\n" + "z" * 3000,
         "y" * 300 + "{{late|\n" + "z" * 3000 + "}}",
     ):
-        found = WIKI.extract(page)
+        found = WIKI(page)
         dropped += found.dropped_templates
         examples = {name: found.example(name) for name in found.dropped_templates} | examples
     assert dropped == {"nosuch": 2, "nosuchtoo": 1, "inner": 1, "late": 1}
@@ -215,7 +215,7 @@ PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, *NAMES]), st.text(max_size=
 @given(PAGES)
 @pytest.mark.slow
 def test_nothing_raises(text: str) -> None:
-    found = WIKI.extract(text, "T")
+    found = WIKI(text, "T")
     for paragraph in found.paragraphs:
         assert paragraph == paragraph.strip() and "\n" not in paragraph
     assert all(count > 0 for count in found.dropped_templates.values())

@@ -386,7 +386,7 @@ def test_frequent_templates_show_their_words(language: str) -> None:
     wiki = Extractor(language=language, templates=load_templates(language))
     for line in CALLS[language].strip().splitlines():
         call, _, expected = line.partition(" =>")
-        found = wiki.extract(f"x {call} y")
+        found = wiki(f"x {call} y")
         (paragraph,) = found.paragraphs
         assert (call, paragraph.removeprefix("x ").removesuffix("y").strip()) == (call, expected.strip())
         assert not found.dropped_templates

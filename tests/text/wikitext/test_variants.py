@@ -50,4 +50,4 @@ ROWS = [
 
 def test_variants() -> None:
     for language, variant, text, expected in [row[1:] for row in ROWS]:
-        assert Extractor(language=language, variant=variant).extract(text).paragraphs == [expected]
+        assert Extractor(language=language, variant=variant)(text).paragraphs == [expected]

@@ -99,7 +99,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     try:
         templates = _table(article, config) if config.inline_templates else None
         wiki = extractor(article.language, article.namespaces, templates, config)
-        found = wiki.extract(separate(article.wikitext) if config.listings == "keep" else article.wikitext, article.title)
+        found = wiki(separate(article.wikitext) if config.listings == "keep" else article.wikitext, article.title)
     except UsageError:  # from a user-defined sentence splitter
         raise
     except Exception as error:  # one page must never end a run: report it and continue
