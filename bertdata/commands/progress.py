@@ -13,12 +13,14 @@ from typing import NamedTuple, Protocol
 
 from ..dataset.run import count_done
 from ..errors import BertDataError
+from ..storage.files import is_local
 from ..storage.progress import TaskProgress
 from ..storage.storage import storage_errors
 
 __all__ = ["Monitor", "Progress", "PythonReporter", "Reporter", "ProgressStep", "watched"]
 
-_INTERVAL_S, _INTERVAL_ON_ENGINE_S = 0.5, 5.0  # between two reports; on an engine, each one counts files
+_INTERVAL_S, _MAX_INTERVAL_S = 0.5, 5.0  # between two reports; the latter if each one needs requests to a store
+_MIN_PAUSE_RATIO = 20  # minimum ratio of a pause to the duration of the check before it
 
 
 class Progress(NamedTuple):
@@ -165,7 +167,7 @@ class Monitor:
         self._planned = [_Stage(step, self._count(step)) for step in steps]
         self._stages = {stage.step.name: stage for stage in self._planned}
         self._since = time.monotonic()  # when the step that runs now could begin
-        self.interval = _INTERVAL_ON_ENGINE_S if counts else _INTERVAL_S  # seconds between two checks
+        self.interval = _INTERVAL_S if not counts or all(map(is_local, roots)) else _MAX_INTERVAL_S
 
     def _count(self, step: ProgressStep) -> int:
         return sum(count_done(root, step.name) for root in self._roots)
@@ -209,13 +211,19 @@ class Monitor:
 
 @contextlib.contextmanager
 def watched(monitor: Monitor, reporter: Reporter) -> Iterator[None]:
-    """Report the running steps at intervals until the block ends, then report each step once more, unless the block fails."""
+    """Report the running steps at intervals until the block ends, then report each step once more, unless the block fails.
+
+    If a check takes long, as counting many files does, the next reports come later, but at least every five seconds.
+    """
     finished = threading.Event()
 
     def report() -> None:
-        while not finished.wait(monitor.interval):
+        pause = monitor.interval
+        while not finished.wait(pause):
+            begun = time.monotonic()
             for progress in monitor.look():
                 reporter.progress(progress)
+            pause = min(max(monitor.interval, _MIN_PAUSE_RATIO * (time.monotonic() - begun)), _MAX_INTERVAL_S)
 
     watcher = threading.Thread(target=report, name="progress", daemon=True)
     watcher.start()
