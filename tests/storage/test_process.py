@@ -18,15 +18,21 @@ from bertdata.storage.lock import lock
 from bertdata.storage.process import cores, obey_parent
 
 FAMILY = """
-import multiprocessing, sys, time
+import multiprocessing, os, sys, time
 from pathlib import Path
 from bertdata.storage.lock import lock
 
+def child():
+    os.write(ready, b".")  # the hooks of the fork have run
+    time.sleep(300)
+
+ready_end, ready = os.pipe()
 context = multiprocessing.get_context("fork")
 with lock(Path(sys.argv[1]) / ".bertdata" / "lock"):
-    children = [context.Process(target=time.sleep, args=(300,)) for _ in range(2)]
+    children = [context.Process(target=child) for _ in range(2)]
     for each in children:
         each.start()
+    os.read(ready_end, 1), os.read(ready_end, 1)
     print(*(each.pid for each in children), flush=True)
     time.sleep(300)
 """
