@@ -153,7 +153,7 @@ def obey_parent(worker: int) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def descendants(process: int | str = "self") -> list[int]:
+def descendants() -> list[int]:
     """Return descriptors (pidfd_open(2)) of all descendant processes. The list is empty on systems other than Linux.
 
     A descriptor keeps referring to its process, even if the process ends and its id is reused. The resource tracker of
@@ -161,12 +161,23 @@ def descendants(process: int | str = "self") -> list[int]:
     """
     import multiprocessing.resource_tracker as tracking
 
-    descriptors: list[int] = []
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
+    if not hasattr(os, "pidfd_open"):
+        return []
+    # /proc/PID/stat is "PID (command) state parent ...". A command may contain spaces and brackets,
+    # so split behind the last ")". Then follow parent -> children from this process on.
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # ended meanwhile
-            for child in map(int, path.read_text().split()):
-                if child != getattr(tracking._resource_tracker, "_pid", None):
-                    descriptors += [os.pidfd_open(child), *descendants(child)]
+            children.setdefault(int(path.read_bytes().rpartition(b")")[2].split()[1]), []).append(int(path.parent.name))
+    pids = list(children.get(os.getpid(), ()))
+    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in pids:
+        pids.remove(tracker)
+    for number in pids:
+        pids += children.get(number, ())
+    descriptors: list[int] = []
+    for number in pids:
+        with contextlib.suppress(OSError):
+            descriptors.append(os.pidfd_open(number))
     return descriptors
 
 
