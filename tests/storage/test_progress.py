@@ -22,8 +22,8 @@ LINE = TaskProgress("extract", 0, worker=1)
 def test_bytes_of_a_part_count_once_whoever_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "input"
     path.write_bytes(os.urandom(300_000))
-    told = list[TaskProgress]()
-    with TaskContext(told.append).working("extract", 3) as work:
+    shown = list[TaskProgress]()
+    with TaskContext(shown.append).working("extract", 3) as work:
         with open_file(str(path)) as file:
             file.read(1000)  # before the part
         assert work.bytes == 0
@@ -35,8 +35,8 @@ def test_bytes_of_a_part_count_once_whoever_reads_them(tmp_path: Path) -> None:
         digest(part.path)
         digest(part.path)
         assert work.bytes == 150_000
-    assert (told[0].step, told[0].task, told[0].done, told[0].bytes) == ("extract", 3, False, 0)
-    assert (told[-1].done, told[-1].bytes) == (True, 150_000)
+    assert (shown[0].step, shown[0].task, shown[0].done, shown[0].bytes) == ("extract", 3, False, 0)
+    assert (shown[-1].done, shown[-1].bytes) == (True, 150_000)
 
 
 def test_what_is_unpacked_in_another_thread_counts(tmp_path: Path) -> None:
@@ -53,10 +53,10 @@ def test_what_is_unpacked_in_another_thread_counts(tmp_path: Path) -> None:
 
 
 def test_a_task_that_fails_is_never_done() -> None:
-    told = list[TaskProgress]()
-    with pytest.raises(ZeroDivisionError), TaskContext(told.append).working("extract", 0):
+    shown = list[TaskProgress]()
+    with pytest.raises(ZeroDivisionError), TaskContext(shown.append).working("extract", 0):
         raise ZeroDivisionError
-    assert [line.done for line in told] == [False]
+    assert [line.done for line in shown] == [False]
 
 
 def test_tasks_at_work_and_done_add_up(tmp_path: Path) -> None:
@@ -64,25 +64,25 @@ def test_tasks_at_work_and_done_add_up(tmp_path: Path) -> None:
     assert monitor.look() == []
     monitor.receive(LINE._replace(bytes=30, documents=4))
     monitor.receive(LINE._replace(task=1, bytes=10, worker=2))
-    (told,) = monitor.look()
-    assert (told.step, told.done, told.bytes, told.documents, told.workers) == ("Extract", 0, 40, 4, 2)
+    (shown,) = monitor.look()
+    assert (shown.step, shown.done, shown.bytes, shown.documents, shown.workers) == ("Extract", 0, 40, 4, 2)
     monitor.receive(LINE._replace(bytes=50, documents=7, done=True))
-    (told,) = monitor.look()
-    assert (told.done, told.bytes, told.documents, told.workers) == (1, 60, 7, 1)
+    (shown,) = monitor.look()
+    assert (shown.done, shown.bytes, shown.documents, shown.workers) == (1, 60, 7, 1)
     for task in (1, 2):
         monitor.receive(LINE._replace(task=task, bytes=20, done=True))
-    (told,) = monitor.look()
-    assert (told.done, told.bytes, told.workers) == (3, 100, 0)
+    (shown,) = monitor.look()
+    assert (shown.done, shown.bytes, shown.workers) == (3, 100, 0)
     monitor.receive(TaskProgress("commit", 0, worker=1))
-    (told,) = monitor.look()
-    assert (told.step, told.total) == ("Commit", 0), "a step that was not planned, when the others are over"
+    (shown,) = monitor.look()
+    assert (shown.step, shown.total) == ("Commit", 0), "a step that was not planned, when the others are over"
 
 
 def test_two_tasks_of_one_process_are_one_worker(tmp_path: Path) -> None:
     monitor = Monitor([tmp_path], [ProgressStep("Extract", "extract", 3, 100)])
     for task in range(2):
         monitor.receive(LINE._replace(task=task))
-    assert [told.workers for told in monitor.look()] == [1]
+    assert [shown.workers for shown in monitor.look()] == [1]
 
 
 def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_what_an_earlier_run_did_counts(tmp_path: Path) -> None:
     records.mkdir(parents=True)
     (records / "00000.json").write_text("{}")
     monitor = Monitor([tmp_path], [ProgressStep("Extract", "extract", 4, 100)])
-    (told,) = monitor.look()
-    assert (told.done, told.bytes, told.bytes_per_second) == (1, 25, 0.0)
+    (shown,) = monitor.look()
+    assert (shown.done, shown.bytes, shown.bytes_per_second) == (1, 25, 0.0)
 
 
 def test_speed_on_an_engine_counts_from_the_start_of_the_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
