@@ -56,8 +56,8 @@ def main() -> int:
 def _compare(shards: Shards, batch_size: int, workers: int, seconds: float, work: Path) -> None:
     longest, steps = [shards.max_seq_length], 1 << 30
 
-    def ours(**options: Any) -> Make:
-        return lambda: loader.batches(shards, batch_size, steps=steps, workers=workers, **options)
+    def ours(**format: Any) -> Make:
+        return lambda: loader.batches(shards, batch_size, steps=steps, workers=workers, format=loader.BatchFormat(**format))
 
     if shards.packed:
         runs, per_row = {"bertdata": ours(unpadded=True)}, float(shards.lengths.mean())

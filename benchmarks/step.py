@@ -81,7 +81,8 @@ def main() -> int:
         rows = options.batch or (32768 if CUDA else 2048) // length
         with tempfile.TemporaryDirectory() as directory:
             data = _data(Path(directory), length, packed)
-            batches = loader.batches(Shards(data), rows, steps=10**6, widths=[length], workers=2 if CUDA else 0, pin_memory=CUDA)
+            format, workers = loader.BatchFormat(widths=(length,)), 2 if CUDA else 0
+            batches = loader.batches(Shards(data), rows, steps=10**6, format=format, workers=workers, pin_memory=CUDA)
             _measure(options, length, rows, packed, iter(batches))
     return 0
 

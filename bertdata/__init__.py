@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .training.masks import MaskConfig, Schedule
     from .training.served import steps_of, trace_steps
     from .training.trainer import train
+    from .training.windowed_plan import BatchFormat
     from .verification import verify
 
 __version__ = "0.1.0"
@@ -71,6 +72,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "Progress": "commands.progress",
     "Shards": "dataset.shards",
     "batches": "training.loader",
+    "BatchFormat": "training.windowed_plan",
     "MaskConfig": "training.masks",
     "Schedule": "training.masks",
     "attention": "training.attention",
@@ -97,6 +99,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
 }
 
 __all__ = [
+    "BatchFormat",
     "BertDataError",
     "ChoiceConfig",
     "CorpusConfig",

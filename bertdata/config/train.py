@@ -143,6 +143,7 @@ class Phase(Config):
         self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
         self._require(self.steps >= 1, "phases.steps: use at least 1")
         self._require(not (self.weights and self.mixture), "phases.mixture: omit `weights`, which are shares of directories")
+        self._require(not (self.mixture and self.mixture.epoch_steps), "phases.mixture: omit `epoch_steps`, which `steps` sets")
         self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
 
     def identity(self) -> dict[str, object]:

@@ -10,7 +10,6 @@ all ranks share one global batch.  Workers prefetch shards from a store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..config.mixture import Mixture
@@ -19,17 +18,17 @@ from ..errors import UsageError
 from ..extras import missing_package
 from ..storage.process import obey_parent
 from .masks import MaskConfig
+from .windowed_plan import BatchFormat
 
 try:
     import torch
 
     from .passes import Loader, Steps
     from .step_batches import Batches, Tensors
-    from .windowed_plan import PlanOptions
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
-__all__ = ["Batches", "MaskConfig", "Tensors", "batches"]
+__all__ = ["BatchFormat", "Batches", "MaskConfig", "Tensors", "batches"]
 
 
 def batches(
@@ -42,13 +41,10 @@ def batches(
     start_step: int = 0,
     steps: int | None = None,
     whole: bool = False,
-    widths: Sequence[int] | None = None,
     masks: MaskConfig | None = None,
     mixture: Mixture | None = None,
-    epoch_steps: int | None = None,
-    dense_labels: bool = False,
     for_model: Any = None,
-    unpadded: bool = False,
+    format: BatchFormat | None = None,
     workers: int = 0,
     pin_memory: bool = False,
 ) -> Loader:
@@ -65,16 +61,12 @@ def batches(
             epoch, and the next pass continues with the next epoch.
         whole: For evaluation: the remaining rows form a last, short batch of each window of `shards`, so an epoch has every row.
             Every pass has the same rows with the masks of epoch 0.
-        widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
-            rows.
         masks: Masking options. Default: as in BERT. Static masks are used unchanged.
         mixture: Shares of languages or sources, exact over an epoch. An evaluation (`whole`) has every row instead.
-        epoch_steps: Steps of an epoch with a mixture. Default: as many as the number of rows fills.
-        dense_labels: Return ``labels`` for all positions (see below).
         for_model: A `transformers` model, or the name of its class, such as ``"BertForPreTraining"``. Batches have the arguments
             of the model (`training.attention.for_transformers`), and unsuitable rows raise an error. Packed rows need the model
             itself, or ``"custom"`` if your code separates their documents.
-        unpadded: Concatenate rows, or the segments of packed rows, without padding.
+        format: Widths, dense labels, and batches without padding. Default: padded to one of four widths.
         workers: Number of reader processes, or 0 to read in this process.
         pin_memory: As in a DataLoader.
 
@@ -107,18 +99,17 @@ def batches(
     # because the plan decides everything: which rows, in which order, at which width. The sampler
     # only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's
     # own.
-    plan = PlanOptions(seed=seed, widths=widths, mixture=mixture, epoch_steps=epoch_steps)
     dataset = Batches(
         shards,
         batch_size,
-        **plan,
+        seed=seed,
         rank=rank,
         world_size=world_size,
         whole=whole,
         masks=masks,
-        dense_labels=dense_labels,
+        mixture=mixture,
         for_model=for_model,
-        unpadded=unpadded,
+        format=format,
     )
     return Loader(
         dataset,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..config import OBJECTIVES
 from ..dataset.shards import Shards
 from ..errors import UsageError
+from .windowed_plan import BatchFormat
 
 __all__ = ["CUSTOM", "MODELS", "ModelClass", "Target", "target_for", "target_of"]
 
@@ -114,7 +115,7 @@ class Target(NamedTuple):
         if not self.attention:
             raise self._error("packed or unpadded rows need the model's configuration, too", "Pass the model, not its class")
         if self.unpadded_only and not unpadded:
-            raise self._error(f"{self.attention} cannot keep documents apart in padded batches", "Use unpadded=True")
+            raise self._error(f"{self.attention} cannot keep documents apart in padded batches", "Use BatchFormat(unpadded=True)")
         if not self.unpadded_only and self.attention not in ("sdpa", "eager"):
             wrong = f"packed rows do not work with attn_implementation {self.attention!r}"
             raise self._error(wrong, 'Use "sdpa", "eager" or "flash_attention_2"')
@@ -161,7 +162,7 @@ def target_of(model: Any, takes: ModelClass | None = None) -> Target:
     )
 
 
-def target_for(model: Any, shards: Shards, dense_labels: bool, unpadded: bool) -> Target | None:
+def target_for(model: Any, shards: Shards, format: BatchFormat) -> Target | None:
     """Return the model of `transformers` that batches of `shards` are for, or None if other code reads them.
 
     Raises:
@@ -169,10 +170,10 @@ def target_for(model: Any, shards: Shards, dense_labels: bool, unpadded: bool) -
     """
     if model not in (None, CUSTOM):
         target = target_of(model)
-        target.check(shards, unpadded=unpadded)
+        target.check(shards, unpadded=format.unpadded)
         return target
-    has_labels = dense_labels or not OBJECTIVES[shards.objective].masks
-    if model is None and shards.packed and has_labels and not unpadded:
+    has_labels = format.dense_labels or not OBJECTIVES[shards.objective].masks
+    if model is None and shards.packed and has_labels and not format.unpadded:
         # A model of `transformers` would take such a batch, ignore `document_ids`, and return a loss that looks right.
         wrong = "these rows are packed, and a model that does not separate their documents would train on mixed ones"
         fix = f'Pass for_model=model for a model of transformers, or for_model="{CUSTOM}" if your code reads `document_ids`'

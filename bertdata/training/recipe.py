@@ -17,7 +17,7 @@ from .mixture import Expected, drawn, expected
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
 from .row_plan import BatchPlan
-from .windowed_plan import PlanOptions, WindowPlan, plan_of
+from .windowed_plan import BatchFormat, PlanOptions, WindowPlan, plan_of
 from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
@@ -89,9 +89,9 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
         options = PlanOptions(
             seed=keys.key(config.seed, "phase", index),
-            widths=phase.widths or None,
-            mixture=phase.mixture or None,  # the phase is one epoch, over which the shares are exact
-            epoch_steps=phase.steps if phase.mixture else None,
+            # The phase is one epoch, over which the shares are exact.
+            mixture=phase.mixture and dataclasses.replace(phase.mixture, epoch_steps=phase.steps),
+            format=BatchFormat(widths=phase.widths),
         )
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
         masks = _masks(config, begin, phase)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -22,7 +23,7 @@ from .masks import MaskConfig, Masker
 from .models import Target, target_for
 from .row_plan import Batch
 from .unpadded import Arrays, segments, unpad
-from .windowed_plan import PlanOptions, plan_of
+from .windowed_plan import BatchFormat, plan_of
 
 __all__ = ["HOW_TO", "Batches", "Tensors"]
 
@@ -30,69 +31,55 @@ HOW_TO = "docs/how-to/trainers.md shows how"
 Tensors = dict[str, torch.Tensor]
 
 
+@dataclass(eq=False, repr=False)
 class Batches(Dataset[Tensors]):
-    """The batches of all epochs by step, or one rank's share of them. The arguments are those of `loader.batches`."""
+    """The batches of all epochs by step, or one rank's share of them. The fields are arguments of `loader.batches`."""
 
-    def __init__(
-        self,
-        shards: Shards,
-        batch_size: int,
-        *,
-        seed: int = 12345,
-        rank: int = 0,
-        world_size: int = 1,
-        whole: bool = False,
-        widths: Sequence[int] | None = None,
-        masks: MaskConfig | None = None,
-        mixture: Mixture | None = None,
-        epoch_steps: int | None = None,
-        dense_labels: bool = False,
-        for_model: Any = None,
-        unpadded: bool = False,
-    ) -> None:
-        masks = MaskConfig.or_default(masks)
-        if not 0 <= rank < world_size or batch_size % world_size:
-            raise UsageError(f"rank {rank} of {world_size}, global batches of {batch_size}: it must be a multiple of the ranks")
-        masks.check(shards)
-        self._target = target_for(for_model, shards, dense_labels, unpadded)
-        self._mixed = {"mixture": mixture.identity(), "epoch_steps": epoch_steps} if mixture and not whole else {}
-        plan = PlanOptions(seed=seed, widths=widths, mixture=mixture, epoch_steps=epoch_steps)
-        # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
-        # the same shard files, so no rows are copied to workers.
-        self._again = partial(
-            Batches,
-            shards,
-            batch_size,
-            **plan,
-            rank=rank,
-            world_size=world_size,
-            whole=whole,
-            masks=masks,
-            dense_labels=dense_labels,
-            for_model=self._target or for_model,
-            unpadded=unpadded,
+    shards: Shards
+    batch_size: int
+    _: KW_ONLY
+    seed: int = 12345
+    rank: int = 0
+    world_size: int = 1
+    whole: bool = False
+    masks: MaskConfig | None = None
+    mixture: Mixture | None = None
+    for_model: Any = None
+    format: BatchFormat | None = None
+
+    def __post_init__(self) -> None:
+        self.masks, self.format = MaskConfig.or_default(self.masks), BatchFormat.or_default(self.format)
+        if not 0 <= self.rank < self.world_size or self.batch_size % self.world_size:
+            ranks = f"rank {self.rank} of {self.world_size}, global batches of {self.batch_size}"
+            raise UsageError(f"{ranks}: it must be a multiple of the ranks")
+        self.masks.check(self.shards)
+        self._target = target_for(self.for_model, self.shards, self.format)
+        self.for_model = self._target or self.for_model  # a model would be copied to workers
+        self._form = "unpadded" if self.format.unpadded else "dense" if self.format.dense_labels or self._target else "sparse"
+        self.plan = plan_of(
+            self.shards, self.batch_size, seed=self.seed, mixture=self.mixture, format=self.format, whole=self.whole
         )
-        self._shards, self._rank, self._world_size, self._whole = shards, rank, world_size, whole
-        self._form = "unpadded" if unpadded else "dense" if dense_labels or self._target else "sparse"
-        self.plan = plan_of(shards, batch_size, whole=whole, **plan)
-        self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
-        self._ahead = StepsAhead(self.plan, self._make, alone=masks.varies)
+        self.masker = Masker(self.shards, self.masks, seed=self.seed, widest=self.plan.widths[-1])
+        self._ahead = StepsAhead(self.plan, self._make, alone=self.masks.varies)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._again, ()
+        # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
+        # the same shard files, so no rows are copied to workers.
+        return partial(Batches, **{each.name: getattr(self, each.name) for each in fields(self)}), ()
 
     @property
     def identity(self) -> dict[str, object]:
         """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
         rows."""
         plan = self.plan
-        rows, widths = self._shards.identity, list(plan.widths)
-        options = {"batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self._whole}
-        return {"rows": rows, **options, **self._mixed}
+        rows, widths, mixture = self.shards.identity, list(plan.widths), None if self.whole else self.mixture
+        options = {"batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self.whole}
+        mixed = {"mixture": mixture.identity(), "epoch_steps": mixture.epoch_steps} if mixture else {}
+        return {"rows": rows, **options, **mixed}
 
     def __len__(self) -> int:
         """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""
-        return len(self._shards) if self._whole else self.plan.batches * self.plan.batch_size
+        return len(self.shards) if self.whole else self.plan.batches * self.plan.batch_size
 
     def __getitems__(self, steps: Sequence[int]) -> list[Tensors]:
         """Return the batch of the step that `Steps` requests, in a tuple. Another sampler requests a list."""
@@ -112,18 +99,18 @@ class Batches(Dataset[Tensors]):
         """Return the arrays of this rank's share of batches of one epoch and width."""
         # Every rank plans the global batch, and takes its slice. With another number of ranks, the
         # slices change, and the global batch of a step does not.
-        mine = [batch.share(self._rank, self._world_size) for batch in batches]
+        mine = [batch.share(self.rank, self.world_size) for batch in batches]
         first, counts = mine[0], [len(batch.rows) for batch in mine]
         rows = np.concatenate([batch.rows for batch in mine])
-        arrays = self._shards.gather(rows, first.width)
+        arrays = self.shards.gather(rows, first.width)
         continues = arrays.pop("continues_word", None)
-        if not OBJECTIVES[self._shards.objective].masks:
+        if not OBJECTIVES[self.shards.objective].masks:
             del arrays["token_type_ids"]
-        elif self._shards.masking == "none":
+        elif self.shards.masking == "none":
             # The identity of a row for its mask: a second copy of row 7 among 100 rows has number
             # 107.
-            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self._shards)
-            arrays |= masked_arrays(self.masker, arrays, numbers, continues, first, evaluation=self._whole)
+            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self.shards)
+            arrays |= masked_arrays(self.masker, arrays, numbers, continues, first, evaluation=self.whole)
         if self._form == "unpadded":
             return unpad(arrays, counts)
         # Several steps were gathered as one array. Split it into steps.

@@ -7,11 +7,13 @@ on its number of rows, so finding a step does not need the earlier windows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
 
 from .. import keys
+from ..config.base import Config
 from ..config.mixture import Mixture
 from ..dataset.shards import Shards
 from ..errors import UsageError
@@ -20,7 +22,7 @@ from .permutation import Ints, shuffled
 from .row_plan import Batch, BatchPlan
 from .row_plan import widths as equal_widths
 
-__all__ = ["WindowPlan", "plan_of"]
+__all__ = ["BatchFormat", "PlanOptions", "WindowPlan", "plan_of"]
 
 
 class WindowPlan:
@@ -76,13 +78,28 @@ class WindowPlan:
         return shuffled(np.arange(len(self._counts)), len(self._counts), keys.key(self.seed, "windows", epoch))
 
 
+@dataclass(frozen=True, kw_only=True)
+class BatchFormat(Config):
+    """The shapes of batches, and how they store labels.
+
+    Attributes:
+        widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
+            rows.
+        dense_labels: Return ``labels`` for all positions instead of ``masked_lm_positions`` and ``masked_lm_labels``.
+        unpadded: Concatenate rows, or the segments of packed rows, without padding.
+    """
+
+    widths: tuple[int, ...] = ()
+    dense_labels: bool = False
+    unpadded: bool = False
+
+
 class PlanOptions(TypedDict):
     """The options of `plan_of`, except `whole`."""
 
     seed: int
-    widths: Sequence[int] | None
     mixture: Mixture | None
-    epoch_steps: int | None
+    format: BatchFormat
 
 
 def plan_of(
@@ -90,19 +107,15 @@ def plan_of(
     batch_size: int,
     *,
     seed: int,
-    widths: Sequence[int] | None = None,
-    whole: bool = False,
     mixture: Mixture | None = None,
-    epoch_steps: int | None = None,
+    format: BatchFormat | None = None,
+    whole: bool = False,
 ) -> BatchPlan | WindowPlan:
-    """Return the batches of shards, over all rows or over their windows. `widths` default to the loader's.
-
-    An epoch of a mixture has `epoch_steps` steps, by default as many as the rows fill. An evaluation (`whole`) has no mixture.
-    """
-    widths_used = widths or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
+    """Return the batches of shards, over all rows or over their windows. An evaluation (`whole`) has no mixture."""
+    widths = (format and format.widths) or ([shards.max_seq_length] if shards.packed else equal_widths(shards.max_seq_length))
     if len(shards.windows) > 1 and not (mixture and not whole):
-        return WindowPlan(shards, batch_size, widths=widths_used, seed=seed, whole=whole)
+        return WindowPlan(shards, batch_size, widths=widths, seed=seed, whole=whole)
     parts, groups = list(zip(shards.rows, shards.weights, strict=True)), None
     if mixture and not whole:
-        groups, parts = grouped(shards, mixture, batch_size * (epoch_steps or len(shards) // batch_size))
-    return BatchPlan(shards.lengths, batch_size, widths=widths_used, seed=seed, parts=parts, groups=groups, whole=whole)
+        groups, parts = grouped(shards, mixture, batch_size * (mixture.epoch_steps or len(shards) // batch_size))
+    return BatchPlan(shards.lengths, batch_size, widths=widths, seed=seed, parts=parts, groups=groups, whole=whole)

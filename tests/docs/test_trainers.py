@@ -60,7 +60,7 @@ def _code(heading: str) -> str:
 
 
 def _loader(**options: Any) -> Any:
-    return bertdata.batches(bertdata.Shards("pairs"), 32, **{"dense_labels": True, **options})
+    return bertdata.batches(bertdata.Shards("pairs"), 32, **{"format": bertdata.BatchFormat(dense_labels=True), **options})
 
 
 def _are(seen: Seen, steps: range) -> bool:

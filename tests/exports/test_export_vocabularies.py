@@ -129,7 +129,7 @@ def test_rows_with_many_ids(
     pytest.importorskip("torch")
     found = []
     for rows_of in (one, two):
-        batch = next(iter(bertdata.batches(rows_of, 8, dense_labels=True, for_model="custom")))
+        batch = next(iter(bertdata.batches(rows_of, 8, format=bertdata.BatchFormat(dense_labels=True), for_model="custom")))
         ids, labels = (batch[name].numpy() for name in ("input_ids", "labels"))
         found.append(np.where(labels < 0, ids, labels).tolist())
     assert list(map(up, found[0])) == found[1]

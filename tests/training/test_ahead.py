@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import torch
 from tiny import write_pairs
 
 from bertdata import Shards
-from bertdata.training.loader import Batches, MaskConfig
+from bertdata.training.loader import Batches, BatchFormat, MaskConfig
 from bertdata.training.masks import Schedule
+
+WIDE = BatchFormat(widths=(64,))
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +26,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Shards:
 
 def _calls(batches: Batches, steps: list[int], monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """Read steps, compare each with the step alone, and return how many rows were gathered for each of them."""
-    shards, gathered = batches._shards, list[list[int]]()
+    shards, gathered = batches.shards, list[list[int]]()
     gather = shards.gather
 
     def count(rows: np.ndarray[tuple[int], np.dtype[np.int64]], width: int) -> object:
@@ -36,7 +39,7 @@ def _calls(batches: Batches, steps: list[int], monkeypatch: pytest.MonkeyPatch) 
         found = batches[step]
         sizes = gathered[-1]
         gathered.append([])
-        alone = batches._again()[step]
+        alone = copy.copy(batches)[step]  # builds it again, as a worker does
         gathered.pop()
         assert gathered[-1] is sizes
         assert found.keys() == alone.keys()
@@ -49,14 +52,14 @@ def _calls(batches: Batches, steps: list[int], monkeypatch: pytest.MonkeyPatch) 
 def test_steps_in_order_are_gathered_together(
     shards: Shards, unpadded: bool, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches = Batches(shards, 8, widths=[64], unpadded=unpadded, **options)  # type: ignore[arg-type]
+    batches = Batches(shards, 8, format=BatchFormat(widths=(64,), unpadded=unpadded), **options)  # type: ignore[arg-type]
     each = 8 // int(str(options.get("world_size", 1)))
     assert batches.plan.batches == 11
     assert _calls(batches, list(range(13)), monkeypatch)[:12] == [[each], [10 * each], *[[]] * 9, [11 * each]]  # of one epoch
 
 
 def test_steps_of_a_worker_are_gathered_together(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(shards, 8, widths=[64])
+    batches = Batches(shards, 8, format=WIDE)
     assert _calls(batches, [1, 4, 7, 10, 2, 3], monkeypatch) == [[8], [8], [16], [], [8], [8]]
 
 
@@ -67,5 +70,5 @@ def test_batches_of_other_widths_are_not_gathered_with_them(shards: Shards, monk
 
 
 def test_a_share_by_step_is_that_of_each_step(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(shards, 8, widths=[64], masks=MaskConfig(masked_lm_prob=Schedule(0.3, 0.1, 10)))
+    batches = Batches(shards, 8, format=WIDE, masks=MaskConfig(masked_lm_prob=Schedule(0.3, 0.1, 10)))
     assert _calls(batches, list(range(4)), monkeypatch) == [[8]] * 4

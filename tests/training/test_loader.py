@@ -24,6 +24,7 @@ from bertdata.training import loader  # noqa: E402
 
 Batch = dict[str, Any]
 MASK = PIECES.index("[MASK]")
+DENSE = loader.BatchFormat(dense_labels=True)
 LENGTHS = np.random.default_rng(7).integers(6, 65, 210).tolist()
 
 
@@ -88,7 +89,10 @@ def test_a_batch_is_its_rows_masked(shards: Shards) -> None:
 
 
 def test_widths_are_static_shapes(shards: Shards) -> None:
-    found = {(b["input_ids"].shape[1], b["masked_lm_labels"].shape[1]) for b in loader.batches(shards, 8, widths=[24, 40, 64])}
+    found = {
+        (b["input_ids"].shape[1], b["masked_lm_labels"].shape[1])
+        for b in loader.batches(shards, 8, format=loader.BatchFormat(widths=(24, 40, 64)))
+    }
     assert found == {(24, 3), (40, 6), (64, 9)}
 
 
@@ -107,10 +111,10 @@ def test_a_world_shares_each_global_batch(shards: Shards, world: int, unit: str)
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.slow
 def test_any_start_with_any_workers_goes_on_alike(shards: Shards, workers: int, dense: bool) -> None:
-    through = list(loader.batches(shards, 32, steps=25, dense_labels=dense))
+    through = list(loader.batches(shards, 32, steps=25, format=DENSE if dense else None))
     for start in (0, 1, 5, 6, 7, 24):  # epochs are of six batches
         count = workers if start in (1, 6) else 0
-        rest = loader.batches(shards, 32, start_step=start, steps=25 - start, workers=count, dense_labels=dense)
+        rest = loader.batches(shards, 32, start_step=start, steps=25 - start, workers=count, format=DENSE if dense else None)
         assert _equal(through[start:], rest) == 25 - start
 
 
@@ -145,8 +149,9 @@ def _masks(batches: Any) -> dict[int, tuple[int, ...]]:
 def test_a_rows_mask_is_the_same_wherever_it_is_served(shards: Shards, unit: str) -> None:
     """Other batches, other widths and so other numbers of positions change no row's mask."""
     one = _masks(loader.batches(shards, 7, masks=loader.MaskConfig(unit=unit)))
-    for size, widths in ((1, None), (13, [64]), (30, [24, 40, 64])):
-        other = _masks(loader.batches(shards, size, widths=widths, masks=loader.MaskConfig(unit=unit)))
+    for size, widths in ((1, ()), (13, (64,)), (30, (24, 40, 64))):
+        form = loader.BatchFormat(widths=widths)
+        other = _masks(loader.batches(shards, size, format=form, masks=loader.MaskConfig(unit=unit)))
         both = one.keys() & other.keys()
         assert len(both) > 150
         assert all(one[row] == other[row] for row in both)
@@ -161,7 +166,7 @@ def test_masks_differ_between_epochs_and_seeds(shards: Shards) -> None:
 
 
 def test_copies_of_a_row_have_masks_of_their_own(pairs: Path) -> None:
-    twice = loader.batches(Shards(pairs, weights=[2]), 30, widths=[64])
+    twice = loader.batches(Shards(pairs, weights=[2]), 30, format=loader.BatchFormat(widths=(64,)))
     found: dict[int, list[tuple[int, ...]]] = {}
     for step, batch in enumerate(twice):
         for number, ids in zip(twice.dataset.plan[step].rows.tolist(), batch["input_ids"].tolist(), strict=True):
@@ -171,7 +176,7 @@ def test_copies_of_a_row_have_masks_of_their_own(pairs: Path) -> None:
 
 
 def test_dense_labels_say_the_same(shards: Shards) -> None:
-    for sparse, dense in zip(loader.batches(shards, 30), loader.batches(shards, 30, dense_labels=True), strict=True):
+    for sparse, dense in zip(loader.batches(shards, 30), loader.batches(shards, 30, format=DENSE), strict=True):
         assert list(dense) == ["attention_mask", "input_ids", "token_type_ids", "next_sentence_label", "labels"]
         assert torch.equal(sparse["input_ids"], dense["input_ids"])
         restored = torch.where(dense["labels"] == IGNORED, dense["input_ids"], dense["labels"])
@@ -274,7 +279,7 @@ def test_refusals(shards: Shards) -> None:
         ({"start_step": -1}, "0 or more"),
         ({"steps": -1}, "0 or more"),
         ({"masks": "80/10/10"}, "expected MaskConfig or None"),
-        ({"widths": [32]}, "the last of the widths"),
+        ({"format": loader.BatchFormat(widths=(32,))}, "the last of the widths"),
     ):
         with pytest.raises(UsageError, match=said):
             loader.batches(shards, 32, **options)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def _rows_of(plan: BatchPlan, steps: int) -> np.ndarray:
 )
 def test_shares_are_exact_over_a_phase(rows: Path, mixture: Mixture) -> None:
     shards, steps, size = Shards(rows), 53, 24
-    plan = plan_of(shards, size, seed=7, mixture=mixture, epoch_steps=steps)
+    plan = plan_of(shards, size, seed=7, mixture=dataclasses.replace(mixture, epoch_steps=steps))
     assert isinstance(plan, BatchPlan) and (plan.batches, plan.left) == (steps, 0)
     served = _rows_of(plan, steps)
     groups = [getattr(origin, mixture.by) for origin in shards.origins]
@@ -71,7 +71,7 @@ def test_shares_are_exact_over_a_phase(rows: Path, mixture: Mixture) -> None:
 
 def test_a_step_is_a_function_of_the_seed_and_its_number(rows: Path) -> None:
     mixture = Mixture(by="language", temperature=0.5)
-    one, two = (plan_of(Shards(rows), 8, seed=7, mixture=mixture, epoch_steps=40) for _ in range(2))
+    one, two = (plan_of(Shards(rows), 8, seed=7, mixture=dataclasses.replace(mixture, epoch_steps=40)) for _ in range(2))
     shares = [two[31].share(rank, 4).rows for rank in range(4)]
     assert np.array_equal(one[31].rows, np.concatenate(shares)) and not np.array_equal(one[31].rows, one[30].rows)
 
@@ -120,7 +120,7 @@ def test_a_dry_run_shows_the_tokens_of_each_language(rows: Path, tmp_path: Path,
     )
     shown = CliRunner().invoke(cli, ["train", str(run), "--dry-run"])
     assert shown.exit_code == 0, shown.output
-    served = _rows_of(plan_of(shards, size, seed=7, mixture=mixture, epoch_steps=steps if mixture else None), steps)
+    served = _rows_of(plan_of(shards, size, seed=7, mixture=mixture and dataclasses.replace(mixture, epoch_steps=steps)), steps)
     shards = Shards(rows)
     origins = shards.origins_of(served)
     (line,) = (line for line in shown.output.splitlines() if "tokens by language" in line)
@@ -146,7 +146,7 @@ def test_wrong_groups_are_refused(rows: Path, mixture: Mixture, problem: str) ->
 
 def test_the_same_rows_thousands_of_times_are_refused(rows: Path) -> None:
     with pytest.raises(UsageError, match="times"):
-        plan_of(Shards(rows), 1024, seed=7, mixture=Mixture(by="language", temperature=0.0), epoch_steps=5000)
+        plan_of(Shards(rows), 1024, seed=7, mixture=Mixture(by="language", temperature=0.0, epoch_steps=5000))
 
 
 def test_a_mixture_is_checked() -> None:
@@ -155,5 +155,7 @@ def test_a_mixture_is_checked() -> None:
             Mixture(**wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="weights"):
         TrainConfig(phases=(Phase(shards=("a",), steps=1, weights=(1.0,), mixture=Mixture(by="source")),))
+    with pytest.raises(UsageError, match="epoch_steps"):
+        Phase(shards=("a",), steps=1, mixture=Mixture(by="source", epoch_steps=2))
     with pytest.raises(UsageError, match="temperatur"):
         parse_training("run.toml", 'phases = [{ shards = "a", steps = 1, mixture = { by = "source", temperatur = 1 } }]')

@@ -26,7 +26,8 @@ from bertdata.training.trainer import train  # noqa: E402
 from bertdata.training.trainer.model import BertForPreTraining  # noqa: E402
 
 LENGTH = 96
-FORMS: list[dict[str, Any]] = [{}, {"dense_labels": True, "for_model": "custom"}, {"unpadded": True}]
+DENSE, UNPADDED = loader.BatchFormat(dense_labels=True), loader.BatchFormat(unpadded=True)
+FORMS: list[dict[str, Any]] = [{}, {"format": DENSE, "for_model": "custom"}, {"format": UNPADDED}]
 HALF = MaskConfig(labels="next", causal_share=0.5)
 
 

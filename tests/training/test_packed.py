@@ -24,6 +24,7 @@ from bertdata.training.recipe import prepare  # noqa: E402
 from bertdata.training.trainer.model import BertForPreTraining, score  # noqa: E402
 
 LENGTH, SAME = 96, 1e-5
+DENSE, UNPADDED = loader.BatchFormat(dense_labels=True), loader.BatchFormat(unpadded=True)
 Batch = dict[str, Any]
 
 
@@ -51,7 +52,7 @@ def _documents(shards: Shards, rows: Any) -> list[list[int]]:
 @pytest.mark.parametrize("objective", PACKED)
 def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], objective: str) -> None:
     shards = packed[objective]
-    padded, flat = loader.batches(shards, 8, dense_labels=True, for_model="custom"), loader.batches(shards, 8, unpadded=True)
+    padded, flat = loader.batches(shards, 8, format=DENSE, for_model="custom"), loader.batches(shards, 8, format=UNPADDED)
     for step, (one, other) in enumerate(zip(padded, flat, strict=True)):
         documents = _documents(shards, padded.dataset.plan[step].rows)
         assert len(documents) >= 8 and shards.most_parts >= 2 and one["input_ids"].shape == (8, LENGTH)
@@ -77,7 +78,10 @@ def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], obj
 
 @pytest.mark.parametrize("unpadded", [False, True])
 def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadded: bool) -> None:
-    shards, options = packed["documents"], {"unpadded": unpadded, "masks": loader.MaskConfig(Schedule(0.3, 0.15, 9), unit="span")}
+    shards, options = (
+        packed["documents"],
+        {"format": UNPADDED if unpadded else None, "masks": loader.MaskConfig(Schedule(0.3, 0.15, 9), unit="span")},
+    )
     through = list(loader.batches(shards, 8, steps=12, **options))
     rest = list(loader.batches(shards, 8, start_step=5, steps=7, workers=1, **options))
     for one, other in zip(through[5:], rest, strict=True):
@@ -143,8 +147,8 @@ def _cases(shards: Shards) -> list[tuple[Batch, list[tuple[list[int], list[int]]
     """A padded and an unpadded batch, and their documents as the model gets them: masked ids and segments."""
     cases = []
     for unpadded in (False, True):
-        options = {"dense_labels": True, "for_model": "custom"}
-        both = [loader.batches(shards, 4, unpadded=flat, **options) for flat in (unpadded, True)]
+        first = UNPADDED if unpadded else DENSE
+        both = [loader.batches(shards, 4, for_model="custom", format=form) for form in (first, UNPADDED)]
         pairs = zip(*both, strict=True)
         batch, flat = next((one, flat) for one, flat in pairs if len(flat["cu_seqlens"]) > 6)
         bounds = flat["cu_seqlens"].tolist()

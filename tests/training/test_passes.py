@@ -76,7 +76,11 @@ def test_a_state_is_the_next_step(shards: Shards, number: Any, workers: int) -> 
 
 def test_a_state_of_other_rows_is_refused(shards: Shards) -> None:
     made = loader.batches(shards, 32)
-    for options, what in (({"seed": 1}, "seed"), ({"widths": [64]}, "widths"), ({"whole": True}, "whole")):
+    for options, what in (
+        ({"seed": 1}, "seed"),
+        ({"format": loader.BatchFormat(widths=(64,))}, "widths"),
+        ({"whole": True}, "whole"),
+    ):
         with pytest.raises(UsageError, match=rf"of another loader \({what}\)"):
             made.load_state_dict(loader.batches(shards, 32, **options).state_dict())  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"of another loader \(batch_size\)"):

@@ -19,6 +19,7 @@ from bertdata.training import attention, loader  # noqa: E402
 from bertdata.training.models import MODELS, target_of  # noqa: E402
 
 LENGTH, SAME, OTHER = 96, 1e-5, 1e-2
+DENSE, UNPADDED = loader.BatchFormat(dense_labels=True), loader.BatchFormat(unpadded=True)
 PACKED = [name for name, takes in MODELS.items() if takes.packed and not takes.pair_label]
 pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
 Batch = dict[str, Any]
@@ -66,9 +67,9 @@ def _rows_for(name: str, rows: dict[str, Shards]) -> Shards:
 
 def _documents(shards: Shards, unpadded: bool) -> tuple[Batch, Any, list[Batch]]:
     """A batch as the loader gives it, the number of each token's document, and the arguments of each document alone."""
-    padded = loader.batches(shards, 4, for_model="custom", dense_labels=True, unpadded=unpadded)
+    padded = loader.batches(shards, 4, for_model="custom", format=UNPADDED if unpadded else DENSE)
     batch, flat = next(
-        both for both in zip(padded, loader.batches(shards, 4, unpadded=True), strict=True) if len(both[1]["cu_seqlens"]) > 6
+        both for both in zip(padded, loader.batches(shards, 4, format=UNPADDED), strict=True) if len(both[1]["cu_seqlens"]) > 6
     )
     bounds = flat["cu_seqlens"].tolist()
     names = [name for name in ("input_ids", "token_type_ids") if name in flat]
@@ -122,7 +123,7 @@ def test_a_loader_for_a_model_gives_its_arguments(rows: dict[str, Shards], name:
     shards = rows["causal" if takes.causal else "sop"]
     model = _model(name, shards.vocab_size)
     batches = [next(iter(loader.batches(shards, 4, for_model=given))) for given in (model, name, type(model))]
-    generic = next(iter(loader.batches(shards, 4, dense_labels=True)))
+    generic = next(iter(loader.batches(shards, 4, format=DENSE)))
     for batch in batches:
         assert batch.keys() <= set(inspect.signature(model.forward).parameters)
         assert all(torch.equal(batch[key], batches[0][key]) for key in batch)
@@ -157,22 +158,22 @@ def test_flash_attention_gets_the_arguments_of_the_flattening_collator(rows: dic
     shards = rows["packed documents"]
     model = _model("BertForMaskedLM", shards.vocab_size)
     model.config._attn_implementation = "flash_attention_2"  # which this machine need not have
-    ours = next(iter(loader.batches(shards, 8, for_model=model, unpadded=True)))
-    generic = next(iter(loader.batches(shards, 8, unpadded=True)))
+    ours = next(iter(loader.batches(shards, 8, for_model=model, format=UNPADDED)))
+    generic = next(iter(loader.batches(shards, 8, format=UNPADDED)))
     bounds = generic["cu_seqlens"].tolist()
     ids = generic["input_ids"].tolist()
     theirs = collate([{"input_ids": ids[s:e]} for s, e in zip(bounds[:-1], bounds[1:], strict=True)], return_tensors="pt")
     assert ours.keys() == theirs.keys() | {"token_type_ids"}
     for name in theirs.keys() - {"labels"}:
         assert torch.equal(torch.as_tensor(ours[name]), torch.as_tensor(theirs[name])), name
-    with pytest.raises(UsageError, match=r"BertForMaskedLM: flash_attention_2 .* Use unpadded=True"):
+    with pytest.raises(UsageError, match=r"BertForMaskedLM: flash_attention_2 .* Use BatchFormat\(unpadded=True\)"):
         loader.batches(shards, 8, for_model=model)
 
 
 REFUSED = [
     # class, rows, options of the loader, the message
     ("BertForPreTraining", "packed nsp", {}, "reads one pair per row, and these rows have several. Make rows without --pack"),
-    ("BertForPreTraining", "nsp", {"unpadded": True}, "reads one pair per row"),
+    ("BertForPreTraining", "nsp", {"format": UNPADDED}, "reads one pair per row"),
     ("BertForPreTraining", "documents", {}, "these rows have none. Use BertForMaskedLM"),
     ("AlbertForPreTraining", "packed sop", {}, "reads one pair per row"),
     ("DebertaV2ForMaskedLM", "packed documents", {}, "cannot keep the documents of packed rows apart"),
@@ -189,8 +190,7 @@ def test_rows_for_another_model_are_refused(
     model = _model(name, rows[of].vocab_size)
     with pytest.raises(UsageError, match=f"for_model {name}: .*{message}"):
         loader.batches(rows[of], 4, for_model=model, **options)
-    unpadded = options.get("unpadded", False)
-    batch = next(iter(loader.batches(rows[of], 4, for_model="custom", dense_labels=True, unpadded=unpadded)))
+    batch = next(iter(loader.batches(rows[of], 4, for_model="custom", **{"format": DENSE, **options})))
     with pytest.raises(UsageError, match=f"for_model {name}: .*{message}"):
         attention.for_transformers(batch, model)
 
@@ -239,7 +239,7 @@ def test_a_configuration_that_does_not_fit_the_rows_is_refused(rows: dict[str, S
             loader.batches(shards, 4, for_model=model)
     with pytest.raises(UsageError, match="Pass the model, not its class"):
         loader.batches(shards, 4, for_model="RobertaForMaskedLM")
-    batch = next(iter(loader.batches(shards, 8, unpadded=True)))
+    batch = next(iter(loader.batches(shards, 8, format=UNPADDED)))
     short = _model("RoFormerForMaskedLM", size, max_position_embeddings=LENGTH)
     with pytest.raises(UsageError, match="RoFormerForMaskedLM: max_position_embeddings is 96, but the batch has rows of"):
         attention.for_transformers(batch, short)
@@ -250,12 +250,12 @@ def test_packed_rows_with_labels_need_a_model_or_custom(rows: dict[str, Shards],
     """A model takes such a batch, ignores `document_ids` and returns a loss, so the loader asks who reads it."""
     shards = rows[of]
     with pytest.raises(UsageError, match=r'these rows are packed.*Pass for_model=model .*for_model="custom"'):
-        loader.batches(shards, 4, dense_labels=True)
-    batch = next(iter(loader.batches(shards, 4, dense_labels=True, for_model="custom")))
+        loader.batches(shards, 4, format=DENSE)
+    batch = next(iter(loader.batches(shards, 4, format=DENSE, for_model="custom")))
     assert {"document_ids", "document_starts", "labels"} <= batch.keys()
     model = _model("GPT2LMHeadModel" if of == "packed causal" else "ModernBertForMaskedLM", shards.vocab_size)
     with pytest.raises((ValueError, IndexError)):  # without padding the model itself fails
-        model(**next(iter(loader.batches(shards, 4, unpadded=True))))
+        model(**next(iter(loader.batches(shards, 4, format=UNPADDED))))
 
 
 def test_a_batch_that_is_not_the_loaders_is_refused(rows: dict[str, Shards]) -> None:
