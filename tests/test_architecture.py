@@ -27,7 +27,7 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/exp
     "text": BELOW,
     "rows": GROUND | {"config"},
     "tokens": BELOW | {"dataset"},
-    "reports": BELOW | {"dataset", "tokens", "rows"},
+    "reports": BELOW | {"dataset", "tokens", "rows", "verification"},
     "stages": BELOW | FLOW | {"dataset", "reports"},
     "beam": BELOW | {"dataset", "sources", "stages"},
     "exports": BELOW | {"dataset", "tokens"},

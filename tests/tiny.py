@@ -38,7 +38,7 @@ def columns_of(lengths: Sequence[int], start: int, salt: int, words: bool) -> di
         "token_type_ids": types,
         "next_sentence_label": np.arange(len(lengths)) % 2,
     }
-    return columns | ({"continues_word": flat % 3 == 0} if words else {})
+    return columns | ({"continues_word": (flat % 3 == 0) & (flat >= FIRST)} if words else {})
 
 
 def write_pairs(

@@ -169,11 +169,11 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
 
     contents = read(directory)
     assert isinstance(contents, ReadableManifest)  # callers reject other kinds
-    row = examples.row(directory, contents, number)
     if isinstance(contents, CorpusManifest):
-        _print(examples.document_lines(Document(**row), search=search), search=search)
+        _print(examples.document_lines(Document(**examples.row(directory, contents, number)), search=search), search=search)
         return
     config, vocabulary = contents.settings, read_any(directory)
+    row = examples.row(directory, contents, number, vocabulary)
     rule = rule or mask_rules.of_epoch(vocabulary, config, epoch)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
     _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask, search)

@@ -94,7 +94,7 @@ def choose(directory: Path, contents: ReadableManifest, count: int, order: Order
 
 
 def _example(directory: Path, contents: ReadableManifest, number: int, vocabulary: AnyVocabulary | None) -> dict[str, Any]:
-    values = examples.row(directory, contents, number)
+    values = examples.row(directory, contents, number, vocabulary)
     if vocabulary is None:
         return values
     pieces, special = vocabulary.pieces, vocabulary.special

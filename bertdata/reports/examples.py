@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from ..config import OBJECTIVES
 from ..dataset import shards
-from ..dataset.manifest_types import CorpusManifest, ReadableManifest
+from ..dataset.manifest_types import ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
 from ..records import Document
 from ..tokens.vocab import AnyVocabulary
-from .checks import check_documents, check_rows
+from .checks import check_rows
 from .mask_rules import MaskRule
 from .summary import count
 
@@ -40,8 +39,8 @@ def pick(rows: int, count: int) -> list[int]:
     return [i * rows // count for i in range(count)]
 
 
-def row(directory: Path, manifest: ReadableManifest, number: int) -> dict[str, Any]:
-    """Read one row as a dict. Raise UsageError if the number is out of range."""
+def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: AnyVocabulary | None = None) -> dict[str, Any]:
+    """Read one row as a dict. Raise UsageError if the number is out of range. `vocabulary` is that of rows."""
     if not 0 <= number < manifest.rows:
         raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
     left = number
@@ -49,21 +48,14 @@ def row(directory: Path, manifest: ReadableManifest, number: int) -> dict[str, A
         if left < shard.rows:
             for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
                 if left < batch.num_rows:
-                    return _checked(directory, manifest, pa.Table.from_batches([batch.slice(left, 1)]), number)
+                    found = batch.slice(left, 1)
+                    check_rows(directory, [(number, found)], manifest, vocabulary)
+                    values: dict[str, Any] = found.to_pylist()[0]
+                    return values
                 left -= batch.num_rows
             raise VerificationError(f"{directory / shard.name} has fewer rows than its manifest says: build it again")
         left -= shard.rows
     raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the dataset again")
-
-
-def _checked(directory: Path, manifest: ReadableManifest, table: pa.Table, number: int) -> dict[str, Any]:
-    """Return the one row of a table as a dict; raise VerificationError where it cannot be what the manifest describes."""
-    if isinstance(manifest, CorpusManifest):
-        check_documents(directory, table)
-    else:
-        check_rows(directory, table, np.array([number]), manifest)
-    values: dict[str, Any] = table.to_pylist()[0]
-    return values
 
 
 def document_lines(document: Document, most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:

@@ -272,11 +272,11 @@ def _cut(document: Document, where: str | Path) -> tuple[AnyVocabulary, list[Any
 def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     """Yield the rows that contain a sentence's consecutive ids. Masked rows are restored first."""
     probes = {ids.tobytes() for ids in sentences[:_MAX_SENTENCES] if len(ids) >= _MIN_PROBE_TOKENS}
-    contents = manifest.read(directory, PairsManifest)
+    contents, vocabulary = manifest.read(directory, PairsManifest), read_any(directory)
     before, shown = 0, 0
     for shard in contents.shards:
         for batch in shards.read_batches(directory / shard.name, contents.settings.format):
-            check_rows(directory, pa.Table.from_batches([batch]), np.arange(before, before + batch.num_rows), contents)
+            check_rows(directory, [(before, batch)], contents, vocabulary)
             for row in rows_with(batch, probes):
                 yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])
                 shown += 1

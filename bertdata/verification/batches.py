@@ -17,7 +17,7 @@ from ..dataset.shards.schema import as_written
 from ..dataset.shards.write import check_end
 from .directory import CheckFailed
 
-__all__ = ["read"]
+__all__ = ["check", "check_schema", "read"]
 
 _PARQUET_ROWS = 1 << 14  # rows read from a Parquet file at a time
 
@@ -31,9 +31,7 @@ def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Itera
     rows = count = 0
     try:
         for batch, number in _batches(path, format, schema):
-            batch.validate(full=True)
-            for name, column in zip(batch.schema.names, batch.columns, strict=True):
-                _check_nulls(column, f"column {name} of row group or batch {number}")
+            check(batch, f" of row group or batch {number}")
             rows, count = rows + batch.num_rows, number + 1
             yield batch
             del batch
@@ -47,24 +45,31 @@ def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Itera
         raise CheckFailed(f"contains {count:,} record batches, but the manifest lists {entry.batches:,}")
 
 
+def check(batch: pa.RecordBatch, where: str = "") -> None:
+    """Raise CheckFailed for a null, and ArrowException for values that are not valid. `where` names the batch."""
+    batch.validate(full=True)
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        _check_nulls(column, f"column {name}{where}")
+
+
 def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Yield record batches, and each one's number in the file."""
     with pa.memory_map(str(path)) as source:
         if format == "parquet":
             with pq.ParquetFile(source) as file:
-                _check_schema(file.schema_arrow, schema)
+                check_schema(file.schema_arrow, schema)
                 for group in range(file.num_row_groups):
                     for batch in file.iter_batches(_PARQUET_ROWS, row_groups=[group]):
                         yield batch, group
         elif format == "arrow-file":
             reader = pa.ipc.open_file(source)
-            _check_schema(reader.schema, schema)
+            check_schema(reader.schema, schema)
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number), number
         else:
             check_end(path)
             stream = pa.ipc.open_stream(source)
-            _check_schema(stream.schema, schema)
+            check_schema(stream.schema, schema)
             for number, batch in enumerate(stream):
                 yield batch, number
                 del batch
@@ -72,7 +77,7 @@ def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.Re
                 raise CheckFailed(f"ends at byte {source.tell():,}, but the file has {source.size():,}")
 
 
-def _check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
+def check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
     """Raise CheckFailed unless the columns, their types and their `datasets` features are as written."""
     wanted = as_written(wanted, schema.names)
     if schema.names != wanted.names:

@@ -18,7 +18,7 @@ from ..dataset.shards import DOCUMENT
 from . import batches
 from .directory import CheckFailed, require
 
-__all__ = ["SOURCES", "check"]
+__all__ = ["SOURCES", "check", "check_batch"]
 
 SOURCES = tuple(dict.fromkeys((*PROJECTS, *INPUTS)))
 _CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # language code with optional script, region, variant
@@ -30,14 +30,15 @@ def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
     counts: Counter[str] = Counter()
     for batch in batches.read(path, config.format, DOCUMENT, entry):
         if batch.num_rows:
-            counts.update(_batch(batch, counts["documents"], config.language))
+            counts.update(check_batch(batch, counts["documents"], config.language))
         del batch
     if counts["text_bytes"] != entry.text_bytes:
         raise CheckFailed(f"contains {counts['text_bytes']:,} bytes of text, but the manifest lists {entry.text_bytes}")
     return counts
 
 
-def _batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
+def check_batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
+    """Check documents, of which the first has the number `first`. Return their documents and text, total and by source."""
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("id", "source", "language"):
         require(_numbers(pc.binary_length(columns[name])) > 0, first, f"has no {name}")

@@ -37,7 +37,7 @@ def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
     bounds = np.stack([rows.starts, first_of_b], 1).ravel()
     side = np.repeat(np.arange(len(bounds)), np.diff(np.append(bounds, rows.ends[-1])))
     script, variant = of_pieces[rows.ids].T
-    width = int(of_pieces[:, 0].max()) + 1
+    width = max(KANA, int(of_pieces[:, 0].max())) + 1
     counts = np.bincount(side * width + script, minlength=len(bounds) * width).reshape(-1, width)
     counts[:, 0] = 0
     japanese = counts[:, KANA] > 0

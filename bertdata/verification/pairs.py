@@ -28,7 +28,7 @@ from . import batches, leaks, masks
 from .directory import CheckFailed
 from .row_checks import Rows, SpecialPieces
 
-__all__ = ["check", "is_half", "not_half"]
+__all__ = ["check", "check_part", "flat", "is_half", "not_half", "parts", "schema_of"]
 
 _FEW_CHUNKS = 16  # mean chunks per copy: with more, no copy has so few (4) that one of them cannot exchange text
 _TOKENS_PER_CHECK = 1 << 20  # tokens checked at a time
@@ -44,22 +44,16 @@ def check(
     `groups` is the maximum number of document groups that may exchange text. `origins` is the number of origins in the manifest,
     or 0 for rows of earlier versions, which have no origin.
     """
-    columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
-    columns += ["next_sentence_label"] if config.objective in LABEL_1_COUNTS else []
-    columns += ["continues_word"] if config.chinese_words != "none" else []
-    columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
-    columns += (_NAMES if config.objective in LABEL_1_COUNTS else ("documents",)) if config.provenance else ()
-    schema = pair_schema(len(vocabulary.never), [*columns, *(["origin"] if origins else [])])
     # The check reads the files and knows the rules for rows. It does not call the code that built
     # the rows, so a mistake there is not repeated here.
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
     documents: set[str] = set()  # at most a few more than two per group
-    for batch in batches.read(path, config.format, schema, entry):
-        for part in _parts(batch):
+    for batch in batches.read(path, config.format, schema_of(config, vocabulary, origins), entry):
+        for part in parts(batch):
             if origins and not (known := part.column("origin").to_numpy() < origins).all():
                 raise CheckFailed(f"row {counts['rows'] + int(known.argmin())} has an origin that is not in the manifest")
-            counts.update(_part(part, counts["rows"], config, vocabulary))
+            counts.update(check_part(part, counts["rows"], config, vocabulary))
             if config.provenance and config.objective in LABEL_1_COUNTS and len(documents) <= 2 * groups:
                 documents.update(_names(part.column("a_document"))[: 2 * groups + 1])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
@@ -77,6 +71,16 @@ def check(
     elif config.objective == "causal" and not config.pack and counts["short"] > config.dupe_factor:
         raise CheckFailed(f"has {counts['short']} rows that are not full: of running text, only the last of a copy is short")
     return counts
+
+
+def schema_of(config: PairsConfig, vocabulary: SpecialPieces, origins: int) -> pa.Schema:
+    """Return the schema of rows. Rows of a manifest without `origins` have no origin."""
+    columns = ["input_ids", "token_type_ids", *(["document_starts"] if config.pack else [])]
+    columns += ["next_sentence_label"] if config.objective in LABEL_1_COUNTS else []
+    columns += ["continues_word"] if config.chinese_words != "none" else []
+    columns += ["masked_lm_positions", "masked_lm_labels"] if config.masking == "static" else []
+    columns += (_NAMES if config.objective in LABEL_1_COUNTS else ("documents",)) if config.provenance else ()
+    return pair_schema(len(vocabulary.never), [*columns, *(["origin"] if origins else [])])
 
 
 def not_half(counts: Counter[str]) -> str:
@@ -97,7 +101,7 @@ def is_half(counts: Counter[str], documents: int, config: PairsConfig, groups: i
     return -1 <= surplus <= (2 if config.objective == "nsp" and documents <= 2 * groups else 1)
 
 
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Split a record batch into slices of about a million tokens."""
     ends = np.asarray(batch.column("input_ids").offsets.to_numpy(), np.int64)
     row = 0
@@ -107,7 +111,8 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         row = end
 
 
-def _part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
+def check_part(batch: pa.RecordBatch, first: int, config: PairsConfig, vocabulary: SpecialPieces) -> Counter[str]:
+    """Check rows, of which the first has the number `first`. Return their counts, as `check` does."""
     ids, ends = flat(batch.column("input_ids"))
     segments, other = flat(batch.column("token_type_ids"))
     rows = Rows(ids, segments, ends, first)

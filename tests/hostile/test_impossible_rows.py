@@ -139,11 +139,11 @@ def test_impossible_values_are_refused(
 @pytest.mark.parametrize(
     ("column", "value", "problem"),
     [
-        ("input_ids", [65_535] * 9, "has an id that is not in its vocabulary"),
-        ("input_ids", [], "does not have 1 to"),
-        ("input_ids", None, "a null in the column input_ids"),
-        ("token_type_ids", [0], "does not have one token_type_ids for each token"),
-        ("token_type_ids", [7] * 9, "has a token type other than 0 and 1"),
+        ("input_ids", [65_535] * 9, "has an id outside its vocabulary"),
+        ("input_ids", [], "has less than 5 tokens"),
+        ("input_ids", None, "a null in column input_ids"),
+        ("token_type_ids", [0], "has not one segment id for each token"),
+        ("token_type_ids", [7] * 9, "has a segment id other than 0 and 1"),
         ("next_sentence_label", 5, "has a label other than 0 and 1"),
     ],
 )
@@ -153,8 +153,10 @@ def test_report_and_trace_name_the_row(
     shutil.copytree(sample_pairs, tmp_path / "pairs")
 
     def change(columns: dict[str, Values], schema: pa.Schema) -> None:
-        columns["input_ids"][5], columns["token_type_ids"][5] = [4] * 9, [0] * 9
+        columns["input_ids"][5], columns["token_type_ids"][5] = [2, 9, 9, 9, 3, 9, 9, 9, 3], [0] * 5 + [1] * 4
         columns[column][5] = value
+        if value == []:
+            columns["token_type_ids"][5] = []
 
     rewrite(tmp_path / "pairs", change)
     with pytest.raises(VerificationError, match=problem) as caught:

@@ -153,7 +153,7 @@ def test_a_fault_in_the_page_does_not_end_a_run(text: Path, tmp_path: Path, monk
 def test_only_a_part_of_a_large_data_set_is_read(tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs", {"train": [[20 + i % 40 for i in range(3000)] for _ in range(14)]})
     made = manifest.read(pairs, PairsManifest)
-    rows = read_rows(pairs, made)
+    rows = read_rows(pairs, made, read_any(pairs))
     assert rows is not None
     assert 10_000 < rows.table.num_rows <= 16_384 < made.rows
     assert len(set(rows.numbers.tolist())) == rows.table.num_rows
@@ -171,9 +171,9 @@ def test_a_label_that_length_tells_is_called_a_leak(tmp_path: Path) -> None:
 def test_masks_and_pairs_are_those_of_the_rows(sample_corpus: Path, sample_vocab: Path, tmp_path: Path, masking: str) -> None:
     config = PairsConfig(masking=masking, max_seq_length=64)
     (made,) = bertdata.make_pairs(sample_corpus, vocab=sample_vocab, output=tmp_path / "pairs", config=config, workers=1)
-    rows = read_rows(made.path, made.manifest)
-    assert rows is not None
     known = read_any(made.path)
+    rows = read_rows(made.path, made.manifest, known)
+    assert rows is not None
     masks, pairs = masks_of(rows, config, known), pairs_of(rows, config)
     assert masks is not None
     assert pairs is not None

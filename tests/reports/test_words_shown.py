@@ -60,7 +60,7 @@ def test_words_are_masked_whole_and_the_page_says_so(tmp_path: Path, capsys: pyt
     segmenter = {"chinese_words": "jieba"} if words else {}
     pairs = write_pairs(tmp_path / "pairs", {"train": [[40] * 60]}, words=words, **segmenter)
     manifest, known = bertdata.dataset.manifest.read(pairs, PairsManifest), read_any(pairs)
-    rows, config = read_rows(pairs, manifest), manifest.settings
+    rows, config = read_rows(pairs, manifest, known), manifest.settings
     assert rows is not None
     masks = masks_of(rows, config, known)
     assert masks is not None and 0.12 < len(masks.wanted) / masks.maskable < 0.18

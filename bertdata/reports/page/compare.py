@@ -47,11 +47,12 @@ def _charts(sets: list[Subject[Manifest]]) -> Iterator[Html]:
     shown = [(f"{subject.name}, {colour}", subject) for subject, colour in zip(sets, COLOURS, strict=False)]
     rows, documents, longest = [], [], 1
     for name, subject in shown:
-        if isinstance(subject.manifest, CorpusManifest) and (sample := read_documents(subject.directory, subject.manifest)):
+        directory, manifest = subject.directory, subject.manifest
+        if isinstance(manifest, CorpusManifest) and (sample := read_documents(directory, manifest)):
             documents.append((name, sample))
-        elif isinstance(subject.manifest, PairsManifest) and (table := read_rows(subject.directory, subject.manifest)):
+        elif isinstance(manifest, PairsManifest) and (table := read_rows(directory, manifest, subject.vocabulary)):
             rows.append((name, np.diff(table.flat("input_ids")[1])))
-            longest = max(longest, subject.manifest.settings.max_seq_length)
+            longest = max(longest, manifest.settings.max_seq_length)
     if documents:
         yield length_charts(documents)
     if rows:

@@ -60,13 +60,13 @@ def sections(subject: Subject[PairsManifest]) -> Iterator[Section]:
     yield Section("flow", "From page to row", flow([*stages, *stages_of("The rows" if stages else "", manifest.counts)]))
     if corpus and corpus.sources:
         yield Section("sources", "Sources and languages", sources_and_languages(corpus.sources, manifest.tokens))
-    sample, config = read_rows(subject.directory, manifest), manifest.settings
+    known, config = subject.vocabulary, manifest.settings
+    sample = read_rows(subject.directory, manifest, known)
     if sample is None or not sample.table.num_rows:
         return
     yield Section("lengths", "Lengths", _lengths(sample, config, manifest))
     if config.objective in LABEL_1_COUNTS:
         yield Section("labels", "Labels", _labels(sample, config, manifest))
-    known = subject.vocabulary
     masks = masks_of(sample, config, known)
     if masks is not None and len(masks.wanted):
         yield Section("masks", "Masks", _masks(masks, config, known))

@@ -24,7 +24,9 @@ from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableMan
 from ...dataset.shards.write import raise_for
 from ...errors import VerificationError
 from ...storage.files import is_local, open_file
-from ..checks import check_documents, check_rows
+from ...tokens.vocab import AnyVocabulary
+from ...verification.pairs import flat
+from ..checks import check_rows
 from ..examples import pick
 
 __all__ = ["DocumentSample", "RowSample", "entries", "read_documents", "read_rows"]
@@ -54,18 +56,16 @@ class RowSample(NamedTuple):
 
     def flat(self, name: str) -> tuple[Array, Array]:
         """Return a column of lists end to end, and where each row begins and the last ends [N + 1]."""
-        column = self.table.column(name).combine_chunks()
-        ends = np.cumsum(np.concatenate([[0], pc.list_value_length(column).to_numpy(zero_copy_only=False)]))
-        return column.flatten().to_numpy(zero_copy_only=False), ends.astype(np.int64)
+        return flat(self.table.column(name).combine_chunks())
 
 
 def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample | None:
     """Read documents. Return None if there are none, or if their record batches in a store are too large."""
-    tables = [pa.Table.from_batches([batch]) for _, _, batch in _first_batches(directory, manifest)]
-    if not tables:
+    found = [(before, batch) for before, _, batch in _first_batches(directory, manifest)]
+    if not found:
         return None
-    table = _joined(directory, tables)
-    check_documents(directory, table)
+    check_rows(directory, found, manifest)
+    table = pa.Table.from_batches([batch for _, batch in found])
     column = table.column("sentences").combine_chunks()
     lengths = pc.utf8_length(column.flatten()).to_numpy(zero_copy_only=False).astype(np.int64)
     counts = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -74,31 +74,25 @@ def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample 
     return DocumentSample(table, lengths, counts, sums[ends] - sums[ends - counts])
 
 
-def read_rows(directory: Path, manifest: PairsManifest) -> RowSample | None:
+def read_rows(directory: Path, manifest: PairsManifest, vocabulary: AnyVocabulary) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
     most = max(_RUN, min(_MAX_ROWS, _MAX_TOKENS // manifest.settings.max_seq_length))
     chosen = min(_MAX_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
-    tables, numbers, positions = [], [], []
+    found, positions = list[tuple[int, pa.RecordBatch]](), []
     for before, rows, batch in _first_batches(directory, manifest):
         for start in _runs(batch.num_rows, most // chosen):
-            part = batch.slice(start, _RUN)
-            tables.append(pa.Table.from_batches([part]))
-            at = np.arange(start, start + part.num_rows)
-            numbers.append(before + at)
-            positions.append(at / rows)
-    if not tables:
+            found.append((before + start, batch.slice(start, _RUN)))
+            positions.append(np.arange(start, start + found[-1][1].num_rows) / rows)
+    if not found:
         return None
-    sample = RowSample(_joined(directory, tables), np.concatenate(numbers), np.concatenate(positions))
-    check_rows(directory, sample.table, sample.numbers, manifest)
-    return sample
-
-
-def _joined(directory: Path, tables: list[pa.Table]) -> pa.Table:
     try:
-        return pa.concat_tables(tables)
-    except pa.ArrowException as error:
-        problem = " ".join(str(error).split())
-        raise VerificationError(f"{directory}: its shards have different columns ({problem}). Build the dataset again.") from None
+        table = pa.Table.from_batches([part for _, part in found]).combine_chunks()
+        check_rows(directory, [(0, part) for part in table.to_batches()], manifest, vocabulary)
+    except (pa.ArrowException, VerificationError):
+        check_rows(directory, found, manifest, vocabulary)  # takes longer, and names the row by its number
+        raise
+    numbers = [np.arange(first, first + part.num_rows) for first, part in found]
+    return RowSample(table, np.concatenate(numbers), np.concatenate(positions))
 
 
 def _runs(rows: int, wanted: int) -> list[int]:
