@@ -18,7 +18,7 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished
 from ..dataset.versions import versions
-from ..errors import StorageError, TransferError, UsageError
+from ..errors import UsageError
 from ..records import Document
 from ..reports.summary import count, size
 from ..sources.dumps import read_site
@@ -33,7 +33,7 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 from .execute import run
-from .plan import Finished, Output, Paths, Plan, RunOptions, complete_already, digest_arguments
+from .plan import Output, Paths, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
@@ -160,21 +160,15 @@ def plan_corpus(
     paths_by_kind = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     for name, paths in readers:
         paths_by_kind[name] = (*paths_by_kind.get(name, ()), *paths)
-    arguments_digest = digest_arguments(
-        "build-corpus", {kind: [*paths] for kind, paths in paths_by_kind.items()}, settings.identity()
-    )
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
-    try:
-        files, ignored = _files(paths_by_kind)
-        identity["seen"] = _seen(files)
-        if identity["seen"] and not overwrite and (record := finished(directory, identity)):
-            summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
-            return Finished(outputs=(Output(directory, record),), arguments_digest=arguments_digest, summary=summary)
-        cut = cut_input(settings, files)._replace(ignored=ignored)
-        learned = _learn(cut, settings)
-    except (StorageError, TransferError) as error:
-        return complete_already([directory], arguments_digest, error)
+    files, ignored = _files(paths_by_kind)
+    identity["seen"] = _seen(files)
+    if identity["seen"] and not overwrite and (record := finished(directory, identity)):
+        summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
+        return Plan(outputs=(Output(directory, record),), summary=summary)
+    cut = cut_input(settings, files)._replace(ignored=ignored)
+    learned = _learn(cut, settings)
     if found := [each for each in learned if not each.skipped]:
         settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in found))
         identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
@@ -182,7 +176,6 @@ def plan_corpus(
     sizes = [entry.bytes for entry in cut.inputs]
     return BuildPlan(
         outputs=(Output(directory, identity),),
-        arguments_digest=arguments_digest,
         reads=(*(path for entries in files.values() for _, path in entries), *_option_files(settings)),
         steps=(ProgressStep("Extract", "extract", len(cut.tasks), sum(sizes)),),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",

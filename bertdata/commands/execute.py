@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from ..errors import StorageError, TransferError, UsageError
 from ..reports.summary import size
 from ..storage.files import is_local, is_private
 from ..storage.process import imports_frozen, worker_count
-from .plan import Finished, Plan, RunOptions, reused_tasks
+from .plan import Plan, RunOptions, reused_tasks
 from .progress import Monitor, Reporter, watched
 
 __all__ = ["check_engine", "run"]
@@ -34,44 +33,29 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
 
     Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
     """
-    if isinstance(plan, Finished):
-        return _finished(plan, options, reporter)
     workers = _workers([*plan.directories, *plan.reads], options)
     processes = 0 if options.on_engine else worker_count(workers, plan.tasks, plan.bytes)
     if options.on_engine:
-        is_dry_run = check_engine(plan, options)
-        with _silenced(options.verbose):
-            if is_dry_run:
+        is_dry_run, todo = check_engine(plan, options), plan.to_do(options.overwrite)
+        if is_dry_run:
+            if todo:
                 _engine().run(plan.chain(plan.directories), beam_args=options.beam_args)
-                return []
-            if plan.to_do(options.overwrite):
-                _engine().check_reachable(options.beam_args)
+            return []
+        if todo:
+            _engine().check_reachable(options.beam_args)
     if options.check_space:
         _check_space(plan, options)
     for line in reused_tasks(plan):
         reporter.note(line)
-    with _silenced(options.verbose), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         roots: list[Path | None] = []
         for output in plan.outputs:  # each stays locked until the block ends; the last step of the pipeline commits
             # `building` yields the output itself if it is complete already. Its root is then None.
-            begun = building(output.directory, {**output.identity, "given": plan.arguments_digest}, overwrite=options.overwrite)
+            begun = building(output.directory, output.identity, overwrite=options.overwrite)
             roots.append(_unfinished(stack.enter_context(begun)))
         if new := any(root is not None for root in roots):
             _build(plan, options, reporter, roots, processes)
     return [DataSet.read(directory, new=new) for directory in plan.directories] if options.wait else []
-
-
-def _finished(plan: Finished, options: RunOptions, reporter: Reporter) -> list[DataSet[Any]]:
-    """Return the outputs of a finished plan, if they have their files."""
-    if plan.unreached is not None:
-        if options.overwrite:
-            raise plan.unreached
-        reporter.warning(plan.summary)
-    else:
-        for output in plan.outputs:
-            with building(output.directory, {**output.identity, "given": plan.arguments_digest}) as root:
-                _unfinished(root)
-    return [DataSet.read(directory, new=False) for directory in plan.directories]
 
 
 def _unfinished(root: Path) -> Path | None:
@@ -117,8 +101,7 @@ def _run_on_engine(plan: Plan, options: RunOptions, reporter: Reporter, roots: l
 def check_engine(plan: Plan, options: RunOptions) -> bool:
     """Check the options of an engine, without connecting to it. Return True for a dry run of the engine."""
     paths = [*plan.reads, *plan.directories]
-    with _silenced(options.verbose):
-        return bool(_engine().check(options.beam_args, _workers(paths, options), options.wait, paths))
+    return bool(_engine().check(options.beam_args, _workers(paths, options), options.wait, paths))
 
 
 def _check_space(plan: Plan, options: RunOptions) -> None:
@@ -126,7 +109,7 @@ def _check_space(plan: Plan, options: RunOptions) -> None:
 
     The estimate covers all outputs of the plan, also complete ones, so a run that builds few of them needs less.
     """
-    todo = plan.to_do(options.overwrite, is_local)
+    todo = [directory for directory in plan.to_do(options.overwrite) if is_local(directory)]
     if not todo:
         return
     from .estimate import free_space
@@ -142,23 +125,6 @@ def _check_space(plan: Plan, options: RunOptions) -> None:
             f"samples of the input, and {size(free)} are free: free some space, use an `output` on a larger disk, or pass "
             "`check_space=False`"
         )
-
-
-@contextlib.contextmanager
-def _silenced(verbose: bool) -> Iterator[None]:
-    """Keep Beam's messages off stderr, unless `verbose` is set or the program has configured logging.
-
-    Beam calls functions such as `logging.warning`, which add a handler if the root logger has none.
-    """
-    root, handler = logging.getLogger(), logging.NullHandler()
-    if verbose or root.handlers:
-        yield
-        return
-    root.addHandler(handler)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
 
 
 def _engine() -> Any:

@@ -15,7 +15,7 @@ from ..config import ExportConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import ExportManifest, PairsManifest
 from ..dataset.versions import versions
-from ..errors import StorageError, TransferError, UsageError
+from ..errors import UsageError
 from ..exports import FORMATS
 from ..exports.base import ExportSource, read
 from ..extras import install
@@ -27,7 +27,7 @@ from ..storage.storage import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import AnyVocabulary
 from .execute import run
-from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
+from .plan import Output, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
@@ -122,12 +122,8 @@ def plan_export(
 ) -> Plan:
     """Return what `export` would do; nothing is written."""
     source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
-    arguments_digest = digest_arguments("export", str(directory), str(vocab or ""), settings.identity())
-    try:
-        source, tasks = read(source_path, settings.split)
-        vocabulary = _vocabulary(source_path, source, settings.to, vocab)
-    except (StorageError, TransferError) as error:
-        return complete_already([target], arguments_digest, error)
+    source, tasks = read(source_path, settings.split)
+    vocabulary = _vocabulary(source_path, source, settings.to, vocab)
     refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])
     contents = source.manifest()
     identity = {
@@ -140,7 +136,6 @@ def plan_export(
 
     return ExportPlan(
         outputs=(Output(target, identity),),
-        arguments_digest=arguments_digest,
         reads=(source_path,),
         steps=(ProgressStep("Export", "export", len(tasks), _bytes(tasks)),),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",

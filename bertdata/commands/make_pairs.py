@@ -15,7 +15,7 @@ from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
-from ..errors import StorageError, TransferError, UsageError
+from ..errors import UsageError
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import assumed_accents, chinese_without_words, poor_fit
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
@@ -23,7 +23,7 @@ from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens import segment
 from .execute import run
-from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
+from .plan import Output, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
@@ -184,10 +184,7 @@ def plan_pairs(
     strip_accents: bool | None = None,
     beam_args: Sequence[str] = (),
 ) -> Plan:
-    """Return the plan of `make_pairs`. Write nothing.
-
-    If the corpus or vocabulary cannot be read, but the same command has finished before, the plan has nothing to do.
-    """
+    """Return the plan of `make_pairs`. Write nothing."""
     from ..stages.rows.partitions import shard_count
     from ..stages.rows.partners import fill
     from ..tokens.read import read_any
@@ -195,12 +192,7 @@ def plan_pairs(
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
-    arguments = (str(corpus), str(vocab), settings.identity(), widths, lowercase, strip_accents)
-    try:
-        source = read(corpus)
-        vocabulary = read_any(vocab, lowercase, strip_accents, settings.special_tokens)
-    except (StorageError, TransferError) as error:
-        return complete_already(directories, digest_arguments("make-pairs", *arguments), error)
+    source, vocabulary = read(corpus), read_any(vocab, lowercase, strip_accents, settings.special_tokens)
     refuse_to_replace([corpus, vocab], directories)
     notes = _notes(vocab, vocabulary, settings, strip_accents)
     partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
@@ -212,7 +204,6 @@ def plan_pairs(
     tokenize = () if beam_args else (ProgressStep("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
     return PairsPlan(
         outputs=tuple(map(Output, directories, identities)),
-        arguments_digest=digest_arguments("make-pairs", *arguments),
         reads=(corpus,),
         steps=(*tokenize, ProgressStep("Build pairs", "pairs", partitions, source.text_bytes)),
         notes=notes,

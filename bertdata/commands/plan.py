@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..chains.transforms import Chain
 from ..config.input_kinds import Paths
 from ..dataset.run import is_done, unfinished
-from ..errors import BertDataError
 from ..reports.summary import count
 from ..storage.storage import storage_errors
 from .progress import ProgressStep
@@ -20,16 +17,7 @@ from .progress import ProgressStep
 if TYPE_CHECKING:
     from .estimate import Estimate
 
-__all__ = [
-    "Finished",
-    "Output",
-    "Paths",
-    "Plan",
-    "RunOptions",
-    "complete_already",
-    "digest_arguments",
-    "reused_tasks",
-]
+__all__ = ["Output", "Paths", "Plan", "RunOptions", "reused_tasks"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +56,10 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The work of a command. Each command has its own subclass.
+    """The work of a command. Each command has its own subclass; a plan whose outputs are complete already needs none.
 
     Attributes:
         outputs: The datasets to write.
-        arguments_digest: Digest of the command's arguments, which run.json stores as ``given``.
         summary: The plan in one line.
         notes: Further lines to print.
         reads: Paths of the inputs.
@@ -80,7 +67,6 @@ class Plan:
     """
 
     outputs: tuple[Output, ...]
-    arguments_digest: str
     summary: str
     notes: tuple[str, ...] = ()
     reads: tuple[str | Path, ...] = ()
@@ -109,56 +95,16 @@ class Plan:
         """Run the work on samples of the input, and estimate the time, memory and disk that the run needs."""
         raise NotImplementedError
 
-    def to_do(self, overwrite: bool, include: Callable[[Path], bool] = lambda _: True) -> list[Path]:
-        """Return the directories of outputs to build: those that are not complete, or all with `overwrite`.
-
-        Skip directories for which `include` returns False.
-        """
+    def to_do(self, overwrite: bool) -> list[Path]:
+        """Return the directories of outputs to build: those that are not complete, or all with `overwrite`."""
         with storage_errors("cannot read the output"):
-            return [
-                output.directory
-                for output in self.outputs
-                if include(output.directory) and (overwrite or not is_done(output.directory, output.identity))
-            ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finished(Plan):
-    """A plan whose outputs are complete: the input is unchanged, or cannot be read.
-
-    Attributes:
-        unreached: The error of an input that cannot be read, or None.
-    """
-
-    unreached: BertDataError | None = None
-
-    def to_do(self, overwrite: bool, include: Callable[[Path], bool] = lambda _: True) -> list[Path]:
-        """Return an empty list."""
-        return []
-
-
-def digest_arguments(command: str, *arguments: Any) -> str:
-    """Return a digest of a command's arguments, which identifies a finished dataset if the input cannot be read."""
-    return hashlib.sha256(json.dumps([command, *arguments], sort_keys=True, default=str).encode()).hexdigest()
-
-
-def complete_already(directories: Sequence[Path], arguments_digest: str, error: BertDataError) -> Plan:
-    """Return a finished plan if an earlier run with the same arguments has made these datasets. Otherwise raise `error`."""
-    if not all(is_done(directory, {"given": arguments_digest}) for directory in directories):
-        raise error
-    names = ", ".join(map(str, directories))
-    return Finished(
-        outputs=tuple(Output(directory, {}) for directory in directories),
-        summary=f"{names}: already complete (could not check whether the input has changed): {error}",
-        arguments_digest=arguments_digest,
-        unreached=error,
-    )
+            return [each.directory for each in self.outputs if overwrite or not is_done(each.directory, each.identity)]
 
 
 def reused_tasks(plan: Plan) -> Iterator[str]:
     """Yield a message for each output with finished tasks that this run reuses from an earlier run."""
     for output in plan.outputs:
-        done = {} if isinstance(plan, Finished) else unfinished(output.directory, output.identity)
+        done = unfinished(output.directory, output.identity)
         if any(done.values()):
             tasks = ", ".join(f"{count(number, 'task')} of {name}" for name, number in done.items())
             yield f"{output.directory}: an earlier run finished {tasks}, which this run reuses"

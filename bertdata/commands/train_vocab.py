@@ -12,7 +12,6 @@ from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
-from ..errors import StorageError, TransferError
 from ..reports.summary import count, size
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..stages.sampling import Sample
@@ -20,7 +19,7 @@ from ..stages.vocab import STAGE
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from .execute import run
-from .plan import Output, Plan, RunOptions, complete_already, digest_arguments
+from .plan import Output, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
@@ -101,11 +100,7 @@ class VocabPlan(Plan):
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
     """Return what `train_vocab` would do; nothing is written."""
     directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
-    arguments_digest = digest_arguments("train-vocab", str(corpus), settings.identity())
-    try:
-        source = read(corpus)
-    except (StorageError, TransferError) as error:
-        return complete_already([directory], arguments_digest, error)
+    source = read(corpus)
     refuse_to_replace([corpus], [directory])
     identity = {
         "command": "train-vocab",
@@ -119,7 +114,6 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
     return VocabPlan(
         outputs=(Output(directory, identity),),
-        arguments_digest=arguments_digest,
         reads=(corpus,),
         steps=(ProgressStep("Count words", "count", len(sample.tasks), read_bytes), ProgressStep(STAGE.capitalize(), STAGE, 1)),
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",

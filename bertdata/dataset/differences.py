@@ -10,13 +10,12 @@ from ..errors import few
 __all__ = ["FIELDS_WITHOUT_EFFECT", "differences", "first_few", "translate_identity"]
 
 FIELDS_WITHOUT_EFFECT = {"seen", "shuffle"}  # run record fields that affect no output byte: input timestamps, shuffle method
-_RAW_ARGUMENTS = {*FIELDS_WITHOUT_EFFECT, "given"}  # the arguments as the user wrote them
 _CONFIGS = {"build-corpus": CorpusConfig, "train-vocab": VocabConfig, "make-pairs": PairsConfig, "export": ExportConfig}
 _MAX_NAMED_INPUTS = 3  # maximum inputs of a kind that a message names
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
-    """List the differences between two JSON values, recursively. Top-level keys in `_RAW_ARGUMENTS` are ignored.
+    """List the differences between two JSON values, recursively. Top-level keys in `FIELDS_WITHOUT_EFFECT` are ignored.
 
     >>> differences({"seed": 1, "inputs": [{"name": "a"}]}, {"seed": 2, "inputs": [{"name": "b"}, {"name": "c"}]})
     ['2 inputs are new: b, c', '1 input is gone: a', 'seed: 1 then, 2 now']
@@ -25,7 +24,7 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
         return _of_inputs(*({entry["name"]: entry for entry in entries} for entries in (known, now)))
     if _has_parts(known) and _has_parts(now):
         old, new = _parts(known), _parts(now)
-        names = sorted({*old, *new} - (set() if path else _RAW_ARGUMENTS))
+        names = sorted({*old, *new} - (set() if path else FIELDS_WITHOUT_EFFECT))
         return [d for name in names for d in differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)]
     if known == now:
         return []

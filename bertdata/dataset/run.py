@@ -141,27 +141,17 @@ def finished(directory: Path, expected: dict[str, object]) -> dict[str, Any] | N
     return stored if is_complete(directory) else None
 
 
-def _matching_runs(directory: Path, identity: dict[str, object]) -> Iterator[tuple[Path, dict[str, object]]]:
-    """Yield the build directory and stored identity of each unfinished run of this identity. In a store, also of a finished run.
+def unfinished(directory: Path, identity: dict[str, object]) -> dict[str, int]:
+    """Return the number of finished tasks per step that a run of this identity would reuse.
 
     Fields missing from the identity are not compared. Versions are compared, because another version may write other bytes.
-    ``given``, the digest of the command's arguments, does not affect the dataset, and is compared if the identity has it.
     """
     roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
     for root, stored in roots.items():
-        if not isinstance(stored, dict):
-            continue
-        expected = {**stored, **identity}
-        if not differences(stored, expected) and expected.get("given") == stored.get("given"):
-            yield root, stored
-
-
-def unfinished(directory: Path, identity: dict[str, object]) -> dict[str, int]:
-    """Return the number of finished tasks per step that a run of this identity would reuse."""
-    for root, _ in _matching_runs(directory, identity):
-        with contextlib.suppress(OSError):
-            steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
-            return {step: count_done(root, step) for step in steps}
+        if isinstance(stored, dict) and not differences(stored, {**stored, **identity}):
+            with contextlib.suppress(OSError):
+                steps = sorted(path.name for path in (root / STATE / "tasks").iterdir())
+                return {step: count_done(root, step) for step in steps}
     return {}
 
 

@@ -94,8 +94,7 @@ def build_path(directory: Path, identity: dict[str, Any]) -> Path:
     # Leave out fields that do not change the output: the timestamps of inputs and the shuffle method.
     inputs = sorted(identity.get("inputs", []), key=json.dumps)  # the order of inputs does not matter
     named = {name: value for name, value in identity.items() if name not in FIELDS_WITHOUT_EFFECT}
-    # `given` is a digest of the arguments as the user wrote them. It does not change the output either.
-    text = json.dumps({**named, "inputs": inputs, "given": ""}, sort_keys=True)
+    text = json.dumps({**named, "inputs": inputs}, sort_keys=True)
     return directory / STATE / f"{_BUILD}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 

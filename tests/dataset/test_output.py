@@ -186,7 +186,7 @@ def test_inputs_are_told_apart_from_settings_and_no_value_is_shown_as_a_table() 
     ]
     assert differences({"x": "bert"}, {"x": {"a": 1}}) == ["x: 'bert' then, set now"]
     assert differences({"x": [{"a": 1}]}, {"x": [{"a": 2}, {"a": 1}]}) == ["x.0.a: 1 then, 2 now", "x.1: not set then, set now"]
-    assert differences({"x": [{"a": 1}], "given": 1}, {"x": [{"a": 1}], "given": 2}) == []
+    assert differences({"x": [{"a": 1}], "seen": 1}, {"x": [{"a": 1}], "seen": 2}) == []
 
 
 def test_a_record_that_was_changed_is_of_another_run(directory: Path) -> None:

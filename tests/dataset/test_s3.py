@@ -113,23 +113,6 @@ def test_the_whole_job_from_store_to_store(
     assert not bucket.unfinished_uploads()
 
 
-@pytest.mark.slow
-def test_what_is_done_is_done_where_the_store_cannot_be_reached(
-    run: Run, server: dict[str, str], bucket: Bucket, text: Path, tmp_path: Path
-) -> None:
-    bucket.put("far/text.jsonl", text.read_bytes())
-    away = {**server, **AWAY}
-    words = ("build-corpus", "--text", f"s3://{BUCKET}/far/text.jsonl", "--output", tmp_path / "out")
-    assert "Could not connect" in run(*words, code=4, **away).stderr
-    run(*words, **server)
-    before = digests(tmp_path / "out")
-    again = run(*words, **away)
-    assert "is complete already: nothing to do" in again.stdout and "Could not connect" in again.stderr
-    assert "Could not connect" in run(*words, "--dedup", "none", code=4, **away).stderr
-    assert "Could not connect" in run(*words, "--overwrite", code=4, **away).stderr
-    assert digests(tmp_path / "out") == before
-
-
 def _wait(until: Callable[[], Any], process: Started) -> None:
     end = time.monotonic() + 100
     while not until():
