@@ -170,7 +170,7 @@ class TaskRunner(InContext):
     def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
         # The identity of a task has no paths, which differ between machines. `perform` compares it with the stored record, and
         # also compares the digests of the inputs.
-        identity = [task.kind, *task.names()]
+        identity = [task.kind, task.checksum, *task.names()]
         self._runs.check()
         work, paths = partial(self._work, task), task.paths()
         report = perform(self._root, self._step, task.number, identity, work, self._kind, paths, context)

@@ -46,25 +46,24 @@ class Extract:
     choosing: bool = False
 
     def __call__(self, task: Task, work: Work = NO_WORK) -> CorpusReport:
-        parts = list(task.parts)
-        kind, _, checksum = task.kind.partition(" ")
+        parts, kind = list(task.parts), task.kind
         check_dependencies(self.config.depends_on)
         with storage_errors("cannot read the input"):
             if kind == CHECKSUM:
-                digests = checksums.check(parts, checksum)
-                return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=checksum))
-            return read_unchanged((part.path for part in parts), partial(self._read, task, kind, parts, work))
+                digests = checksums.check(parts, task.checksum)
+                return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=task.checksum))
+            return read_unchanged((part.path for part in parts), partial(self._read, task, parts, work))
 
-    def _read(self, task: Task, kind: str, parts: list[FileRange], work: Work) -> CorpusReport:
-        if kind == INDEX:
+    def _read(self, task: Task, parts: list[FileRange], work: Work) -> CorpusReport:
+        if (kind := task.kind) == INDEX:
             index = multistream.read_index(parts[0].path, parts[1].path)
             return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts[:1]), index=index, dump=parts[1].name))
         # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
         # the documents are in memory, so that no rule has to read them again.
         most = quota(task.number, self.count, self.config.max_documents)
         facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        read = partial(source_records.read, task.kind, work.counted(parts), self.config)
-        entry, counts = write_shard(self.root, task.kind, task.number, self.count, self.config.format, read, most, facts, work)
+        read = partial(source_records.read, kind, work.counted(parts), self.config)
+        entry, counts = write_shard(self.root, kind, task.number, self.count, self.config.format, read, most, facts, work)
         written = None if facts is None else facts.write(self.root, task.number)
         inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
         return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)

@@ -53,8 +53,8 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     # shards on any machine.
     sources = _by_project(sources)
     target = config.task_bytes or _target(sources)
-    groups: list[tuple[str, list[FileRange]]] = []
-    checks: list[tuple[str, list[FileRange]]] = []
+    tasks: list[Task] = []  # numbered at the end
+    checks: list[Task] = []
     inputs: list[InputEntry] = []
     for kind in in_order(sources):
         files = [_ranges(kind, name, path, target, config) for name, path in sorted(sources[kind])]
@@ -62,21 +62,21 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
             details = source(kind).describe(ranges, config)
             # Checksum and index files next to a dump become separate tasks, which run in
             # parallel with the reading.
-            for check in source(kind).checks(ranges):
-                details |= check.entry
-                checks.append((check.kind, check.parts))
+            for check, fields in source(kind).checks(ranges):
+                details |= fields
+                checks.append(check)
             inputs.append(_entry(kind, ranges, details))
         every_range = chain.from_iterable(files)
         of_kind = _group(every_range, target) if source(kind).grouped else ([one] for one in every_range)
-        groups += [(kind, group) for group in of_kind]
+        tasks += [Task(0, kind, tuple(group)) for group in of_kind]
     if not inputs:
         raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
     # `mix` and `max_words` must name these sources.
-    config.choice.check(dict.fromkeys(kind for kind, _ in groups))
+    config.choice.check(dict.fromkeys(task.kind for task in tasks))
     if config.max_documents:
-        groups = [group for number, group in enumerate(groups) if quota(number, len(groups), config.max_documents)]
+        tasks = [task for number, task in enumerate(tasks) if quota(number, len(tasks), config.max_documents)]
         checks = []  # a trial does not read whole files
-    return CorpusPlan([Task(index, kind, tuple(parts)) for index, (kind, parts) in enumerate(groups + checks)], inputs)
+    return CorpusPlan([task._replace(number=number) for number, task in enumerate(tasks + checks)], inputs)
 
 
 def quota(number: int, tasks: int, max_documents: int) -> int:

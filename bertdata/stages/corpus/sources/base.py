@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....config import CorpusConfig
-from ....records import Document, Drop, FileRange, Prose, Reject
+from ....records import Document, Drop, FileRange, Prose, Reject, Task
 from ....text import language
 from ....text.sentences import splitter
 from ....text.wikitext import Extraction
 
-__all__ = ["CHECKSUM", "INDEX", "Check", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
+__all__ = ["CHECKSUM", "INDEX", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
 
 Record = Prose | Drop | Reject
-CHECKSUM, INDEX = "checksum", "index"  # kinds of check tasks; the expected checksum follows ``checksum``
+CHECKSUM, INDEX = "checksum", "index"  # kinds of tasks that check a file
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
 _MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
@@ -60,14 +60,6 @@ class Counts(NamedTuple):
                 self.examples[name] = page.example(name)
 
 
-class Check(NamedTuple):
-    """A task that checks a file: its manifest entry, the kind of the task, and the file ranges to read."""
-
-    entry: dict[str, str]
-    kind: str
-    parts: list[FileRange]
-
-
 @dataclass(frozen=True)
 class Source:
     """A kind of input, as `build-corpus` uses it.
@@ -79,7 +71,7 @@ class Source:
     ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read independently.
     read(parts, config, counts): the prose, drops and rejects of file ranges, in order; `counts` receives the omitted text.
     describe(parts, config): manifest fields of a file other than its name and size.
-    checks(parts): tasks that compare a file with a published checksum or index next to it.
+    checks(parts): tasks that compare a file with a published checksum or index next to it, and their fields in the manifest.
     grouped: whether small files share a task.
     """
 
@@ -90,7 +82,7 @@ class Source:
     ranges: Callable[[str, int, int, CorpusConfig], list[tuple[int, int]]]
     read: Callable[[list[FileRange], CorpusConfig, Counts], Iterator[Record]]
     describe: Callable[[list[FileRange], CorpusConfig], dict[str, str]] = lambda parts, config: {}
-    checks: Callable[[list[FileRange]], Iterator[Check]] = lambda parts: iter(())
+    checks: Callable[[list[FileRange]], Iterator[tuple[Task, dict[str, str]]]] = lambda parts: iter(())
     grouped: bool = True
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from ....config import CorpusConfig
 from ....config.input_kinds import WIKI_LICENCE
 from ....errors import UsageError
-from ....records import Article, Drop, FileRange, Page, Prose, Reject
+from ....records import Article, Drop, FileRange, Page, Prose, Reject, Task
 from ....sources import SUFFIXES, dumps
 from ....sources.dumps import checksums, multistream
 from ....sources.lines import MAX_LINES
@@ -19,7 +19,7 @@ from ....storage.storage import storage_errors
 from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_disambiguation, is_redirect, load_templates
 from ....text.wikitext.listings import LISTINGS, separate
-from .base import CHECKSUM, INDEX, Check, Counts, Record, Source
+from .base import CHECKSUM, INDEX, Counts, Record, Source
 
 __all__ = ["SOURCE", "extract", "read_articles", "tables"]
 
@@ -50,7 +50,7 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
     return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
 
 
-def _checks(parts: list[FileRange]) -> Iterator[Check]:
+def _checks(parts: list[FileRange]) -> Iterator[tuple[Task, dict[str, str]]]:
     """Plan to hash a dump that has a published checksum, and to count the pages of its index.
 
     A separate task hashes the complete file while other tasks extract. It also hashes each file range, and the commit compares
@@ -60,12 +60,11 @@ def _checks(parts: list[FileRange]) -> Iterator[Check]:
     with storage_errors(f"cannot read the files next to {path}"):
         whole = FileRange(name, path, 0, parts[-1].end)
         if checksum := checksums.published(path):
-            yield Check({"checksum": checksum}, f"{CHECKSUM} {checksum}", parts)
+            yield Task(0, CHECKSUM, tuple(parts), checksum), {"checksum": checksum}
         if index := multistream.find_index(path):
             index_name = to_path(index).name
-            yield Check(
-                {"index": index_name}, INDEX, [FileRange(f"{name} {index_name}", index, 0, to_path(index).stat().st_size), whole]
-            )
+            listed = FileRange(f"{name} {index_name}", index, 0, to_path(index).stat().st_size)
+            yield Task(0, INDEX, (listed, whole)), {"index": index_name}
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
