@@ -25,7 +25,7 @@ from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.labels import IGNORED
 from bertdata.rows.masking import UNITS, MaskVocabulary, mask, mask_vocabulary, predictions_per_row
-from bertdata.tokens import vocab
+from bertdata.tokens.read import read_any
 
 SIZES = {"tiny": ["{pairs} --seconds 0.05"], "small": ["{pairs} --seconds 1"], "full": ["{pairs} --seconds 3"]}
 BATCH = 256
@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("directory", type=Path, metavar="DIR", help="pairs, as make-pairs writes them")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each")
     options = parser.parse_args()
-    pieces = vocab.read(options.directory).pieces
+    pieces = read_any(options.directory).pieces
     rows = _load(options.directory)
     print(f"{options.directory}: {len(rows.labels)} rows, {len(rows.ids)} tokens, length {rows.width}\n")
     if rows.stored:

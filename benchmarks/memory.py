@@ -29,6 +29,7 @@ from bertdata.config.base import FORMATS as SHARDS
 from bertdata.config.objectives import OBJECTIVES, PACKED
 from bertdata.exports import FORMATS
 from bertdata.tokens import vocab
+from bertdata.tokens.read import read_any
 
 MAX_WORKER_BYTES = 400_000_000  # maximum bytes of a worker
 PIECES = 32_000  # size of a vocabulary included in MAX_WORKER_BYTES
@@ -40,7 +41,7 @@ from bertdata.tokens import vocab
 def held(): return int(Path("/proc/self/statm").read_text().split()[1])
 vocab.Vocabulary([*vocab.SPECIAL, "a"], True, True).document_encoder().encode(["a"])
 before = held()
-encoder = vocab.read(sys.argv[1]).document_encoder()
+encoder = read_any(sys.argv[1]).document_encoder()
 encoder.encode(["a"])
 print((held() - before) * 4096)
 """
@@ -176,7 +177,7 @@ def _filled(text: str, places: dict[str, Path]) -> str:
 
 def make_up(trained: Path, directory: Path, count: int) -> None:
     """Write a vocabulary of `count` tokens: the trained ones, and words that no text contains."""
-    found = vocab.read(trained)
+    found = read_any(trained)
     more = [f"{'##' * (number % 2)}qzx{number}" for number in range(count - len(found.pieces))]
     vocab.write(directory, found._replace(pieces=[*found.pieces, *more]))
 

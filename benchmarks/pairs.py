@@ -34,6 +34,7 @@ from bertdata.stages import corpus_reader as corpora
 from bertdata.stages.rows import partners
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder
+from bertdata.tokens.read import read_any
 
 SIZES = {
     "tiny": ["{pairs} --corpus {corpus} --control"],
@@ -92,7 +93,7 @@ def main() -> int:
     columns: dict[str, dict[str, float]] = {}
     broken: list[str] = []
     for path in options.pairs:
-        vocabulary = vocab.read(options.vocab or path)
+        vocabulary = read_any(options.vocab or path)
         rows = read(path, options.length)
         text = tokenize(options.corpus, vocabulary) if options.corpus else None
         measured = columns[str(path)] = measure(rows, vocabulary, text)

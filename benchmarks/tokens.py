@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +40,6 @@ from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 from bertdata.tokens import encoder as tokens
 from bertdata.tokens import engines, train, vocab
-from bertdata.tokens.words import count_words
 
 SIZES = {"tiny": ["--corpus {corpus}"], "small": ["--corpus {corpus}"], "full": ["--corpus {corpus}"]}
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -203,7 +203,7 @@ class Sentences:
     """WordPiece: both libraries get sentences."""
 
     def __init__(self, text: Sequence[str], config: VocabConfig) -> None:
-        vocabulary = vocab.train(count_words(text, _blank(config).tokenizer()), config)
+        vocabulary = vocab.train(_count_words(text, config), config)
         self.ours = tokens.Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode
         self.peer = next(iter(engines.same_engines(vocabulary.tokenizer(), vocabulary.pieces, engines.Nanotoken)), None)
         self.library = Library(vocabulary)
@@ -237,7 +237,7 @@ class Documents:
 class Library:
     """`tokenizers` alone."""
 
-    def __init__(self, vocabulary: vocab.AnyVocabulary) -> None:
+    def __init__(self, vocabulary: vocab.Vocabulary) -> None:
         self._tokenizer = vocabulary.tokenizer()
         self._tokenizer.encode_special_tokens = True
 
@@ -246,6 +246,10 @@ class Library:
         for start in range(0, len(texts), CALL):
             found += self._tokenizer.encode_batch_fast(texts[start : start + CALL], add_special_tokens=False)
         return found
+
+
+def _count_words(text: Sequence[str], config: VocabConfig) -> Counter[str]:
+    return vocab.parts_to_words(vocab.count_parts(text), _blank(config).tokenizer())
 
 
 def _blank(config: VocabConfig) -> vocab.Vocabulary:
@@ -290,7 +294,7 @@ def _training(texts: dict[str, list[str]], size: int) -> None:
     print(f"\n{'training':18}{'MB':>7}{'library s':>11}{'ours s':>8}{'count':>8}{'train':>8}{'ratio':>7}")
     for language, text in texts.items():
         config, spent = VocabConfig(size=size), {"library": 0.0, "count": 0.0, "train": 0.0}
-        words = _timed(spent, "count", count_words, text, _blank(config).tokenizer())
+        words = _timed(spent, "count", _count_words, text, config)
         _timed(spent, "train", vocab.train, words, config)
         tokenizer = _blank(config).tokenizer()
         tokenizer.model = WordPiece(unk_token="[UNK]")

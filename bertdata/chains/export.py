@@ -8,7 +8,7 @@ from ..config import ExportConfig
 from ..exports.base import ExportReport, ExportSource
 from ..exports.work import ExportCommit, ExportShard
 from ..records import Task
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from .steps import FlatMap, Steps
 from .transforms import Chain, Gather, TaskRunner, Tasks
 
@@ -19,7 +19,7 @@ class Export(Chain):
     """Tasks -> files of each shard -> one manifest."""
 
     def __init__(
-        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: AnyVocabulary | None, root: Path
+        self, tasks: list[Task], source: ExportSource, config: ExportConfig, vocabulary: Vocabulary | None, root: Path
     ) -> None:
         super().__init__(root, tasks)
         arguments = (root, source, config, self._store("vocabulary", vocabulary._asdict()) if vocabulary else None)

@@ -19,7 +19,7 @@ from ..stages.rows.build_rows import BuildPartition, RowsOutput
 from ..stages.rows.commit import PairsCommit
 from ..stages.rows.partners import Partners, origins_of
 from ..stages.shuffle import FileShuffle, Receive, Shuffle
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from .steps import FlatMap, Map, Steps
 from .transforms import Chain, Gather, GuardedCall, Regroup, TaskRunner, Tasks, shuffle_of
 
@@ -32,7 +32,7 @@ class MakePairs(Chain):
     `roots` has the directory of each row length.
     """
 
-    def __init__(self, source: Corpus, vocabulary: AnyVocabulary, config: PairsConfig, roots: Mapping[int, Path]) -> None:
+    def __init__(self, source: Corpus, vocabulary: Vocabulary, config: PairsConfig, roots: Mapping[int, Path]) -> None:
         super().__init__(next(iter(roots.values())), source.tasks)
         self._source, self._vocabulary, self._config = source, self._store("vocabulary", vocabulary._asdict()), config
         self._outputs = [RowsOutput(root, replace(config, max_seq_length=length)) for length, root in roots.items()]

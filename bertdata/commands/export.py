@@ -25,7 +25,7 @@ from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from .execute import run
 from .plan import Output, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
@@ -96,7 +96,7 @@ class ExportPlan(Plan):
     shards: list[Task]
     source: ExportSource
     config: ExportConfig
-    vocabulary: AnyVocabulary | None
+    vocabulary: Vocabulary | None
 
     def chain(self, roots: Sequence[Path | None]) -> Chain:
         """Return the steps."""
@@ -151,7 +151,7 @@ def _bytes(tasks: list[Task]) -> int:
     return sum(size(part.path) for task in tasks for part in task.parts)
 
 
-def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> AnyVocabulary | None:
+def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> Vocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, contents = FORMATS[to], source.manifest()
     if contents.kind != format.of:

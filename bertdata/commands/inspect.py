@@ -19,7 +19,7 @@ from ..reports.trace import records
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 
 __all__ = ["Order", "choose", "inspect"]
 
@@ -93,7 +93,7 @@ def choose(directory: Path, contents: ReadableManifest, count: int, order: Order
     return examples.pick(contents.rows, count)
 
 
-def _example(directory: Path, contents: ReadableManifest, number: int, vocabulary: AnyVocabulary | None) -> dict[str, Any]:
+def _example(directory: Path, contents: ReadableManifest, number: int, vocabulary: Vocabulary | None) -> dict[str, Any]:
     values = examples.row(directory, contents, number, vocabulary)
     if vocabulary is None:
         return values

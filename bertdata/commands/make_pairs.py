@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..config.keywords import PairsOptions
-    from ..tokens.vocab import AnyVocabulary
+    from ..tokens.vocab import Vocabulary
     from .estimate import Estimate
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
@@ -142,7 +142,7 @@ class PairsPlan(Plan):
     """The plan of `make_pairs`."""
 
     source: Corpus
-    vocabulary: AnyVocabulary
+    vocabulary: Vocabulary
     config: PairsConfig
     lengths: tuple[int, ...]  # `max_seq_length` of each output
 
@@ -221,16 +221,15 @@ def _summary(source: Corpus, partitions: int, directories: list[Path]) -> str:
     return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
 
-def _notes(path: Path, vocabulary: AnyVocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
+def _notes(path: Path, vocabulary: Vocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
     """Describe the assumptions about a vocabulary. Raise UsageError if it lacks something that the rows need."""
-    from ..tokens.tokenizer import TokenizerVocabulary, missing
-    from ..tokens.vocab import says_accents
+    from ..tokens.read import missing, says_accents
 
-    if not isinstance(vocabulary, TokenizerVocabulary):
+    if not vocabulary.form:
         if config.chinese_words != "none":
             segment.require()
         silent = strip_accents is None and not says_accents(path)
-        return (f"  vocabulary {path}: {assumed_accents(*vocabulary)}",) if silent else ()
+        return (f"  vocabulary {path}: {assumed_accents(*vocabulary[:3])}",) if silent else ()
     if problem := missing(vocabulary, config.objective):
         raise UsageError(f"the vocabulary {path} {problem}")
     if config.chinese_words != "none":

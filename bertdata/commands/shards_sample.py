@@ -82,7 +82,7 @@ def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> S
     return sample
 
 
-def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, config: PairsConfig, lengths: Sequence[int]) -> Sample:
+def of_pairs(corpus: Corpus, vocabulary: vocab.Vocabulary, config: PairsConfig, lengths: Sequence[int]) -> Sample:
     """Return a function that tokenizes some batches and builds their rows, as if they were a partition."""
     from ..stages.rows.build_rows import BuildPartition, RowsOutput
     from ..stages.rows.encoding import encoder_of_run
@@ -119,7 +119,7 @@ def of_pairs(corpus: Corpus, vocabulary: vocab.AnyVocabulary, config: PairsConfi
     return sample
 
 
-def stored(root: Path, vocabulary: vocab.AnyVocabulary) -> StoredValue:
+def stored(root: Path, vocabulary: vocab.Vocabulary) -> StoredValue:
     """Write a vocabulary as a run does for its workers."""
     return StoredValue.written(root, "vocabulary", vocabulary._asdict())
 

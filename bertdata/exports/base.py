@@ -22,7 +22,7 @@ from ..records import FileRange, Task
 from ..storage.files import digest, file_entry, replacing, size, to_path
 from ..storage.progress import Work
 from ..tally import StageCounts, Tally
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 
 __all__ = [
     "ExportFile",
@@ -100,7 +100,7 @@ class Shard:
     number: int
     stem: str
     manifest: ReadableManifest
-    vocabulary: AnyVocabulary | None
+    vocabulary: Vocabulary | None
     batches: Iterator[pa.RecordBatch]
     tally: Tally
 

@@ -24,7 +24,7 @@ from .formats import FORMATS
 __all__ = ["ExportCommit", "ExportShard"]
 
 
-def _given(vocabulary: StoredValue | None) -> vocab.AnyVocabulary | None:
+def _given(vocabulary: StoredValue | None) -> vocab.Vocabulary | None:
     return None if vocabulary is None else vocab.of_run(vocabulary)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ..dataset.manifest_types import CorpusManifest, ReadableManifest
 from ..dataset.shards import DOCUMENT
 from ..errors import VerificationError
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from ..verification import batches, documents, pairs
 from ..verification.directory import CheckFailed
 from ..verification.row_checks import SpecialPieces
@@ -26,7 +26,7 @@ def check_rows(
     directory: Path,
     rows: Iterable[tuple[int, pa.RecordBatch]],
     manifest: ReadableManifest,
-    vocabulary: AnyVocabulary | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Raise VerificationError for the first document or row that breaks a rule.
 
@@ -51,7 +51,7 @@ def check_rows(
         raise VerificationError(f"{directory}: {problem}. Build the dataset again, or get it from its author again.") from None
 
 
-def _special(vocabulary: AnyVocabulary) -> SpecialPieces:
+def _special(vocabulary: Vocabulary) -> SpecialPieces:
     """Return the ids that the rules need. Rules about words and scripts always hold: `verify` checks them."""
     special, size = vocabulary.special, len(vocabulary.pieces)
     never = np.isin(np.arange(size), list(special.never))

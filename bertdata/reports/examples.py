@@ -18,7 +18,7 @@ from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
 from ..records import Document
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from .checks import check_rows
 from .mask_rules import MaskRule
 from .summary import count
@@ -39,7 +39,7 @@ def pick(rows: int, count: int) -> list[int]:
     return [i * rows // count for i in range(count)]
 
 
-def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: AnyVocabulary | None = None) -> dict[str, Any]:
+def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: Vocabulary | None = None) -> dict[str, Any]:
     """Read one row as a dict. Raise UsageError if the number is out of range. `vocabulary` is that of rows."""
     if not 0 <= number < manifest.rows:
         raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
@@ -83,7 +83,7 @@ def document_lines(document: Document, most: int = 12, search: str = "") -> Iter
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, vocabulary: AnyVocabulary, objective: str, rule: MaskRule
+    pair: dict[str, Any], number: int, vocabulary: Vocabulary, objective: str, rule: MaskRule
 ) -> Iterator[tuple[int, str]]:
     """Yield (indent, line): label, lengths, A and B, segment ids, and the row's masks: those stored in it, or those of `rule`."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
@@ -112,7 +112,7 @@ def pair_lines(
 
 
 def _part_lines(
-    name: str, pair: dict[str, Any], ids: Ids, segments: Ids, vocabulary: AnyVocabulary, names: Sequence[str]
+    name: str, pair: dict[str, Any], ids: Ids, segments: Ids, vocabulary: Vocabulary, names: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a row, or of a part of a packed one: label, lengths and text; `names` are those of its labels."""
     words, special = [vocabulary.pieces[i] for i in ids], _special(vocabulary)
@@ -128,7 +128,7 @@ def _part_lines(
         yield 2, f"{side}{origin}: {join(text, vocabulary.special.mark, special)}"
 
 
-def _word_lines(ids: Ids, continues: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:
+def _word_lines(ids: Ids, continues: Ids, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     """Yield the words of a row, with a line between them, and how long they are."""
     mark, special = vocabulary.special.mark, np.isin(ids, sorted(vocabulary.special.never))
     words: list[list[str]] = []
@@ -145,7 +145,7 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
     return ((value, len(list(run))) for value, run in groupby(values.tolist()))
 
 
-def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: AnyVocabulary) -> Iterator[tuple[int, str]]:
+def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
     yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
     predicted = []
@@ -155,7 +155,7 @@ def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary:
     yield 2, f"to predict ({len(predicted)}): {', '.join(predicted)}"
 
 
-def _special(vocabulary: AnyVocabulary) -> frozenset[str]:
+def _special(vocabulary: Vocabulary) -> frozenset[str]:
     return frozenset(vocabulary.pieces[i] for i in vocabulary.special.never)
 
 

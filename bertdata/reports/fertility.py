@@ -28,7 +28,7 @@ from ..pieces import shown
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from .vocabulary_warnings import has_spaces
 
 __all__ = ["Fertility", "compare_vocabularies"]
@@ -148,7 +148,7 @@ def _words(sentences: pa.ListArray, language: str) -> Counter[str]:
 
 
 def _encode(
-    figures: Fertility, vocabulary: AnyVocabulary, sentences: pa.ListArray, starts: pa.ListArray, words: Counter[str]
+    figures: Fertility, vocabulary: Vocabulary, sentences: pa.ListArray, starts: pa.ListArray, words: Counter[str]
 ) -> None:
     """Count the tokens of documents, and of each distinct word."""
     encoder = vocabulary.document_encoder()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..config import PairsConfig
 from ..rows import masking
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 
 __all__ = ["MaskRule", "of_epoch", "unit_of"]
 
@@ -28,7 +28,7 @@ class MaskRule(NamedTuple):
     mask: Callable[[Array, Array, Array | None], tuple[Array, Array, Array]]
 
 
-def of_epoch(known: AnyVocabulary, config: PairsConfig, epoch: int = 0) -> MaskRule:
+def of_epoch(known: Vocabulary, config: PairsConfig, epoch: int = 0) -> MaskRule:
     """Return the masks of an epoch with BERT's shares and the rows' seed, by word if the rows mark words, else by token."""
     vocabulary, unit = masking.mask_vocabulary(known.pieces, known.special), unit_of(config)
     most = masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit)

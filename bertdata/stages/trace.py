@@ -28,7 +28,7 @@ from ..storage.storage import storage_errors
 from ..text.wikitext import load_templates
 from ..text.wikitext.listings import separate
 from ..tokens.read import read_any
-from ..tokens.vocab import AnyVocabulary
+from ..tokens.vocab import Vocabulary
 from .corpus.sources.wikipedia import extractor, tables
 from .learning import restore
 
@@ -261,7 +261,7 @@ def _tokens(
     return pieces, rows, known.special.mark
 
 
-def _cut(document: Document, where: str | Path) -> tuple[AnyVocabulary, list[Any]]:
+def _cut(document: Document, where: str | Path) -> tuple[Vocabulary, list[Any]]:
     """Return a vocabulary and the ids of a document's sentences, as in rows."""
     known = read_any(files.to_path(str(where)))
     columns = (pa.array([column]) for column in (document.sentences, document.paragraph_starts))

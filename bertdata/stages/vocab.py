@@ -33,7 +33,6 @@ from ..storage.progress import Work
 from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
-from ..tokens.words import count_parts, parts_to_words
 from .corpus_reader import DocumentReader
 
 __all__ = ["STAGE", "CountWords", "Train", "WordsReport"]
@@ -95,7 +94,7 @@ class CountWords:
     def _count(self, sentences: list[str]) -> Counter[str]:
         """Count the units of training: WordPiece pre-tokens, whose accents may be stripped later, or words of the other
         models."""
-        return count_parts(sentences) if self.config.model == "wordpiece" else train.count_words(sentences, self._blank)
+        return vocab.count_parts(sentences) if self.config.model == "wordpiece" else train.count_words(sentences, self._blank)
 
     @cached_property
     def _blank(self) -> Tokenizer:
@@ -108,7 +107,7 @@ class CountWords:
         tokenizer = vocab.Vocabulary(list(vocab.SPECIAL), bool(self.config.lowercase), strip_accents=False).tokenizer()
         for language in sorted(parts):
             counted = parts.pop(language)
-            words = sorted((parts_to_words(counted, tokenizer) if self.config.model == "wordpiece" else counted).items())
+            words = sorted((vocab.parts_to_words(counted, tokenizer) if self.config.model == "wordpiece" else counted).items())
             columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
             yield pa.record_batch(columns, schema=_WORDS_SCHEMA)
 
@@ -206,10 +205,10 @@ def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, C
             if batch.num_rows:
                 counts = batch.column("count").to_pylist()
                 words = Counter(dict(zip(batch.column("word").to_pylist(), counts, strict=True)))
-                yield batch.column("language")[0].as_py(), parts_to_words(words, bare) if config.strip_accents else words
+                yield batch.column("language")[0].as_py(), vocab.parts_to_words(words, bare) if config.strip_accents else words
 
 
-def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocabulary) -> dict[str, manifest_records.Coverage]:
+def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.Vocabulary) -> dict[str, manifest_records.Coverage]:
     """Return coverage by language: all counted words encoded with the vocabulary. Counts are added up file by file."""
     encode = _word_encoder(vocabulary)
     unknown = vocabulary.special.unk
@@ -225,9 +224,9 @@ def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.AnyVocab
     return {language: coverages[language].result(cut) for language in sorted(coverages)}
 
 
-def _word_encoder(vocabulary: vocab.AnyVocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
+def _word_encoder(vocabulary: vocab.Vocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
     """Return a function that encodes words: their ids concatenated, and the end of each word."""
-    if isinstance(vocabulary, vocab.Vocabulary):
+    if not vocabulary.form:
         return vocabulary.document_encoder().encode
     model = vocabulary.tokenizer().model
 

@@ -25,9 +25,7 @@ from ..config import VocabConfig
 from ..errors import EmptyResultError
 from ..pieces import of_tokenizer
 from . import unigram
-from .tokenizer import TokenizerVocabulary
-from .vocab import SPECIAL, alphabet_of, filled, merged
-from .words import parts_to_words
+from .vocab import NAMED, SPECIAL, Vocabulary, alphabet_of, filled, merged, parts_to_words
 
 __all__ = ["blank", "count_words", "train"]
 
@@ -59,7 +57,7 @@ def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
     return parts_to_words(Counter(f" {word}" for sentence in sentences for word in sentence.split()), tokenizer)
 
 
-def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
+def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     """Train on counted words. Raise EmptyResultError if there are none."""
     special = [*SPECIAL, *config.extra_tokens]
     bytes_of = [f"<0x{byte:02X}>" for byte in range(256)] if config.byte_fallback else []
@@ -87,7 +85,7 @@ def train(words: Mapping[str, int], config: VocabConfig) -> TokenizerVocabulary:
     return _finished(tokenizer, special)
 
 
-def _finished(tokenizer: Tokenizer, special: list[str]) -> TokenizerVocabulary:
+def _finished(tokenizer: Tokenizer, special: list[str]) -> Vocabulary:
     """Return the vocabulary of a trained tokenizer, with [CLS] and [SEP] around a text."""
     names = [piece for piece in sorted(tokenizer.get_vocab()) if piece.startswith("[unused")]
     tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *names]])
@@ -95,6 +93,5 @@ def _finished(tokenizer: Tokenizer, special: list[str]) -> TokenizerVocabulary:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=around
     )
-    named = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
     form = tokenizer.to_str()
-    return TokenizerVocabulary(*of_tokenizer(json.loads(form), named), dict(sorted(named.items())), form)
+    return Vocabulary(of_tokenizer(json.loads(form), NAMED)[0], form=form, named=dict(sorted(NAMED.items())))

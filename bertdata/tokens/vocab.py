@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,73 +25,91 @@ from tokenizers.trainers import WordPieceTrainer
 from .. import keys
 from ..config import VocabConfig
 from ..dataset.plan_files import StoredValue
-from ..errors import EmptyResultError, UsageError
-from ..pieces import BERT_TOKENS, Special, VocabularyEntries, continues_word, of_bert
-from ..storage.files import to_path, write_json, write_text
-from .bert_files import SETTINGS, read_pieces, read_settings, read_tokenizer
+from ..errors import EmptyResultError
+from ..pieces import BERT_TOKENS, ROLES, Special, VocabularyEntries, continues_word, of_bert, of_tokenizer
+from ..storage.files import write_json, write_text
+from .documents import DocumentEncoder
 from .encoder import Encoder
-from .tokenizer import TokenizerVocabulary
 
 __all__ = [
+    "NAMED",
     "SPECIAL",
-    "AnyVocabulary",
     "Vocabulary",
     "alphabet_of",
+    "count_parts",
     "filled",
     "is_sampled",
     "merged",
     "of_run",
-    "read",
+    "parts_to_words",
     "repeated",
-    "says_accents",
     "special_tokens",
     "train",
     "write",
 ]
 
 SPECIAL = tuple(BERT_TOKENS.values())
+NAMED = {f"{role}_token": token for role, token in BERT_TOKENS.items()}  # by the keys of a tokenizer_config.json
 _UNUSED_TOKENS = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
 _TEXT_CHARS = 1 << 16  # characters of a text that is given to the trainer
+_ALONE = r"!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # punctuation of ASCII, and Chinese characters
+_PART = re.compile(rf"[^ \t\n\r{_ALONE}]+|[{_ALONE}]")
 _MAX_WORD_CHARS = 100  # characters; a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
 class _Fields(NamedTuple):
     pieces: list[str]
-    lowercase: bool
-    strip_accents: bool
+    lowercase: bool = False
+    strip_accents: bool = False
+    form: str = ""
+    named: Mapping[str, str] = {}  # not changed
 
 
 class Vocabulary(_Fields):
-    """A vocabulary: its pieces by id, and how text is normalized before it is cut into them."""
+    """A vocabulary: BERT's by its settings of case and accents, or of another kind by its tokenizer.json.
+
+    Args:
+        pieces: Tokens by id.
+        lowercase: Whether BERT's text is lowercased.
+        strip_accents: Whether accents are stripped from BERT's text.
+        form: Contents of the tokenizer.json. Empty for BERT's kind.
+        named: Special tokens of another kind, by the keys of a tokenizer_config.json such as ``cls_token``.
+    """
 
     @functools.cached_property
     def special(self) -> Special:
         """The special tokens, which are found among all pieces."""
-        return of_bert(self.pieces)
+        return of_tokenizer(json.loads(self.form), dict(self.named))[1] if self.form else of_bert(self.pieces)
+
+    def special_tokens(self) -> dict[str, str]:
+        """Return the special tokens by role. Missing ones are omitted."""
+        return {role: self.pieces[i] for role, i in self.special._asdict().items() if role in ROLES and i >= 0}
 
     def document_encoder(self) -> Encoder:
-        """Return what turns documents into ids."""
-        return Encoder(self.tokenizer(), self.pieces)
+        """Return an encoder of documents."""
+        return (DocumentEncoder if self.form else Encoder)(self.tokenizer(), self.pieces, self.special.mark)
 
     def about(self) -> dict[str, object]:
-        """Return what rows depend on of it."""
-        pieces = hashlib.sha256("\n".join(self.pieces).encode()).hexdigest()
-        return {"sha256": pieces, "lowercase": self.lowercase, "strip_accents": self.strip_accents}
+        """Return the properties that the ids of rows depend on."""
+        digest = hashlib.sha256((self.form or "\n".join(self.pieces)).encode()).hexdigest()
+        if self.form:
+            return {"sha256": digest, "special": self.special_tokens(), "mark": self.special.mark}
+        return {"sha256": digest, "lowercase": self.lowercase, "strip_accents": self.strip_accents}
 
     def in_manifest(self) -> VocabularyEntries:
-        """Return what the manifest of rows or ids says of it."""
-        return {"vocab_size": len(self.pieces)}
-
-    def for_rows(self) -> Vocabulary:
-        """Return the part that code with token ids needs."""
-        return self
+        """Return the vocabulary's entries for the manifest of rows or ids."""
+        if not self.form:
+            return {"vocab_size": len(self.pieces)}
+        return {"vocab_size": len(self.pieces), "special_tokens": self.special_tokens(), "word_mark": self.special.mark}
 
     def continues(self) -> npt.NDArray[np.bool_]:
         """Return whether each token [V] continues a word (``##ing``)."""
-        return np.array([continues_word(piece) for piece in self.pieces])
+        return np.array([continues_word(piece, self.special.mark) for piece in self.pieces])
 
     def tokenizer(self) -> Tokenizer:
-        """Return the `tokenizers` form, which adds [CLS] and [SEP] as BERT does."""
+        """Return the `tokenizers` form. BERT's adds [CLS] and [SEP]."""
+        if self.form:
+            return Tokenizer.from_str(self.form)
         ids = {piece: i for i, piece in enumerate(self.pieces)}
         tokenizer = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=_MAX_WORD_CHARS))
         tokenizer.normalizer = normalizers.BertNormalizer(
@@ -103,17 +123,10 @@ class Vocabulary(_Fields):
         return tokenizer
 
 
-AnyVocabulary = Vocabulary | TokenizerVocabulary
-
-
 @functools.lru_cache(maxsize=2)
-def of_run(stored: StoredValue) -> AnyVocabulary:
+def of_run(stored: StoredValue) -> Vocabulary:
     """Return the vocabulary that the driver of a run has stored for its workers; it is read once in a process."""
-    value = stored.read()
-    if "form" not in value:
-        return Vocabulary(**value)
-    special = Special(*value["special"])
-    return TokenizerVocabulary(**{**value, "special": special._replace(others=tuple(special.others))})
+    return Vocabulary(**stored.read())
 
 
 def special_tokens(layout: str) -> list[str]:
@@ -193,57 +206,41 @@ def repeated(words: Mapping[str, int]) -> Iterator[str]:
             yield f"{word} " * min(most, count - start)
 
 
-def write(directory: Path, vocabulary: AnyVocabulary) -> list[str]:
-    """Write the files of a vocabulary; return their names."""
-    if isinstance(vocabulary, TokenizerVocabulary):
-        return vocabulary.write(directory)
-    write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in vocabulary.pieces))
+def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
+    """Write the files of a vocabulary, with which `transformers` loads it; return their names."""
+    config: dict[str, object] = {"tokenizer_class": "PreTrainedTokenizerFast", **vocabulary.named}
+    if not vocabulary.form:
+        write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in vocabulary.pieces))
+        config = {
+            "tokenizer_class": "BertTokenizer",
+            "do_lower_case": vocabulary.lowercase,
+            "strip_accents": vocabulary.strip_accents,
+            "tokenize_chinese_chars": True,
+            **NAMED,
+        }
     write_text(directory / "tokenizer.json", vocabulary.tokenizer().to_str(pretty=True) + "\n")
-    names = ("pad", "unk", "cls", "sep", "mask")
-    config = {
-        "tokenizer_class": "BertTokenizer",
-        "do_lower_case": vocabulary.lowercase,
-        "strip_accents": vocabulary.strip_accents,
-        "tokenize_chinese_chars": True,
-        **{f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)},
-    }
     write_json(directory / "tokenizer_config.json", config)
-    return ["vocab.txt", "tokenizer.json", "tokenizer_config.json"]
+    return [*([] if vocabulary.form else ["vocab.txt"]), "tokenizer.json", "tokenizer_config.json"]
 
 
-def read(path: str | Path, lowercase: bool | None = None, strip_accents: bool | None = None) -> Vocabulary:
-    """Read a vocabulary of BERT's kind: a directory, a vocab.txt or a tokenizer.json.
+def count_parts(sentences: Iterable[str]) -> Counter[str]:
+    """Count the parts of sentences between whitespace, punctuation and Chinese characters.
 
-    `lowercase` and `strip_accents` default to the values in tokenizer_config.json or tokenizer.json. Without these files, a
-    vocabulary with uppercase words is cased, and accents are stripped from lowercase text, as in BERT. Raise UsageError if the
-    file cannot be read or is not a BERT vocabulary, or if an argument contradicts the files.
+    Counts of several calls may be added up before they become words, which is much faster than to cut each sentence into words.
     """
-    file = _file(to_path(path))
-    config = file if file.suffix == ".json" else file.with_name("tokenizer_config.json")
-    pieces, settings = read_tokenizer(file) if file == config else (read_pieces(file), read_settings(config))
-    for (name, field), value in zip(SETTINGS.items(), (lowercase, strip_accents), strict=True):
-        stored = settings.get(name)
-        if value is not None and stored is not None and stored != value:
-            raise UsageError(
-                f"`{field}={value}`: {file} was made with `{field}={stored}`, as {config.name} says: omit `{field}={value}`"
-            )
-        settings[name] = value if stored is None else stored
-    lower, strip = (settings[name] for name in SETTINGS)
-    if lower is None:
-        words = (piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]")))
-        lower = not any(word != word.lower() for word in words)
-    return Vocabulary(pieces, lower, lower if strip is None else strip)
+    return Counter(itertools.chain.from_iterable(map(_PART.findall, sentences)))
 
 
-def says_accents(path: str | Path) -> bool:
-    """Return True if a vocabulary's files specify whether to strip accents."""
-    file = _file(to_path(path))
-    return file.suffix == ".json" or "strip_accents" in read_settings(file.with_name("tokenizer_config.json"))
+def parts_to_words(parts: Counter[str], tokenizer: Tokenizer) -> Counter[str]:
+    """Turn counted parts into counted words, as the tokenizer's normalizer and pre-tokenizer make them.
 
-
-def _file(path: Path) -> Path:
-    """Return the file that a vocabulary is read from."""
-    if not path.is_dir():
-        return path
-    files = (path / name for name in ("vocab.txt", "tokenizer.json"))
-    return next((file for file in files if file.exists()), path / "vocab.txt")
+    >>> tokenizer = Vocabulary(list(SPECIAL), lowercase=True, strip_accents=True).tokenizer()
+    >>> sorted(parts_to_words(count_parts(["Tea, tea", "TEA!"]), tokenizer).items())
+    [('!', 1), (',', 1), ('tea', 3)]
+    """
+    words: Counter[str] = Counter()
+    normalize, cut = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
+    for part, count in parts.items():
+        for word, _ in cut(normalize(part)):
+            words[word] += count
+    return words

@@ -12,7 +12,8 @@ from ..config import read_small
 from ..dataset.manifest_rules import VOCABULARIES
 from ..dataset.manifest_types import PairsManifest, VocabManifest
 from ..errors import UsageError
-from ..tokens.vocab import SPECIAL, Vocabulary, read, special_tokens
+from ..tokens.read import read_any
+from ..tokens.vocab import SPECIAL, Vocabulary, special_tokens
 from . import tokenizer
 from .directory import CheckFailed
 from .row_checks import SpecialPieces, special_pieces
@@ -66,7 +67,7 @@ def _read_pieces(directory: Path, count: int) -> Vocabulary:
     """Read vocab.txt, which must be UTF-8 with one token per line, `count` in total. Raise CheckFailed otherwise."""
     path = directory / PIECES
     try:
-        vocabulary = read(path)
+        vocabulary = read_any(path)
         text = path.read_bytes().decode("utf-8")
     except (UsageError, UnicodeDecodeError) as error:
         raise CheckFailed(f"is not a vocabulary: {error}") from error

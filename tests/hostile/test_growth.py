@@ -36,8 +36,7 @@ from bertdata.text.wikitext import Extractor, extract_paragraphs, is_disambiguat
 from bertdata.text.wikitext.formulas import tex_to_text
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
-from bertdata.tokens.vocab import SPECIAL, Vocabulary
-from bertdata.tokens.words import count_words
+from bertdata.tokens.vocab import SPECIAL, Vocabulary, count_parts, parts_to_words
 
 SIZE, TIMES = 6_000, 4  # characters of the short text; the long one has so many times as many
 SHORT = 0.01  # seconds for the long text that are not looked into: 400 nanoseconds a character
@@ -268,7 +267,7 @@ CASES: list[Case] = [
     ("excluded", GRAMS.find, [*PROSE[:30], *CJK, WORDS[:60]]),
     ("duplicates", lambda text: fingerprint(normal(text)), [*PROSE, *CJK]),
     ("tokens", lambda text: Encoder(TOKENIZER, PIECES).encode([text]), [*PROSE[:40], *CJK, *OTHER]),
-    ("words", lambda text: count_words([text], TOKENIZER), [*PROSE[:40], *CJK, *OTHER]),
+    ("words", lambda text: parts_to_words(count_parts([text]), TOKENIZER), [*PROSE[:40], *CJK, *OTHER]),
 ]
 
 

@@ -21,8 +21,8 @@ from bertdata.config import PairsConfig
 from bertdata.errors import UsageError
 from bertdata.rows import masking
 from bertdata.stages.rows import static_masks
+from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
-from bertdata.tokens.vocab import read as read_vocabulary
 
 VOCABULARY = Vocabulary([*SPECIAL, *(f"w{i}" for i in range(300)), *(f"##x{i}" for i in range(100))], True, True)
 INSIDE = 305  # the first piece that continues a word
@@ -200,7 +200,7 @@ def made(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_static_rows_are_the_others_masked(made: Path) -> None:
     masked, plain = read_rows(made / "static"), read_rows(made / "none")
-    pieces = read_vocabulary(made / "static").pieces
+    pieces = read_any(made / "static").pieces
     maskable, total, changed = masking.mask_vocabulary(pieces).maskable, 0, 0
     assert list(masked[0]) == [*plain[0], "masked_lm_positions", "masked_lm_labels"]
     assert len(masked) == len(plain) > 500
@@ -230,7 +230,7 @@ def test_static_rows_are_the_others_masked(made: Path) -> None:
 
 def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
     row = read_rows(made / "static")[3]
-    pieces = read_vocabulary(made / "static").pieces
+    pieces = read_any(made / "static").pieces
     shown = run("inspect", made / "static", "--row", 3).stdout
     summary = run("inspect", made / "static", "--n", 0).stdout
     assert "masked 1" in summary and "[UNK]" in summary

@@ -29,7 +29,7 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
     made: list[str] = []
     whole = encoding.DocumentsEncoder.__init__
 
-    def count(self: encoding.DocumentsEncoder, vocabulary: vocab.AnyVocabulary, words: str) -> None:
+    def count(self: encoding.DocumentsEncoder, vocabulary: vocab.Vocabulary, words: str) -> None:
         made.append(words)
         whole(self, vocabulary, words)
 

@@ -19,7 +19,7 @@ from bertdata.dataset.data_set import DataSet
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.errors import UsageError
 from bertdata.stages.rows.partitions import shard_count
-from bertdata.tokens.vocab import read as read_vocabulary
+from bertdata.tokens.read import read_any
 
 COLUMNS = ["input_ids", "token_type_ids"]
 
@@ -57,11 +57,11 @@ def test_objectives(made: dict[str, Path], objective: str, capsys: pytest.Captur
 def test_running_text_is_the_corpus(made: dict[str, Path], sample_corpus: Path) -> None:
     """As many separators as documents, all rows but one full, and the ids are those of all sentences."""
     pairs = made["causal"]
-    rows, pieces = read_rows(pairs), read_vocabulary(pairs).pieces
+    rows, pieces = read_rows(pairs), read_any(pairs).pieces
     sizes = sorted(len(row["input_ids"]) for row in rows)
     assert sizes[1] == 64
     used = Counter(i for row in rows for i in row["input_ids"])
-    tokenizer = read_vocabulary(pairs).tokenizer()
+    tokenizer = read_any(pairs).tokenizer()
     expected: Counter[int] = Counter()
     documents = read_rows(sample_corpus)
     for document in documents:
@@ -101,7 +101,7 @@ def test_unknown_tokens_are_counted(
     (tmp_path / "vocab.txt").write_text("\n".join(words))
     options = ("--max-seq-length", 256, "--dupe-factor", 2, "--validation-fraction", 0.3)
     build("make-pairs", tmp_path / "p", sample_corpus, "--vocab", tmp_path / "vocab.txt", *options)
-    tokenizer, count = read_vocabulary(tmp_path / "vocab.txt").tokenizer(), Counter[bool]()
+    tokenizer, count = read_any(tmp_path / "vocab.txt").tokenizer(), Counter[bool]()
     for document in read_rows(sample_corpus):
         for encoded in tokenizer.encode_batch(document["sentences"], add_special_tokens=False):
             count.update(i == 1 for i in encoded.ids)

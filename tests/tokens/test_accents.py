@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Build, Run, read_manifest, read_rows
-from test_tokens import CHARACTERS, MOST_TELLING, by_library, split
+from test_tokens import CHARACTERS, MOST_TELLING, by_library, count_words, split
 from tokenizers import Tokenizer
 from tokenizers.normalizers import BertNormalizer
 
@@ -20,7 +20,6 @@ from bertdata.config import VocabConfig
 from bertdata.reports import vocabulary_warnings as report
 from bertdata.stages import vocab as building
 from bertdata.tokens import vocab
-from bertdata.tokens import words as tokens
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
@@ -65,13 +64,13 @@ def test_words_of_a_script(language: str) -> None:
     for strip, words in zip((False, True), expected, strict=True):
         oracle = BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=strip, lowercase=True)
         assert oracle.normalize_str(text).split() == " ".join(words).replace(" ' ", "'").split()
-        assert tokens.count_words([text], blank(strip)) == Counter(words)
+        assert count_words([text], blank(strip)) == Counter(words)
 
 
 @pytest.mark.parametrize("strip", STRIP.values(), ids=STRIP)
 def test_ids_of_every_script_are_those_of_the_libraries(strip: bool, tmp_path: Path) -> None:
     texts = [text for text, *_ in SCRIPTS.values()]
-    words = Counter({word: 3 for text in texts for word in tokens.count_words([text], blank(strip))})
+    words = Counter({word: 3 for text in texts for word in count_words([text], blank(strip))})
     vocabulary = vocab.train(words, VocabConfig(size=600, strip_accents=strip))
     vocab.write(tmp_path, vocabulary)
     assert vocab.read(tmp_path) == vocabulary and vocabulary.strip_accents is strip
@@ -92,7 +91,7 @@ def test_ids_of_25_languages(shared: Path, strip: bool) -> None:
         found = [json.loads(line) for line in file]
     assert len({record["language"] for record in found}) == 25
     text = [sentence for record in found for sentence in record["sentences"]][strip::4]  # a quarter of those of each language
-    vocabulary = vocab.train(tokens.count_words(text, blank(strip)), VocabConfig(size=6000, strip_accents=strip))
+    vocabulary = vocab.train(count_words(text, blank(strip)), VocabConfig(size=6000, strip_accents=strip))
     assert split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(text)) == by_library(vocabulary, text)
 
 
@@ -107,9 +106,9 @@ def test_accents_come_off_counted_words_as_they_come_off_text(lowercase: bool) -
     with_accents, without = blank(False, lowercase), blank(True, lowercase)
     for text in texts:
         words = Counter[str]()
-        for word, count in tokens.count_words([text], with_accents).items():
-            words.update({bare: count * times for bare, times in tokens.count_words([word], without).items()})
-        assert words == tokens.count_words([text], without), ascii(text)
+        for word, count in count_words([text], with_accents).items():
+            words.update({bare: count * times for bare, times in count_words([word], without).items()})
+        assert words == count_words([text], without), ascii(text)
 
 
 # --- what is chosen for a corpus ---
@@ -223,7 +222,7 @@ def test_strip_accents_gives_what_bert_has(build: Build, corpora: dict[str, Path
     text = [sentence for row in read_rows(corpora["every"]) for sentence in row["sentences"]]
     oracle = BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
     config = VocabConfig(size=900, min_frequency=1, strip_accents=True)
-    bert = vocab.train(tokens.count_words([oracle.normalize_str(each) for each in text], blank(True)), config)
+    bert = vocab.train(count_words([oracle.normalize_str(each) for each in text], blank(True)), config)
     vocab.write(tmp_path, bert)
     for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
         assert (made / name).read_bytes() == (tmp_path / name).read_bytes()

@@ -19,9 +19,9 @@ from bertdata.config import PairsConfig
 from bertdata.stages.rows import partitions
 from bertdata.storage.progress import Work
 from bertdata.tokens.encoder import Encoder
+from bertdata.tokens.read import read_any
 from bertdata.tokens.segment import Segmenter, WordEncoder, is_chinese
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
-from bertdata.tokens.vocab import read as read_vocabulary
 
 pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
 PIECES = [*SPECIAL, *"我们的北京大学研究起源。，ab", "##b", "##s"]
@@ -161,7 +161,7 @@ def _words(pieces: Sequence[str], row: dict[str, Any]) -> list[str]:
 
 
 def test_words_are_a_column(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
-    rows, pieces = read_rows(words), read_vocabulary(words).pieces
+    rows, pieces = read_rows(words), read_any(words).pieces
     assert len(rows) > 100
     found = {word for row in rows for word in _words(pieces, row)}
     assert {"北京大学", "图书馆", "火车站", "研究", "[SEP]", "的"} <= found and not found & {"北", "京", "研"}
@@ -207,7 +207,7 @@ def test_masks_of_characters_as_words_are_warned_of(run: Run, corpus: Path, word
 
 def test_only_documents_in_chinese_are_segmented(build: Build, corpus: Path, tmp_path: Path) -> None:
     made = _make(build, corpus, tmp_path / "p", "--chinese-words", "jieba", language="en")
-    pieces = read_vocabulary(made).pieces
+    pieces = read_any(made).pieces
     inside = [[pieces[i].startswith("##") for i in row["input_ids"]] for row in read_rows(made)]
     assert inside == [row["continues_word"] for row in read_rows(made)]
     plain = _make(build, corpus, tmp_path / "plain", language="en")

@@ -14,7 +14,6 @@ from bertdata.config import VocabConfig
 from bertdata.pieces import bare
 from bertdata.tokens import train, vocab
 from bertdata.tokens.engines import Engine, Exact, Memo, same_engines
-from bertdata.tokens.words import count_words
 
 pytestmark = pytest.mark.long
 STRINGS, LENGTH = 400_000, 24  # random strings for each kind of vocabulary, and their mean length in characters
@@ -58,7 +57,7 @@ def engines(request: pytest.FixtureRequest, real: list[str]) -> tuple[Engine, En
     config = KINDS[request.param]
     if config.model == "wordpiece":
         blank = vocab.Vocabulary(list(vocab.SPECIAL), bool(config.lowercase), bool(config.strip_accents))
-        made: vocab.AnyVocabulary = vocab.train(count_words(real[::10], blank.tokenizer()), config)
+        made: vocab.Vocabulary = vocab.train(vocab.parts_to_words(vocab.count_parts(real[::10]), blank.tokenizer()), config)
     else:
         made = train.train(train.count_words(real[::10], train.blank(config)), config)
     words = [bare(piece, made.special.mark) for piece in made.pieces]

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from bertdata.config import VocabConfig
 from bertdata.tokens import encoder, engines, vocab
-from bertdata.tokens import words as words_module
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
@@ -90,6 +90,10 @@ def vocabulary(request: pytest.FixtureRequest) -> Vocabulary:
     return Vocabulary(PIECES, *request.param)
 
 
+def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
+    return vocab.parts_to_words(vocab.count_parts(sentences), tokenizer)
+
+
 def by_library(vocabulary: Vocabulary, sentences: Iterable[str]) -> list[list[int]]:
     """Encode with `tokenizers` alone."""
     oracle = vocabulary.tokenizer()
@@ -104,7 +108,7 @@ def split(ids: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> list[list[in
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(encoder).failed == doctest.testmod(words_module).failed == 0
+    assert doctest.testmod(encoder).failed == doctest.testmod(vocab).failed == 0
 
 
 @LAW
@@ -232,7 +236,7 @@ def test_every_character(lowercase: bool, strip_accents: bool) -> None:
 @pytest.mark.slow
 def test_characters_that_are_words_are_words_for_the_library(vocabulary: Vocabulary) -> None:
     tokenizer = vocabulary.tokenizer()
-    alone = [chr(code) for code in range(0x10000) if re.fullmatch(f"[{words_module._ALONE}]", chr(code))]
+    alone = [chr(code) for code in range(0x10000) if re.fullmatch(f"[{vocab._ALONE}]", chr(code))]
     text = " ".join(f"x{character}x" for character in alone)
     words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text))]
     assert len(alone) > 25_000
@@ -244,8 +248,8 @@ def test_words_are_normal_already(vocabulary: Vocabulary) -> None:
     """What counting makes of a text, encoding leaves as it is: so the coverage of counted words is that of the text."""
     tokenizer = vocabulary.tokenizer()
     codes = CHARACTERS if vocabulary.lowercase and vocabulary.strip_accents else MOST_TELLING
-    words = words_module.count_words([f"x{chr(c)}Y {chr(c)}" for c in codes if c < 0x10800], tokenizer)
-    assert words_module.count_words(list(words), tokenizer) == Counter(dict.fromkeys(words, 1))
+    words = count_words([f"x{chr(c)}Y {chr(c)}" for c in codes if c < 0x10800], tokenizer)
+    assert count_words(list(words), tokenizer) == Counter(dict.fromkeys(words, 1))
 
 
 # --- words ---
@@ -256,8 +260,8 @@ def test_words_are_normal_already(vocabulary: Vocabulary) -> None:
 @pytest.mark.slow
 def test_counts_of_parts_add_up(vocabulary: Vocabulary, sentences: list[str], cut: int) -> None:
     tokenizer = vocabulary.tokenizer()
-    parts = words_module.count_parts(sentences[:cut]) + words_module.count_parts(sentences[cut:])
-    assert words_module.parts_to_words(parts, tokenizer) == words_module.count_words(sentences, tokenizer)
+    parts = vocab.count_parts(sentences[:cut]) + vocab.count_parts(sentences[cut:])
+    assert vocab.parts_to_words(parts, tokenizer) == count_words(sentences, tokenizer)
 
 
 @LAW
@@ -266,14 +270,14 @@ def test_words_are_those_of_the_library(vocabulary: Vocabulary, text: str) -> No
     tokenizer = vocabulary.tokenizer()
     normal = tokenizer.normalizer.normalize_str(text)
     expected = Counter(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal))
-    assert words_module.count_words([text], tokenizer) == expected
+    assert count_words([text], tokenizer) == expected
 
 
 def test_words_as_bert_cuts_them() -> None:
-    words = words_module.count_words(["Été, l'Été! 茶树\u200b\x00 a\tb"], Vocabulary(PIECES, True, True).tokenizer())
+    words = count_words(["Été, l'Été! 茶树\u200b\x00 a\tb"], Vocabulary(PIECES, True, True).tokenizer())
     assert words == Counter({"ete": 2, ",": 1, "l": 1, "'": 1, "!": 1, "茶": 1, "树": 1, "a": 1, "b": 1})
-    assert words_module.count_words(["Été"], Vocabulary(PIECES, False, False).tokenizer()) == Counter({"Été": 1})
-    assert words_module.count_words([], Vocabulary(PIECES, True, True).tokenizer()) == Counter()
+    assert count_words(["Été"], Vocabulary(PIECES, False, False).tokenizer()) == Counter({"Été": 1})
+    assert count_words([], Vocabulary(PIECES, True, True).tokenizer()) == Counter()
 
 
 # --- real text ---
@@ -301,7 +305,7 @@ def test_real_text(real_text: list[str], kind: str, first: int) -> None:
     lowercase, strip_accents = KINDS[kind]
     config = VocabConfig(size=6000, lowercase=lowercase, strip_accents=strip_accents)
     blank = Vocabulary(list(SPECIAL), lowercase, strip_accents)
-    vocabulary = vocab.train(words_module.count_words(text, blank.tokenizer()), config)
+    vocabulary = vocab.train(count_words(text, blank.tokenizer()), config)
     assert split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(text)) == by_library(vocabulary, text)
 
 

@@ -13,7 +13,7 @@ from ...dataset.shards import padded
 from ...labels import IGNORED
 from ...pieces import bare
 from ...rows import masking
-from ...tokens.vocab import AnyVocabulary
+from ...tokens.vocab import Vocabulary
 from ..mask_rules import of_epoch
 from .sample import RowSample
 
@@ -111,7 +111,7 @@ def of_partners(values: dict[str, Pairing]) -> tuple[float, float]:
     return float((ones * below).sum() / (ones.sum() * zeros.sum())), float(error)
 
 
-def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary) -> Masks | None:
+def masks_of(rows: RowSample, config: PairsConfig, known: Vocabulary) -> Masks | None:
     """Return the stored masks of rows, or those of epoch 0, or None for an objective without masks."""
     if not OBJECTIVES[config.objective].masks:
         return None
@@ -139,7 +139,7 @@ def masks_of(rows: RowSample, config: PairsConfig, known: AnyVocabulary) -> Mask
     )
 
 
-def words_of(rows: RowSample, known: AnyVocabulary) -> Array | None:
+def words_of(rows: RowSample, known: Vocabulary) -> Array | None:
     """Return the number of tokens of each word of the rows, in order, or None if the rows do not mark words.
 
     A word begins with a letter or a digit. Punctuation and special tokens are not words.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...config import LABEL_1_COUNTS, OBJECTIVES, PairsConfig
 from ...dataset.manifest_types import PairsManifest
-from ...tokens.vocab import AnyVocabulary
+from ...tokens.vocab import Vocabulary
 from ..examples import pick
 from ..mask_rules import unit_of
 from ..summary import percent
@@ -118,7 +118,7 @@ def _labels(sample: RowSample, config: PairsConfig, manifest: PairsManifest) -> 
     return join(*parts)
 
 
-def _masks(masks: Masks, config: PairsConfig, known: AnyVocabulary) -> Html:
+def _masks(masks: Masks, config: PairsConfig, known: Vocabulary) -> Html:
     total = len(masks.wanted)
     hidden = masks.shown == known.special.mask
     kept = masks.shown == masks.wanted

@@ -24,7 +24,7 @@ from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableMan
 from ...dataset.shards.write import raise_for
 from ...errors import VerificationError
 from ...storage.files import is_local, open_file
-from ...tokens.vocab import AnyVocabulary
+from ...tokens.vocab import Vocabulary
 from ...verification.pairs import flat
 from ..checks import check_rows
 from ..examples import pick
@@ -74,7 +74,7 @@ def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample 
     return DocumentSample(table, lengths, counts, sums[ends] - sums[ends - counts])
 
 
-def read_rows(directory: Path, manifest: PairsManifest, vocabulary: AnyVocabulary) -> RowSample | None:
+def read_rows(directory: Path, manifest: PairsManifest, vocabulary: Vocabulary) -> RowSample | None:
     """Read rows, some runs of neighbours from each chosen shard; None as for `read_documents`."""
     most = max(_RUN, min(_MAX_ROWS, _MAX_TOKENS // manifest.settings.max_seq_length))
     chosen = min(_MAX_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1

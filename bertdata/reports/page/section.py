@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest
 from ...tokens.read import read_any
-from ...tokens.vocab import AnyVocabulary
+from ...tokens.vocab import Vocabulary
 from .markup import Column, Html, bar, number, table, tag
 
 __all__ = ["Section", "Subject", "counted", "figures"]
@@ -36,7 +36,7 @@ class Subject(Generic[M]):
     name: str = ""
 
     @cached_property
-    def vocabulary(self) -> AnyVocabulary:
+    def vocabulary(self) -> Vocabulary:
         """The vocabulary in the dataset's directory."""
         return read_any(self.directory)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...config import OBJECTIVES, PairsConfig
 from ...pieces import shown
-from ...tokens.vocab import AnyVocabulary
+from ...tokens.vocab import Vocabulary
 from ..examples import texts
 from .markup import Html, foreign, join, short, tag, text
 from .measure import Masks
@@ -42,7 +42,7 @@ def row_article(
     masks: Masks | None,
     index: int,
     config: PairsConfig,
-    known: AnyVocabulary,
+    known: Vocabulary,
     languages: Collection[str] = (),
 ) -> Html:
     """Return a row with its label, segments, words if it marks them, and masks. `languages` are those of the dataset."""

@@ -112,7 +112,7 @@ class BuildPartition:
         done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
-            rows_of, split = vocab.of_run(self.vocabulary).for_rows(), self.layout.split_of(number)
+            rows_of, split = vocab.of_run(self.vocabulary), self.layout.split_of(number)
             work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
             done.append(perform(output.root, "pairs", number, task, work, PartitionReport, context=context))
         return reports.reference(number, "pairs", done)
@@ -143,7 +143,7 @@ class _Build:
     """Build one output's rows of a partition, and write their shard."""
 
     output: RowsOutput
-    vocabulary: vocab.AnyVocabulary
+    vocabulary: vocab.Vocabulary
     partition: rows.Partition
     origin: npt.NDArray[np.uint16] | None  # the origin number of each document
     tokens: Groups

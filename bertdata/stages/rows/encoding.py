@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from ...dataset.plan_files import StoredValue
 from ...tokens import vocab
-from ...tokens.documents import DocumentEncoder
 from ...tokens.encoder import Encoder
 from ...tokens.segment import WordEncoder
 
@@ -29,12 +28,10 @@ _making = threading.Lock()
 class DocumentsEncoder:
     """Encode documents with a run's vocabulary. Each call uses the cache of its thread."""
 
-    def __init__(self, vocabulary: vocab.AnyVocabulary, chinese_words: str) -> None:
+    def __init__(self, vocabulary: vocab.Vocabulary, chinese_words: str) -> None:
         self._lock = threading.Lock()
-        self._encoder: Encoder | DocumentEncoder | WordEncoder = vocabulary.document_encoder()
-        if chinese_words != "none":
-            assert isinstance(vocabulary, vocab.Vocabulary) and isinstance(self._encoder, Encoder)
-            self._encoder = WordEncoder(self._encoder, vocabulary)
+        encoder = vocabulary.document_encoder()
+        self._encoder: Encoder | WordEncoder = encoder if chinese_words == "none" else WordEncoder(encoder, vocabulary)
 
     def __call__(
         self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False

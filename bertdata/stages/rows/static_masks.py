@@ -20,7 +20,7 @@ from ...config import PairsConfig
 from ...dataset import shards
 from ...labels import IGNORED
 from ...rows import Pairs, masking
-from ...tokens.vocab import AnyVocabulary
+from ...tokens.vocab import Vocabulary
 
 __all__ = ["mask_rows"]
 
@@ -28,7 +28,7 @@ _TOKENS_PER_CALL = 1 << 17  # tokens masked per call, including padding; each ta
 
 
 def mask_rows(
-    built: Pairs, vocabulary: AnyVocabulary, config: PairsConfig, split: str, partition: int
+    built: Pairs, vocabulary: Vocabulary, config: PairsConfig, split: str, partition: int
 ) -> tuple[dict[str, npt.NDArray[Any]], Counter[str]]:
     """Return the columns that masking changes or adds, and the counts of maskable and masked tokens."""
     mask_vocabulary, pad_id = masking.mask_vocabulary(vocabulary.pieces, vocabulary.special), vocabulary.special.pad
