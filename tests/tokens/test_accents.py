@@ -21,6 +21,7 @@ from bertdata.reports import vocabulary_warnings as report
 from bertdata.stages import vocab as building
 from bertdata.tokens import vocab
 from bertdata.tokens.encoder import Encoder
+from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
 # language -> text, its words with accents kept, and as BERT has them: the marks are vowel signs, viramas, tones, voiced sounds
@@ -73,7 +74,7 @@ def test_ids_of_every_script_are_those_of_the_libraries(strip: bool, tmp_path: P
     words = Counter({word: 3 for text in texts for word in count_words([text], blank(strip))})
     vocabulary = vocab.train(words, VocabConfig(size=600, strip_accents=strip))
     vocab.write(tmp_path, vocabulary)
-    assert vocab.read(tmp_path) == vocabulary and vocabulary.strip_accents is strip
+    assert read_any(tmp_path) == vocabulary and vocabulary.strip_accents is strip
     found = split(*Encoder(vocabulary.tokenizer(), vocabulary.pieces).encode(texts))
     assert found == by_library(vocabulary, texts)
     assert vocabulary.pieces.index("[UNK]") not in sum(found, [])
@@ -177,7 +178,7 @@ def corpora(build: Build, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 
 def words_of(directory: Path) -> set[str]:
-    return {piece for piece in vocab.read(directory).pieces if not piece.startswith("##")}
+    return {piece for piece in read_any(directory).pieces if not piece.startswith("##")}
 
 
 OPTIONS = ["--size", 900, "--min-frequency", 1]
@@ -208,9 +209,9 @@ def test_of_other_languages_they_are_kept_and_so_they_are_in_pairs(
     assert {word for _, kept, _ in SCRIPTS.values() for word in kept} <= words_of(tmp_path / "v")
     assert all(share["unknown_share"] == 0 for share in made["coverage"].values())
     pairs = build("make-pairs", tmp_path / "p", corpora["every"], "--vocab", tmp_path / "v", "--max-seq-length", 64)
-    assert vocab.read(pairs) == vocab.read(tmp_path / "v")
+    assert read_any(pairs) == read_any(tmp_path / "v")
     assert read_manifest(pairs)["statistics"]["unknown_share"] == 0
-    pieces = vocab.read(pairs).pieces
+    pieces = read_any(pairs).pieces
     found = {pieces[id] for row in read_rows(pairs) for id in row["input_ids"]}
     assert {"আফগানিস্তানে", "її", "한국", "việt"} <= found
     run("verify", tmp_path / "v", pairs)
@@ -268,11 +269,11 @@ def test_of_a_bare_vocab_txt_accents_come_off_as_in_bert_and_that_is_said(
     shown = run(*arguments, "--output", tmp_path / "off").stderr
     assert "no file says whether to strip accents: they are stripped, as in BERT, and 2 tokens with accents" in shown
     assert "(--no-strip-accents keeps them)" in shown
-    assert vocab.read(tmp_path / "off")[1:] == (True, True)
+    assert read_any(tmp_path / "off")[1:3] == (True, True)
     shown = run(*arguments, "--no-strip-accents", "--output", tmp_path / "kept").stderr
     assert "tells of accents" not in shown
-    assert vocab.read(tmp_path / "kept")[1:] == (True, False)
-    pieces = vocab.read(google).pieces
+    assert read_any(tmp_path / "kept")[1:3] == (True, False)
+    pieces = read_any(google).pieces
     for name, word in (("off", "cafe"), ("kept", "café")):
         assert pieces.index(word) in {id for row in read_rows(tmp_path / name) for id in row["input_ids"]}
     assert "accents" not in run(*arguments[:2], "--vocab", tmp_path / "off", "--output", tmp_path / "x", "--dry-run").stderr
