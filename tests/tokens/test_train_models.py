@@ -15,7 +15,7 @@ import pytest
 
 from bertdata.config import VocabConfig
 from bertdata.errors import EmptyResultError
-from bertdata.tokens import tokenizer, train, unigram
+from bertdata.tokens import read, train, unigram
 from bertdata.tokens.train import blank, count_words
 
 TEXT = [
@@ -47,7 +47,7 @@ def words_of(config: VocabConfig) -> Counter[str]:
     return count_words(TEXT * 3, blank(config))
 
 
-@pytest.mark.parametrize("module", [train, tokenizer, unigram])
+@pytest.mark.parametrize("module", [train, read, unigram])
 def test_doctests(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
