@@ -90,8 +90,9 @@ def make_pairs(
         >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)
     """
-    lengths: int | Sequence[int] = options.pop("max_seq_length", ())
+    lengths = options.get("max_seq_length", ())
     lengths = (lengths,) if isinstance(lengths, int) else tuple(lengths)
+    options |= {"max_seq_length": lengths[0]} if lengths else {}  # the plan checks the options with each length
     plan = plan_pairs(
         corpus,
         vocab=vocab,

@@ -55,8 +55,17 @@ def test_help_of_a_configuration_explains_its_options() -> None:
 def test_several_lengths_make_a_dataset_each(sample_corpus: Path, tmp_path: Path) -> None:
     vocab = bertdata.train_vocab(sample_corpus, output=tmp_path / "vocab", size=8000, workers=1)
     made = bertdata.make_pairs(
-        sample_corpus, vocab=vocab.path, output=tmp_path / "pairs", max_seq_length=(32, 64), objective="documents", workers=1
+        sample_corpus,
+        vocab=vocab.path,
+        output=tmp_path / "pairs",
+        max_seq_length=(160, 192),
+        objective="documents",
+        masking="static",
+        max_predictions=140,  # more than the default length
+        workers=1,
     )
-    assert [(pairs.path.name, pairs.manifest.config["max_seq_length"]) for pairs in made] == [("pairs-32", 32), ("pairs-64", 64)]
+    assert [(each.path.name, each.manifest.config["max_seq_length"]) for each in made] == [("pairs-160", 160), ("pairs-192", 192)]
+    with pytest.raises(UsageError, match="not both"):
+        bertdata.make_pairs(sample_corpus, vocab=vocab.path, output=tmp_path, config=PairsConfig(), max_seq_length=64)
     (one,) = bertdata.make_pairs(sample_corpus, vocab=vocab.path, output=tmp_path / "one", max_seq_length=128, workers=1)
     assert one.manifest.config["max_seq_length"] == 128 and one.manifest.config["objective"] == "nsp"
