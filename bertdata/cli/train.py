@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ __all__ = ["command"]
 _OPTIONS = options_of(TrainConfig)
 _FIELDS = {field.name for field in dataclasses.fields(TrainConfig)}
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
+_WARM_UP_STEPS = 2  # that are not timed: memory is allocated, files are read for the first time, kernels are compiled
 _SPEED_STEPS = 50  # steps in the mean of the speed
 _GO_ON = "continue with the same command"
 
@@ -200,44 +202,40 @@ class _Position:
 
     def __init__(self, chief: bool, recipe: Recipe | None) -> None:
         self._chief, self._together = chief, int(os.environ.get("WORLD_SIZE", 1)) > 1
-        self._done = self._saved = 0
-        self._begun, self._seconds, self._mean, self._counted = 0.0, 0.0, 0.0, 0
-        self._total = recipe.config.total_steps if recipe else 0
-        # The mean number of tokens per step of each phase.
-        self._tokens = [(part.end, part.tokens_per_step()) for part in recipe.parts] if recipe else []
-        self.shown: Callable[[int, str], None] = lambda done, text: None
+        self._done = self._saved = self._begun = 0
+        self._starts = deque[float](maxlen=_SPEED_STEPS + 1)  # when the last steps started
+        # The first and last step of each phase, and the mean number of tokens of its steps.
+        self._phases = [(part.first, part.end, part.tokens_per_step()) for part in recipe.parts] if recipe else []
+        self.shown: Callable[[int, float, float], None] = lambda done, tokens_per_second, seconds_left: None
 
     def move(self, done: int, saved: int) -> None:
         """Record the start of a step. The trainer calls this twice per step."""
         if self._begun and done == self._done:
             return
-        now = time.monotonic()
-        self._seconds = now - self._begun if self._begun else 0.0
-        if self._seconds:  # running mean of about `_SPEED_STEPS` steps
-            self._mean += (self._seconds - self._mean) / min(_SPEED_STEPS, self._counted + 1)
-            self._counted += 1
-        self._done, self._saved, self._begun = done, saved, now
-        self.shown(done, self._speed())
+        self._done, self._saved, self._begun = done, saved, self._begun + 1
+        if self._begun > _WARM_UP_STEPS:
+            self._starts.append(time.monotonic())
+        if self._phases and (mean := self._mean()):
+            # Later phases may have longer rows or larger batches, so the time left is that of their tokens.
+            rate = next(tokens for _, end, tokens in self._phases if done < end) / mean
+            left = sum(tokens * max(0, end - max(first, done)) for first, end, tokens in self._phases)
+            self.shown(done, rate, left / rate)
 
-    def _speed(self) -> str:
-        """Return the speed in tokens per second and the time left."""
-        if not self._mean:
-            return ""
-        tokens = next((tokens for end, tokens in self._tokens if self._done < end), 0.0)
-        left = duration(self._mean * (self._total - self._done))
-        return f"{tokens / self._mean:,.0f} tokens/s  left {left}"
+    def _mean(self) -> float:
+        """Return the mean time of the last steps, evaluations included, or 0 before the first timed step has ended."""
+        return (self._starts[-1] - self._starts[0]) / (len(self._starts) - 1) if len(self._starts) > 1 else 0.0
 
     def answer(self) -> Answer:
         """Return the response to a signal: stop at once if all finished steps are saved, otherwise save first.
 
         Processes that train together stop after the same step.
         """
-        saves = bool(self._begun) and (self._together or self._done != self._saved)
+        saves = self._begun > 0 and (self._together or self._done != self._saved)
         if not self._chief:
             return Answer("", saves)
         if not saves:
             return Answer(_stopped(self._done) if self._begun else f"stopped before a step was begun: {_GO_ON}")
-        takes = f", which takes about {duration(self._seconds)}," if self._seconds > 1 else ""
+        takes = f", which takes about {duration(mean)}," if (mean := self._mean()) > 1 else ""
         kept = f"keeps checkpoint-{self._saved}" if self._saved else "keeps no step"
         text = f"step {self._done + 1:,}{takes} is finished and saved first; another Ctrl-C ends the run at once and {kept}"
         return Answer(text, saves)

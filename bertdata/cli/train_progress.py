@@ -17,7 +17,6 @@ from .output import duration, echo
 
 __all__ = ["figures", "progress"]
 
-_LONG_RUN_S = 14 * 86400.0  # suggest a smaller run above this
 _MAX_ORIGINS = 8  # sources and languages in a line; the report has all
 _LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 
@@ -26,8 +25,9 @@ _LINE_INTERVAL_S = 30.0  # between two lines without a terminal
 def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callable[[Record], None]]:
     """Yield a function that prints a metrics record. A terminal also gets a bar, other output a line every 30 seconds.
 
-    `position.shown` is set to a function that gets the finished steps and the speed.
+    `position.shown` is set to a function that gets the finished steps, the tokens per second and the seconds left.
     """
+    total = config.total_steps
     if not chief or console.is_quiet():
         yield lambda record: None
     elif is_watched():
@@ -35,42 +35,39 @@ def progress(config: TrainConfig, chief: bool, position: Any) -> Iterator[Callab
 
         facts, words = TextColumn("{task.fields[text]}"), TextColumn("elapsed")
         with drawn(TextColumn("train"), BarColumn(bar_width=16), MofNCompleteColumn(), facts, words, TimeElapsedColumn()) as bars:
-            bar = bars.add_task("train", total=config.total_steps, text="")
-            position.shown = lambda done, text: bars.update(bar, completed=done, text=text)
+            bar = bars.add_task("train", total=total, text="")
+            position.shown = lambda done, rate, left: bars.update(bar, completed=done, text=_speed(rate, left))
             yield lambda record: bars.console.print(clean(_line(record)), markup=False, highlight=False)
     else:
         due = time.monotonic() + _LINE_INTERVAL_S
 
-        def say(record: Record) -> None:
+        def show(done: int, rate: float, left: float) -> None:
             nonlocal due
-            due = time.monotonic() + _LINE_INTERVAL_S
-            if console.is_json():
-                counts = {key: value for key, value in record.items() if key != "kind"}
-                console.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
-            else:
-                echo(_line(record), err=True)
-
-        def show(done: int, text: str) -> None:
-            nonlocal due
-            if text and time.monotonic() >= due:
+            if time.monotonic() >= due:
                 due = time.monotonic() + _LINE_INTERVAL_S
-                counts = {"step": done, "of": config.total_steps}
-                if console.is_json():
-                    console.event("progress", "train", counts, text=text)
-                else:
-                    echo(f"{done:>9,}  of {count(config.total_steps, 'step')}  {text}", err=True)
+                _print({"kind": "progress", "step": done, "of": total, "tokens_per_second": rate, "seconds_left": left})
 
         position.shown = show
-        yield say
+        yield _print
+
+
+def _print(record: Record) -> None:
+    if console.is_json():
+        counts = {key: value for key, value in record.items() if key != "kind"}
+        console.event(record["kind"], "train", counts, level="error" if record["kind"] == "error" else "info")
+    else:
+        echo(_line(record), err=True)
+
+
+def _speed(tokens_per_second: float, seconds_left: float) -> str:
+    return f"{tokens_per_second:,.0f} tokens/s  left {duration(seconds_left)}"
 
 
 def _line(record: Record) -> str:
-    """Format a metrics record as one line."""
-    if record["kind"] == "trial":
-        left, steps = record["seconds_left"], count(record["of"] - record["step"], "step")
-        advice = ": use GPUs, a smaller model (examples/bert-tiny.toml) or fewer steps" if left > _LONG_RUN_S else ""
-        timed = count(record["timed"], "timed step")
-        return f"{record['step']:>9,}  {steps} to go take about {duration(left)} here, by {timed}{advice}"
+    """Format a metrics record, or the progress, as one line."""
+    if record["kind"] == "progress":
+        speed = _speed(record["tokens_per_second"], record["seconds_left"])
+        return f"{record['step']:>9,}  of {count(record['of'], 'step')}  {speed}"
     if record["kind"] == "error":
         return f"{record['step']:>9,}  error: {record['problem']}"
     if record["kind"] == "evaluation":

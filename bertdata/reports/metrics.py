@@ -20,7 +20,7 @@ __all__ = ["NAME", "SUMS", "Metrics", "Record", "RunningSums", "describe", "desc
 NAME = "metrics.jsonl"
 SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
 _ROWS, _TOKENS = SUMS.index("rows"), SUMS.index("tokens")
-Record = dict[str, Any]  # "kind": train, trial, evaluation, benchmark or error; "step"; and the metrics
+Record = dict[str, Any]  # "kind": train, evaluation, benchmark or error; "step"; and the metrics
 
 
 def describe(sums: Sequence[float]) -> Record:

@@ -21,7 +21,6 @@ from ..loader import batches
 from ..predictions import write_predictions
 from ..recipe import PhaseRows, Recipe, prepare
 from ..resume import State, begin, checkpoints, claimed, local_output
-from ..time_estimate import Trial
 from ..word_counts import Words
 from .checkpoint import restore, save
 from .learner import Learner
@@ -54,9 +53,8 @@ def train(
     """Train a configuration, a recipe of it or a TOML file. Write checkpoints, metrics, predictions and report.html.
 
     An existing run continues from its last checkpoint, bit-exactly on one process. Raise ResumeError with the differences if its
-    settings or data differ. `report` gets each line of metrics and, after the first steps, a "trial" with `seconds_left`.
-    `stop(done, saved)` is called at the start and end of a step: if it returns True at the end, on any process, training saves
-    and stops. Raise BertDataError for a loss that is not finite.
+    settings or data differ. `report` gets each line of metrics. `stop(done, saved)` is called at the start and end of a step: if
+    it returns True at the end, on any process, training saves and stops. Raise BertDataError for a loss that is not finite.
     """
     settings = read_training(config) if isinstance(config, str | Path) else config
     config = settings.config if isinstance(settings, Recipe) else settings
@@ -95,7 +93,7 @@ class _Run:
         self.words = Words(milestones(self.config.checkpoint_words), rates, state.tokens)
         self.step = self.saved = state.step
         self.metrics = None if self.world.rank else Metrics(self.output, self.step, tensorboard=self.config.tensorboard)
-        self.window, self.trial = RunningSums(state.window), Trial(self.recipe, self.world.size)
+        self.window = RunningSums(state.window)
         for number, part in enumerate(self.recipe.parts):
             if part.first <= self.step < part.end and not self._train(part, number):
                 break
@@ -121,8 +119,6 @@ class _Run:
                 self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())
             self.window.add(result.sums)
             self.step += 1
-            if (trial := self.trial.add(self.step, batch["input_ids"].numel())) and self.metrics:
-                self.report(trial)
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
                 self._log(result.norm, part.drawn(loader.dataset.plan, self.step, self.config.log_every))
@@ -136,8 +132,7 @@ class _Run:
                 self._save()
                 if self.metrics:
                     write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
-            self.window.pause(paused := time.perf_counter() - since)
-            self.trial.pause(paused)
+            self.window.pause(time.perf_counter() - since)
             if result.stop:
                 break
         return bool(self.step == part.end)
