@@ -27,7 +27,6 @@ from .paths import to_path
 
 if TYPE_CHECKING:
     from ..commands.inspect import Order
-    from ..reports.mask_rules import MaskRule
 
 __all__ = ["command", "show", "show_row"]
 
@@ -162,9 +161,9 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     return f": ids here look like {example(directory, contents)}" if wanted["document"] else ""
 
 
-def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None = None, search: str = "") -> None:
-    """Print a document or a row, with masks of `rule` or `epoch` in color. `search` selects sentences."""
-    from ..reports import examples, mask_rules
+def show_row(directory: Path, number: int, epoch: int = 0, search: str = "") -> None:
+    """Print a document or a row, with masks of `epoch` in color. `search` selects sentences."""
+    from ..reports import examples
     from ..tokens.read import read_any
 
     contents = read(directory)
@@ -174,9 +173,8 @@ def show_row(directory: Path, number: int, epoch: int = 0, rule: MaskRule | None
         return
     config, vocabulary = contents.settings, read_any(directory)
     row = examples.row(directory, contents, number, vocabulary)
-    rule = rule or mask_rules.of_epoch(vocabulary, config, epoch)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
-    _print(examples.pair_lines(row, number, vocabulary, config.objective, rule), mask, search)
+    _print(examples.pair_lines(row, number, vocabulary, config, epoch), mask, search)
 
 
 def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0, order: Order = "spread") -> None:

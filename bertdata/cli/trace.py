@@ -9,10 +9,8 @@ from pathlib import Path
 
 import click
 
-from ..config.train import read_training
 from ..errors import UsageError
 from ..pieces import shown
-from ..reports.mask_rules import MaskRule
 from ..reports.summary import count
 from ..reports.trace import Change, Trace
 from ..storage.terminal import clean
@@ -36,12 +34,11 @@ _MAX_COMPARED = 1_000  # words of a change that are compared; a longer change is
 )
 @click.option("--pairs", type=to_path, metavar="PATH", help="Dataset of make-pairs, to show the rows that contain the document.")
 @click.option("--full", is_flag=True, help="Show all changes, sentences and rows, and the wikitext.")
-@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Training step of --run to show masks of, counted from 0.")
 @click.option(
     "--run",
     type=LocalPath(),
     metavar="RUN.TOML",
-    help="Configuration of a `bertdata train` run. Without --step or --steps: show which steps serve the document.",
+    help="Configuration of a `bertdata train` run. Without --steps: show which steps serve the document.",
 )
 @click.option("--steps", metavar="FIRST:END", help="Steps of --run whose rows to write to --to.")
 @click.option("--to", type=to_path, metavar="FILE", help="Parquet file for --steps.")
@@ -59,7 +56,6 @@ def command(
     vocab: Path | None,
     pairs: Path | None,
     full: bool,
-    step: int | None,
     run: Path | None,
     steps: str | None,
     to: Path | None,
@@ -68,12 +64,11 @@ def command(
     """Trace one document of CORPUS, selected by id or title.
 
     The output shows its paragraphs and sentences. Add --wikipedia for the wikitext and what each stage removed, and --pairs
-    for tokens and rows. With --step, the rows are masked as in that training step. With --run alone, it shows the training
-    steps that serve the document. With --steps, it writes the rows of these steps, without CORPUS.
+    for tokens and rows. With --run alone, it shows the training steps that serve the document. With --steps, it writes the
+    rows of these steps, without CORPUS.
 
     \b
         bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
-        bertdata trace corpus enwiki:12 --pairs pairs --step 9000 --run run.toml
         bertdata trace corpus enwiki:12 --run run.toml
         bertdata trace --steps 1000:1010 --run run.toml --to rows.parquet
     """
@@ -82,10 +77,9 @@ def command(
     if steps is not None or to is not None or corpus is None or name is None:
         _write_steps(corpus, run, steps or "", to, world_size)
         return
-    if run is not None and step is None:
+    if run is not None:
         _show_steps(trace(corpus, name).id, run, world_size)
         return
-    rule = None if step is None else _rule(pairs, step, run)
     traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     print_folded(_lines(traced, full))
     if pairs is not None:
@@ -93,7 +87,7 @@ def command(
 
         for row in traced.rows[: None if full else _MAX_ROWS]:
             echo()
-            show_row(pairs, row.number, rule=rule)
+            show_row(pairs, row.number)
 
 
 def _write_steps(corpus: Path | None, run: Path | None, steps: str, to: Path | None, world_size: int) -> None:
@@ -119,15 +113,6 @@ def _show_steps(document: str, run: Path, world_size: int) -> None:
             ),
         ]
     )
-
-
-def _rule(pairs: Path | None, step: int, run: Path | None) -> MaskRule:
-    """Return the masks of a training step of a run."""
-    from ..training.served import masks_at
-
-    if pairs is None or run is None:
-        raise UsageError("--step shows masks of rows in a training run: pass --pairs and --run", field="step", value=step)
-    return masks_at(pairs, step, read_training(run))
 
 
 def _lines(traced: Trace, full: bool) -> Iterator[Line]:

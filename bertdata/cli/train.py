@@ -89,7 +89,7 @@ def command(
     bit-identical. On several GPUs:
 
     \b
-        torchrun --nproc-per-node 8 -m bertdata.training.trainer run.toml --output run
+        torchrun --nproc-per-node 8 -m bertdata train run.toml --output run
     """
     console.configure(quiet=quiet, log_json=log_json)
     fields = {name: value for name, value in options.items() if name in _FIELDS and value is not None}

@@ -50,7 +50,7 @@ class ExportSource(NamedTuple):
         """Read the manifest; raise VerificationError if it has changed."""
         return _manifest(self)
 
-    def batches(self, task: Task, work: Work) -> Iterator[pa.RecordBatch]:
+    def batches(self, task: Task, work: Work, tally: Tally) -> Iterator[pa.RecordBatch]:
         """Yield and count a shard's record batches; raise VerificationError if the shard does not match the manifest."""
         # An export may run hours after the dataset was checked. Compare the digest of every shard
         # while reading, so that an export is never a mixture of two versions.
@@ -62,6 +62,7 @@ class ExportSource(NamedTuple):
                 raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build it again with `overwrite`")
             each = size(path) // max(1, part.end - part.start)  # approximate bytes per batch
             for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
+                tally.entered += batch.num_rows
                 yield batch
                 work.add(bytes=each, documents=batch.num_rows)
 
@@ -92,8 +93,8 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
 class Shard:
     """Input and output of a format: where to write, the name (``data/train-00003-of-00016``), and the record batches.
 
-    `manifest` is the dataset's; `vocabulary` is that of the rows, or the one used to tokenize the text.  A format adds the
-    rows it reads, writes and drops to `tally`.
+    `manifest` is the dataset's; `vocabulary` is that of the rows, or the one used to tokenize the text.  `tally` counts
+    the rows read so far, and a format adds those it drops.
     """
 
     root: Path

@@ -48,8 +48,6 @@ def examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
             # A mask of 1 for tokens and 0 for padding: compare each column number with the length
             # of the row.
             widths = {name: np.diff(columns[name].ends)[rows][:, None] for name in ("input_ids", "masked_lm_positions")}
-            shard.tally.entered += len(rows)
-            shard.tally.left += len(rows)
             yield {
                 "input_ids": filled("input_ids", length, pad),
                 "input_mask": np.arange(length) < widths["input_ids"],

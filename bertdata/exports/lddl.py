@@ -65,8 +65,6 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             if len(schema) > len(_COLUMNS):
                 values["masked_lm_positions"] = [_saved(row) for row in column(batch, "masked_lm_positions").rows()]
                 values["masked_lm_labels"] = [" ".join(pieces[row]) for row in column(batch, "masked_lm_labels").rows()]
-            shard.tally.entered += batch.num_rows
-            shard.tally.left += batch.num_rows
             yield pa.RecordBatch.from_arrays([pa.array(values[field.name], field.type) for field in schema], schema=schema)
 
 

@@ -68,7 +68,7 @@ def _values(batch: pa.RecordBatch, name: str, encoding: str) -> Iterable[bytes]:
 
 
 def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> Iterator[bytes]:
-    first = shard.tally.entered
+    first = shard.tally.entered - batch.num_rows
     lengths = np.diff(column(batch, "input_ids").ends).astype("<i8")
     columns: dict[str, Iterable[bytes]] = {
         "id": (f"{shard.number:05d}-{first + row:09d}".encode() for row in range(batch.num_rows)),
@@ -89,8 +89,6 @@ def _write(shard: Shard) -> list[ExportFile]:
     for batch in shard.batches:
         encodings = _encodings(batch.schema)
         samples += _samples(shard, batch, encodings)
-        shard.tally.entered += batch.num_rows
-        shard.tally.left += batch.num_rows
     if not samples:
         return []
     header = {

@@ -48,8 +48,6 @@ def _write(shard: Shard) -> list[ExportFile]:
             kept = np.diff(np.concatenate([[0], np.cumsum(counts > 0)])[starts])  # sentences per document
             lengths.frombytes(counts[counts > 0].astype(np.int32).tobytes())
             bounds.frombytes((bounds[-1] + np.cumsum(kept[kept > 0])).astype(np.int64).tobytes())
-            shard.tally.entered += batch.num_rows
-            shard.tally.left += int((kept > 0).sum())
             shard.tally.dropped["no pieces"] += int((kept == 0).sum())
 
     def write_index(file: IO[bytes]) -> None:

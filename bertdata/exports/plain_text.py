@@ -42,10 +42,7 @@ def _rows(shard: Shard) -> Iterator[list[dict[str, str]]]:
     """Yield the rows of each record batch."""
     for batch in shard.batches:
         documents = (Document(**row) for row in batch.to_pylist())
-        rows = [{**{name: getattr(document, name) for name in _FIELDS}, "text": text_of(document)} for document in documents]
-        shard.tally.entered += len(rows)
-        shard.tally.left += len(rows)
-        yield rows
+        yield [{**{name: getattr(document, name) for name in _FIELDS}, "text": text_of(document)} for document in documents]
 
 
 def _json_lines(shard: Shard) -> list[ExportFile]:

@@ -50,8 +50,9 @@ class ExportShard:
         format, contents = FORMATS[self.config.to], self.source.manifest()
         tally = Tally(_stage(format))
         stem = task.parts[0].name.rpartition(".")[0]
-        batches = self.source.batches(task, work)
+        batches = self.source.batches(task, work, tally)
         files = format.write(Shard(self.root, task.number, stem, contents, _given(self.vocabulary), batches, tally))
+        tally.left = tally.entered - tally.dropped.total()
         return ExportReport(files=files, tally=tally.counts())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..config import OBJECTIVES
+from ..config import OBJECTIVES, PairsConfig
 from ..dataset import shards
 from ..dataset.manifest_types import ReadableManifest
 from ..errors import UsageError, VerificationError
@@ -20,7 +20,7 @@ from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, 
 from ..records import Document
 from ..tokens.vocab import Vocabulary
 from .checks import check_rows
-from .mask_rules import MaskRule
+from .mask_rules import mask_in_epoch, unit_of
 from .summary import count
 
 __all__ = ["document_lines", "pair_lines", "pick", "row", "texts"]
@@ -83,14 +83,14 @@ def document_lines(document: Document, most: int = 12, search: str = "") -> Iter
 
 
 def pair_lines(
-    pair: dict[str, Any], number: int, vocabulary: Vocabulary, objective: str, rule: MaskRule
+    pair: dict[str, Any], number: int, vocabulary: Vocabulary, config: PairsConfig, epoch: int
 ) -> Iterator[tuple[int, str]]:
-    """Yield (indent, line): label, lengths, A and B, segment ids, and the row's masks: those stored in it, or those of `rule`."""
+    """Yield (indent, line): label, lengths, A and B, segment ids, and the masks: stored ones, or those of `epoch`."""
     masked, segments = np.array(pair["input_ids"]), np.array(pair["token_type_ids"])
     positions, labels = (np.array(pair.get(f"masked_lm_{name}", []), np.int64) for name in ("positions", "labels"))
     ids = masked.copy()
     ids[positions] = labels
-    starts, rules = pair.get("document_starts"), OBJECTIVES[objective]
+    starts, rules = pair.get("document_starts"), OBJECTIVES[config.objective]
     if starts is None:
         yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, rules.labels)
     else:
@@ -106,9 +106,10 @@ def pair_lines(
         yield from _mask_lines("masked", masked, positions, labels, vocabulary)
     elif rules.masks:
         continues = np.array([pair["continues_word"]]) if "continues_word" in pair else None
-        (masked,), (positions,), (labels,) = rule.mask(ids[None], np.array([number]), continues)
+        (masked,), (positions,), (labels,) = mask_in_epoch(vocabulary, config, epoch, ids[None], np.array([number]), continues)
         used = labels != IGNORED
-        yield from _mask_lines(f"masked ({rule.when(number)})", masked, positions[used], labels[used], vocabulary)
+        name = f"masked (epoch {epoch}{', whole words' if unit_of(config) == 'word' else ''})"
+        yield from _mask_lines(name, masked, positions[used], labels[used], vocabulary)
 
 
 def _part_lines(

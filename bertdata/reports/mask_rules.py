@@ -1,9 +1,8 @@
-"""Mask rows for display: as in an epoch, by words if the rows mark them, or by the rule of a training run."""
+"""Mask rows for display as in an epoch, by words if the rows mark them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,36 +11,22 @@ from ..config import PairsConfig
 from ..rows import masking
 from ..tokens.vocab import Vocabulary
 
-__all__ = ["MaskRule", "of_epoch", "unit_of"]
+__all__ = ["mask_in_epoch", "unit_of"]
 
 Array = npt.NDArray[Any]
 
 
-class MaskRule(NamedTuple):
-    """How rows are masked that were stored without masks.
-
-    when: says of the row of this number when it is masked so.  mask: of ids [B, L], padded, the rows' numbers [B] and which
-    tokens continue a word, [B, L] or None, it returns masked ids [B, L], positions and labels [B, P], as `rows.masking.mask`.
-    """
-
-    when: Callable[[int], str]
-    mask: Callable[[Array, Array, Array | None], tuple[Array, Array, Array]]
-
-
-def of_epoch(known: Vocabulary, config: PairsConfig, epoch: int = 0) -> MaskRule:
-    """Return the masks of an epoch with BERT's shares and the rows' seed, by word if the rows mark words, else by token."""
+def mask_in_epoch(
+    known: Vocabulary, config: PairsConfig, epoch: int, ids: Array, rows: Array, continues: Array | None
+) -> tuple[Array, Array, Array]:
+    """Mask ids [B, L] of `rows` [B] with BERT's shares and the rows' seed, as `rows.masking.mask` does."""
+    # The same function and the same keys as in training, so a report shows real masks of an epoch.
     vocabulary, unit = masking.mask_vocabulary(known.pieces, known.special), unit_of(config)
     most = masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit)
-
-    def mask(ids: Array, rows: Array, continues: Array | None) -> tuple[Array, Array, Array]:
-        # The same function and the same keys as in training, so a report shows real masks of an
-        # epoch.
-        tokens, seed = ids.astype(np.int64), config.seed
-        return masking.mask(
-            tokens, vocabulary, seed=seed, epoch=epoch, rows=rows, continues=continues, unit=unit, max_predictions=most
-        )
-
-    return MaskRule(lambda _: f"epoch {epoch}{', whole words' if unit == 'word' else ''}", mask)
+    tokens, seed = ids.astype(np.int64), config.seed
+    return masking.mask(
+        tokens, vocabulary, seed=seed, epoch=epoch, rows=rows, continues=continues, unit=unit, max_predictions=most
+    )
 
 
 def unit_of(config: PairsConfig) -> str:

@@ -14,7 +14,7 @@ from ...labels import IGNORED
 from ...pieces import bare
 from ...rows import masking
 from ...tokens.vocab import Vocabulary
-from ..mask_rules import of_epoch
+from ..mask_rules import mask_in_epoch
 from .sample import RowSample
 
 __all__ = ["Masks", "PairSample", "auc", "masks_of", "of_partners", "pairs_of", "predictors", "words_of"]
@@ -131,7 +131,7 @@ def masks_of(rows: RowSample, config: PairsConfig, known: Vocabulary) -> Masks |
     if "continues_word" in rows.table.column_names:
         continues = padded(rows.flat("continues_word")[0], ends, indices, width, 0)
     whole = padded(ids.astype(np.int64), ends, indices, width, max(known.special.pad, 0))
-    masked, positions, labels = of_epoch(known, config).mask(whole, numbers, continues)
+    masked, positions, labels = mask_in_epoch(known, config, 0, whole, numbers, continues)
     row, column = np.nonzero(labels != IGNORED)
     positions = positions[row, column]
     return Masks(

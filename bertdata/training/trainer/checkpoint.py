@@ -14,7 +14,6 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as packed
-from torch import Tensor
 
 from ...codec import WrongValue, decode, encode, replace
 from ...errors import VerificationError
@@ -26,8 +25,6 @@ from .learner import Learner
 from .model import BertForPreTraining, MaskedModel
 
 __all__ = ["restore", "save"]
-
-_RESUME_ADVICE = "remove this checkpoint, and the run continues from the one before"
 
 
 def save(output: Path, learner: Learner, recipe: Recipe, state: State, name: str = "") -> None:
@@ -64,32 +61,13 @@ def restore(directory: Path, learner: Learner) -> State:
     """Restore a learner from a checkpoint. Return its state."""
     try:
         state = decode(read_json(directory / "state.json"), State)
-    except WrongValue as error:
-        raise VerificationError(f"{directory / 'state.json'} is missing or damaged: {_RESUME_ADVICE}") from error
-    if isinstance(learner.model, MaskedModel):
-        try:
+        if isinstance(learner.model, MaskedModel):
             learner.model.load(directory)
-        except (SafetensorError, OSError, RuntimeError) as error:
-            raise VerificationError(f"{directory} is missing or damaged ({error}): {_RESUME_ADVICE}") from error
-    else:
-        _fill(learner.model.state_dict(), directory / "model.safetensors")
-    learner.optimizer.load_state_dict(_read(directory / "optimizer.safetensors"))
-    learner.scaler.load_state_dict(state.scaler)
+        else:
+            learner.model.load_state_dict(load_file(directory / "model.safetensors"))
+        learner.optimizer.load_state_dict(load_file(directory / "optimizer.safetensors"))
+        learner.scaler.load_state_dict(state.scaler)
+    except (WrongValue, SafetensorError, OSError, RuntimeError) as error:
+        advice = "remove this checkpoint, and the run continues from the one before"
+        raise VerificationError(f"{directory} is missing or damaged ({error}): {advice}") from error
     return state
-
-
-def _fill(tensors: dict[str, Tensor], path: Path) -> None:
-    """Copy a file's tensors into those of the same names. A decoder weight, which some files have, is the embedding matrix."""
-    named = {name: values for name, values in _read(path).items() if not name.startswith("cls.predictions.decoder.")}
-    theirs, ours = ({(name, values.shape) for name, values in some.items()} for some in (named, tensors))
-    if odd := sorted(name for name, _ in theirs ^ ours):
-        raise VerificationError(f"{path} does not fit the model, {odd[0]} for one: is it of another configuration?")
-    for name, values in named.items():
-        tensors[name].copy_(values)
-
-
-def _read(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise VerificationError(f"{path} is missing or damaged ({error}): {_RESUME_ADVICE}") from error

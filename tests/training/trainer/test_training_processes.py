@@ -155,7 +155,7 @@ def test_a_killed_run_is_resumed_at_once(write: Write, tmp_path: Path) -> None:
 def test_a_full_disk(write: Write, tmp_path: Path) -> None:
     """Here a limit on the size of a file: an error of the disk and not of bertdata, and no half of a checkpoint is left."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))\n"
-    code = limit + "import sys\nfrom bertdata.training.trainer.__main__ import main\nsys.argv.insert(1, 'train')\nmain()"
+    code = limit + "import sys\nfrom bertdata.__main__ import main\nsys.argv.insert(1, 'train')\nmain()"
     ((_, said),) = ended(started(str(write(14)), "--output", str(tmp_path / "run"), code=code), 4)
     assert "the file size limit is reached" in said
     assert {path.name for path in (tmp_path / "run").iterdir()} == {".bertdata", "metrics.jsonl"}
@@ -163,7 +163,7 @@ def test_a_full_disk(write: Write, tmp_path: Path) -> None:
 
 KILLED = """
 import os, pathlib, signal, sys
-from bertdata.training.trainer.__main__ import main
+from bertdata.__main__ import main
 real, calls = pathlib.Path.write_bytes, []
 def write_bytes(path, values):
     calls.append(path)
