@@ -21,14 +21,15 @@ from __future__ import annotations
 from collections import Counter
 
 from ..config import PairsConfig
+from ..pieces import Special
 from . import one_document, running_text, sentence_pairs
 from .pack import pack
-from .partition import Pairs, Partition, SpecialIds
+from .partition import Pairs, Partition
 
-__all__ = ["Partition", "Pairs", "SpecialIds", "build", "statistics"]
+__all__ = ["Partition", "Pairs", "build", "statistics"]
 
 
-def build(partition: Partition, config: PairsConfig, special: SpecialIds, name: str = "") -> Pairs:
+def build(partition: Partition, config: PairsConfig, special: Special, name: str = "") -> Pairs:
     """Build a partition's rows for the objective of `config`.
 
     Raise EmptyResultError where no exchange between documents is possible; `name` says which partition in the message.

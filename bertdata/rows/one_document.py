@@ -23,13 +23,14 @@ import numpy as np
 
 from .. import keys
 from ..config import PairsConfig
+from ..pieces import Special
 from .pack import arrange, cut_to_pack
-from .partition import Ints, Pairs, Partition, SpecialIds, copy, text_tallies
+from .partition import Ints, Pairs, Partition, placed, text_tallies
 
 __all__ = ["build", "cut"]
 
 
-def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pairs:
+def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
     """Build a partition's rows; all segment ids are 0, and there are no labels."""
     framed = config.objective != "causal"  # [CLS] and [SEP] around each row; else [SEP] at the end of each document
     capacity = config.max_seq_length - 2 * framed
@@ -47,15 +48,12 @@ def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pai
         order = order[packed]
     start, size, closed = start[order], (end - start)[order], closed[order]
     ends = np.append(0, np.cumsum(sizes[order]))
-    input_ids = np.zeros(int(ends[-1]), partition.tokens.dtype)
-    copy(input_ids, ends[:-1] + framed, partition.tokens, start, size)
-    input_ids[ends[1:][closed > 0] - 1] = special.sep_id
+    text = start, size, ends[:-1] + framed, int(ends[-1])
+    input_ids = placed(partition.tokens, *text)
+    input_ids[ends[1:][closed > 0] - 1] = special.sep
     if framed:
-        input_ids[ends[:-1]] = special.cls_id
-    continues = None
-    if config.chinese_words != "none":
-        continues = np.zeros(len(input_ids), bool)
-        copy(continues, ends[:-1] + framed, partition.continues, start, size)
+        input_ids[ends[:-1]] = special.cls
+    continues = placed(partition.continues, *text) if config.chinese_words != "none" else None
     tallies = text_tallies(partition, config.dupe_factor, len(start))
     types = np.zeros(len(input_ids), np.uint8)
     built = Pairs(input_ids, types, continues, ends, None, document[order], None, tallies)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from .partition import Ints, Pairs, copy
+from .partition import Ints, Pairs, placed
 
 __all__ = ["arrange", "best_fit", "cut_to_pack", "pack"]
 
@@ -37,9 +37,7 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
 
     # Move values of tokens (ids, segment ids, flags) to the new order of rows.
     def moved(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        target = np.empty_like(values)
-        copy(target, parts[:-1], values, built.ends[order], sizes[order])
-        return target
+        return placed(values, built.ends[order], sizes[order], parts[:-1], len(values))
 
     return built._replace(
         input_ids=moved(built.input_ids),

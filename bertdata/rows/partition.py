@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .. import keys
 from ..tally import Tally
 
-__all__ = ["Partition", "Ints", "Pairs", "SpecialIds", "copy", "text_tallies"]
+__all__ = ["Partition", "Ints", "Pairs", "placed", "text_tallies"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -98,13 +98,6 @@ class Partition:
         return keys.substream(drawn, copy) if len(drawn) else drawn
 
 
-class SpecialIds(NamedTuple):
-    """The ids of the special tokens that rows get."""
-
-    cls_id: int
-    sep_id: int
-
-
 class Pairs(NamedTuple):
     """Rows of any objective, in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
 
@@ -127,11 +120,13 @@ class Pairs(NamedTuple):
     document_ends: Ints | None = None
 
 
-def copy(target: npt.NDArray[Any], to: Ints, source: npt.NDArray[Any], start: Ints, length: Ints) -> None:
-    """Copy ``source[start:start + length]`` to ``target[to:]`` for every row."""
+def placed(source: npt.NDArray[Any], start: Ints, length: Ints, to: Ints, size: int) -> npt.NDArray[Any]:
+    """Return an array of `size` that has ``source[start:start + length]`` at `to` for every row, and 0 elsewhere."""
+    target = np.zeros(size, source.dtype)
     to_bytes, from_bytes = memoryview(target.data), memoryview(source.data)  # slices of arrays take twice the time
-    for at, first, size in zip(to.tolist(), start.tolist(), length.tolist(), strict=True):
-        to_bytes[at : at + size] = from_bytes[first : first + size]
+    for at, first, count in zip(to.tolist(), start.tolist(), length.tolist(), strict=True):
+        to_bytes[at : at + count] = from_bytes[first : first + count]
+    return target
 
 
 def text_tallies(partition: Partition, copies: int, chunks: int) -> list[Tally]:

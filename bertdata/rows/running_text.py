@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig
-from .partition import Pairs, Partition, SpecialIds, copy, text_tallies
+from ..pieces import Special
+from .partition import Pairs, Partition, placed, text_tallies
 
 __all__ = ["build"]
 
 
-def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pairs:
+def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
     """Build a partition's rows; all segment ids are 0, and there are no labels."""
     length, full = config.max_seq_length, config.objective == "full-sentences"
     frame = 1 if full else 0  # [CLS] in front, and [SEP] behind
@@ -34,7 +35,7 @@ def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pai
     streams, flags, starts, ends, chosen, begins, base = [], [], [], [], [], [], 0
     for number in range(config.dupe_factor):
         numbers, documents, edges = _stream(partition, partition.keys(config.seed, length, number))
-        stream, inside = _join(partition.tokens, documents, special.sep_id), _join(partition.continues, documents, False)
+        stream, inside = _join(partition.tokens, documents, special.sep), _join(partition.continues, documents, False)
         if full:
             spans = np.array(list(_rows(edges, inside, length - 2)), np.int64).reshape(-1, 2)
         else:
@@ -53,16 +54,11 @@ def build(partition: Partition, config: PairsConfig, special: SpecialIds) -> Pai
     order = np.argsort(keys.stream(keys.key(config.seed, "rows", length), len(start)), kind="stable")
     start, size = start[order], (end - start)[order]
     row_ends = np.append(0, np.cumsum(size + 2 * frame))
-
-    def gather(streams: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        values = np.zeros(int(row_ends[-1]), streams[0].dtype)
-        copy(values, row_ends[:-1] + frame, np.concatenate(streams), start, size)
-        return values
-
-    input_ids = gather(streams)
+    text = start, size, row_ends[:-1] + frame, int(row_ends[-1])
+    input_ids = placed(np.concatenate(streams), *text)
     if full:
-        input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls_id, special.sep_id
-    continues = gather(flags) if config.chinese_words != "none" else None
+        input_ids[row_ends[:-1]], input_ids[row_ends[1:] - 1] = special.cls, special.sep
+    continues = placed(np.concatenate(flags), *text) if config.chinese_words != "none" else None
     tallies = text_tallies(partition, config.dupe_factor, len(start))
     # A row may have tokens of several documents. `first` and `last` are the documents of its first
     # and last token, and the lists of all rows are written end to end:

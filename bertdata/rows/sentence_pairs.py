@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from .. import keys
 from ..config import PairsConfig
+from ..pieces import Special
 from ..tally import Tally
 from .chunks import Chunks, cut, cut_whole
 from .exchange import choose, even_half, fair_half, groups, position_ranks, ranks
-from .partition import Ints, Pairs, Partition, SpecialIds, copy
+from .partition import Ints, Pairs, Partition, placed
 
 __all__ = ["build"]
 
@@ -56,7 +57,7 @@ class _Counts(NamedTuple):
     alone: set[int]
 
 
-def build(partition: Partition, config: PairsConfig, special: SpecialIds, name: str) -> Pairs:
+def build(partition: Partition, config: PairsConfig, special: Special, name: str) -> Pairs:
     """Build a partition's pairs, each copy for itself: partners are never from another copy.
 
     Only the number of labels 1 goes on from copy to copy, so that half of all pairs have one, and not of each copy, rounded.
@@ -231,7 +232,7 @@ def _count_documents(partition: Partition, rows: _Rows, copies: int, counts: _Co
     return documents
 
 
-def _lay_out(partition: Partition, config: PairsConfig, rows: _Rows, special: SpecialIds, tallies: list[Tally]) -> Pairs:
+def _lay_out(partition: Partition, config: PairsConfig, rows: _Rows, special: Special, tallies: list[Tally]) -> Pairs:
     """Concatenate the pairs: [CLS] A [SEP] B [SEP], segment ids 0…0 1…1."""
     # All rows end to end, without padding. For row i with A of length a and B of length b:
     #
@@ -241,15 +242,10 @@ def _lay_out(partition: Partition, config: PairsConfig, rows: _Rows, special: Sp
     a, b = rows.a_end - rows.a_start, rows.b_end - rows.b_start
     ends = np.append(0, np.cumsum(a + b + 3))
     first, last = ends[:-1], ends[1:] - 1
-
-    def gather(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        laid_out = np.zeros(int(ends[-1]), values.dtype)
-        copy(laid_out, first + 1, values, rows.a_start, a)
-        copy(laid_out, first + a + 2, values, rows.b_start, b)
-        return laid_out
-
-    input_ids = gather(partition.tokens)
-    input_ids[first], input_ids[first + a + 1], input_ids[last] = special.cls_id, special.sep_id, special.sep_id
-    continues = gather(partition.continues) if config.chinese_words != "none" else None
+    start, length = np.concatenate([rows.a_start, rows.b_start]), np.concatenate([a, b])
+    segments = start, length, np.concatenate([first + 1, first + a + 2]), int(ends[-1])
+    input_ids = placed(partition.tokens, *segments)
+    input_ids[first], input_ids[first + a + 1], input_ids[last] = special.cls, special.sep, special.sep
+    continues = placed(partition.continues, *segments) if config.chinese_words != "none" else None
     token_type_ids = np.repeat(np.tile(np.array([0, 1], np.uint8), len(a)), np.stack([a + 2, b + 1], 1).ravel())
     return Pairs(input_ids, token_type_ids, continues, ends, rows.labels, rows.a_documents, rows.b_documents, tallies)

@@ -23,13 +23,9 @@ from .step_batches import Batches
 __all__ = ["write_predictions"]
 
 Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and further sums
-_MAX_ROWS, _MAX_WORDS, _MAX_PIECES, _MAX_PAIRS, _GUESSES = (
-    4,
-    16,
-    256,
-    8,
-    3,
-)  # rows; per row words, tokens, pairs; per word guesses
+_MAX_ROWS = 4
+_MAX_WORDS, _MAX_PIECES, _MAX_PAIRS = 16, 256, 8  # per row: predicted words, shown tokens and pairs
+_GUESSES = 3  # per word
 
 
 def write_predictions(

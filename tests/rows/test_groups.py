@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.config import PairsConfig
-from bertdata.rows import Pairs, Partition, SpecialIds, build
+from bertdata.pieces import of_bert
+from bertdata.rows import Pairs, Partition, build
 
 CLS, SEP, FIRST = 2, 3, 10
+SPECIAL = of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
 LAW = settings(deadline=None, max_examples=60)
 
 
@@ -29,7 +31,7 @@ def partition(sizes: list[tuple[int, int]], variants: Any = None, tokens: Any = 
 
 
 def pairs(made: Partition, **options: Any) -> Pairs:
-    built = build(made, PairsConfig(max_seq_length=32, **options), SpecialIds(CLS, SEP))
+    built = build(made, PairsConfig(max_seq_length=32, **options), SPECIAL)
     for tally in built.tallies:
         tally.check()
     return built

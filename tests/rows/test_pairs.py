@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from bertdata import keys
 from bertdata.config import PairsConfig
 from bertdata.errors import EmptyResultError
-from bertdata.rows import Pairs, Partition, SpecialIds, build, chunks, exchange, partition, running_text, statistics
+from bertdata.pieces import of_bert
+from bertdata.rows import Pairs, Partition, build, chunks, exchange, partition, running_text, statistics
 
 LAW = settings(deadline=None, max_examples=80)
 CLS, SEP, FIRST = 2, 3, 10
+SPECIAL = of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
 IS_NEXT, NOT_NEXT = 0, 1
 
 
@@ -57,7 +59,7 @@ def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
 
 def _build(text: Text, length: int = 32, short: float | None = 0.1, seed: int = 1, **more: Any) -> Pairs:
     config = PairsConfig(max_seq_length=length, short_seq_prob=short, seed=seed, **more)
-    return build(text.partition, config, SpecialIds(CLS, SEP), "partition 0 of 1")
+    return build(text.partition, config, SPECIAL, "partition 0 of 1")
 
 
 class Row(NamedTuple):
@@ -518,7 +520,7 @@ def test_one_document_says_why_it_cannot() -> None:
 
 def test_where_there_is_one_partition_the_message_begins_with_the_document() -> None:
     with pytest.raises(EmptyResultError, match="^w:0 has most of the text.*NotNext needs several documents"):
-        build(_plain([[10] * 100]).partition, PairsConfig(max_seq_length=32), SpecialIds(CLS, SEP))
+        build(_plain([[10] * 100]).partition, PairsConfig(max_seq_length=32), SPECIAL)
 
 
 def test_two_documents() -> None:

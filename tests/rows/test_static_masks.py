@@ -41,7 +41,7 @@ def _partition(documents: int, sentences: int, length: int, seed: int = 0) -> pa
 
 
 def _build(partition: pairs.Partition, config: PairsConfig) -> pairs.Pairs:
-    return pairs.build(partition, config, pairs.SpecialIds(2, 3), "partition 0 of 1")
+    return pairs.build(partition, config, VOCABULARY.special, "partition 0 of 1")
 
 
 def _mask(built: pairs.Pairs, config: PairsConfig, split: str = "train", partition: int = 0) -> dict[str, Any]:

@@ -169,12 +169,11 @@ class _Build:
         )
 
     def _pairs(self) -> rows.Pairs:
-        special = rows.SpecialIds(self.vocabulary.special.cls, self.vocabulary.special.sep)
         name = "" if self.split == "train" else self.split
         if self.count > 1:
             name = f"{self.split} partition {self.number} of {self.count}"
         try:
-            return rows.build(self.partition, self.output.config, special, name)
+            return rows.build(self.partition, self.output.config, self.vocabulary.special, name)
         except EmptyResultError as error:
             more = ", or another `objective`, such as documents"
             more += ", or use fewer `shards`" if self.count > 1 else ""
