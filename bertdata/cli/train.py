@@ -97,10 +97,10 @@ def command(
     if not dry_run:
         local_output(output or config.output)
     chief = os.environ.get("RANK", "0") == "0"
-    recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1))) if dry_run or chief else None
-    for line in _plan(recipe) if recipe else ():
+    recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1)))
+    for line in _plan(recipe) if chief else ():
         echo(line, err=not dry_run)
-    if recipe and not overwrite:
+    if chief and not overwrite:
         _show_state(recipe, Path(output or config.output), dry_run)
     if dry_run:
         return
@@ -113,7 +113,7 @@ def command(
             position.move(done, saved)
             return bool(received)
 
-        done = train(recipe or config, output, overwrite=overwrite, report=report, stop=stop)
+        done = train(recipe, output, overwrite=overwrite, report=report, stop=stop)
     if not done.complete:
         if chief:
             echo(_stopped(done.step), err=True, level="warning")
@@ -200,12 +200,12 @@ def _show_state(recipe: Recipe, output: Path, dry_run: bool) -> None:
 class _Position:
     """The position of a run, for the progress bar and for signals: finished steps, saved steps and time per step."""
 
-    def __init__(self, chief: bool, recipe: Recipe | None) -> None:
+    def __init__(self, chief: bool, recipe: Recipe) -> None:
         self._chief, self._together = chief, int(os.environ.get("WORLD_SIZE", 1)) > 1
         self._done = self._saved = self._begun = 0
         self._starts = deque[float](maxlen=_SPEED_STEPS + 1)  # when the last steps started
         # The first and last step of each phase, and the mean number of tokens of its steps.
-        self._phases = [(part.first, part.end, part.tokens_per_step()) for part in recipe.parts] if recipe else []
+        self._phases = [(part.first, part.end, part.tokens_per_step()) for part in recipe.parts]
         self.shown: Callable[[int, float, float], None] = lambda done, tokens_per_second, seconds_left: None
 
     def move(self, done: int, saved: int) -> None:
@@ -215,7 +215,7 @@ class _Position:
         self._done, self._saved, self._begun = done, saved, self._begun + 1
         if self._begun > _WARM_UP_STEPS:
             self._starts.append(time.monotonic())
-        if self._phases and (mean := self._mean()):
+        if mean := self._mean():
             # Later phases may have longer rows or larger batches, so the time left is that of their tokens.
             rate = next(tokens for _, end, tokens in self._phases if done < end) / mean
             left = sum(tokens * max(0, end - max(first, done)) for first, end, tokens in self._phases)

@@ -18,8 +18,8 @@ from ..records import Task
 from ..storage.progress import Work
 from ..tally import Tally
 from ..tokens import vocab
+from . import FORMATS
 from .base import ExportReport, ExportSource, Format, Shard
-from .formats import FORMATS
 
 __all__ = ["ExportCommit", "ExportShard"]
 
