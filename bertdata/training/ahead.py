@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..config import OBJECTIVES
+from ..dataset.shards import Shards
 from .masks import Masker, is_causal, next_tokens
 from .row_plan import Batch, BatchPlan
 from .unpadded import Arrays
@@ -58,25 +58,22 @@ class StepsAhead:
         return batches
 
 
-def masked_arrays(
-    masker: Masker,
-    arrays: Arrays,
-    numbers: npt.NDArray[Any],
-    continues: npt.NDArray[Any] | None,
-    batch: Batch,
-    *,
-    evaluation: bool = False,
-) -> Arrays:
-    """Return the arrays of a step that masks add or replace. `numbers` [B] are those of rows and their copies.
-
-    An evaluation has no causal steps.
-    """
-    added: Arrays = {}
+def masked_arrays(shards: Shards, masker: Masker, batch: Batch, *, evaluation: bool = False) -> Arrays:
+    """Return the rows of a batch as `Shards.gather` does, with their masks. An evaluation has no causal steps."""
+    arrays = shards.gather(batch.rows, batch.width)
+    continues = arrays.pop("continues_word", None)
+    if not OBJECTIVES[shards.objective].masks:
+        del arrays["token_type_ids"]
+        return arrays
+    if shards.masking == "static":
+        return arrays
     if masker.masks.causal is not None and not evaluation:
         causal = is_causal(masker.masks, masker.seed, batch.step)
-        added["causal"] = np.full(len(numbers), causal)
+        arrays["causal"] = np.full(len(batch.rows), causal)
         if causal:
-            return added | next_tokens(arrays)
+            return arrays | next_tokens(arrays)
+    # The identity of a row for its mask: a second copy of row 7 among 100 rows has number 107.
+    numbers = batch.rows + batch.copies * len(shards)
     masked, positions, labels = masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
-    added |= {"masked_lm_positions": positions.astype(np.uint16), "masked_lm_labels": labels.astype(np.int32)}
-    return added | {"input_ids": masked}
+    arrays |= {"masked_lm_positions": positions.astype(np.uint16), "masked_lm_labels": labels.astype(np.int32)}
+    return arrays | {"input_ids": masked}

@@ -22,14 +22,14 @@ from .step_batches import Batches
 
 __all__ = ["write_predictions"]
 
-Score = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor, Tensor]]  # the losses of words and of pairs, and further sums
+Logits = Callable[[Any, dict[str, Tensor]], tuple[Tensor, Tensor | None]]  # the logits of words and of pairs for a batch
 _MAX_ROWS = 4
 _MAX_WORDS, _MAX_PIECES, _MAX_PAIRS = 16, 256, 8  # per row: predicted words, shown tokens and pairs
 _GUESSES = 3  # per word
 
 
 def write_predictions(
-    output: Path, step: int, model: torch.nn.Module, score: Score, part: PhaseRows, batch: dict[str, Tensor]
+    output: Path, step: int, model: torch.nn.Module, logits: Logits, part: PhaseRows, batch: dict[str, Tensor]
 ) -> None:
     """Write predictions.json for the first rows of the validation split, or of the last training batch."""
     held_out = part.validation is not None
@@ -37,33 +37,28 @@ def write_predictions(
         batch = Batches(part.validation, _MAX_ROWS, whole=True, masks=part.masks, **part.options)[0]
     tokens = part.shards.special
     first = {name: values[:_MAX_ROWS].clone() for name, values in batch.items()}
-    rows = _predicted(model, score, first, part.shards, shift=int((part.masks or MaskConfig()).labels == "next"))
+    rows = _predicted(model, logits, first, part.shards, shift=int((part.masks or MaskConfig()).labels == "next"))
     special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
     predictions = Predictions(step=step, held_out=held_out, mark=tokens.mark, special=special, rows=rows)
     write_json(output / NAME, encode(predictions))
 
 
 @torch.no_grad()
-def _predicted(model: torch.nn.Module, score: Score, batch: dict[str, Tensor], shards: Shards, shift: int) -> list[Row]:
+def _predicted(model: torch.nn.Module, logits: Logits, batch: dict[str, Tensor], shards: Shards, shift: int) -> list[Row]:
     """Return the predictions for rows. A token is predicted `shift` positions before it."""
     row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
     unmasked = batch["input_ids"].clone()
     unmasked[row, batch["masked_lm_positions"][row, column] + shift] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each masked word has a logit for every token of the vocabulary
         batch[name] = batch[name][:, :_MAX_WORDS]
-    device, outputs = next(model.parameters()).device, list[tuple[Tensor, Tensor | None]]()
-
-    def forward(**arguments: Any) -> tuple[Tensor, Tensor | None]:
-        outputs.append(model(**arguments))
-        return outputs[0]
-
+    device = next(model.parameters()).device
     model.eval()
-    score(forward, {name: values.to(device) for name, values in batch.items()})
+    words, relations = logits(model, {name: values.to(device) for name, values in batch.items()})
     model.train()
     batch["masked_lm_positions"] += shift
     count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
-    words, relations = outputs[0][0].float().cpu(), outputs[0][1]
-    shares, guesses = words.view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2).topk(min(_GUESSES, shards.vocab_size))
+    words = words.float().cpu().view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2)
+    shares, guesses = words.topk(min(_GUESSES, shards.vocab_size))
     pairs = None if relations is None else relations.float().cpu().view(count, -1, 2).softmax(2)
     rows = []
     for number in range(count):

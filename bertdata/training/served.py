@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..config import OBJECTIVES
 from ..config.train import TrainConfig, read_training
 from ..dataset.shards import Shards
 from ..errors import UsageError
@@ -151,10 +150,7 @@ def _records(part: PhaseRows, phase: int, steps: range, world_size: int) -> Iter
     masker = Masker(part.shards, masks, seed=part.options["seed"], widest=plan.widths[-1])
     for step in steps:
         batch = plan[step - part.first]
-        arrays = part.shards.gather(batch.rows, batch.width)
-        continues = arrays.pop("continues_word", None)
-        if OBJECTIVES[part.shards.objective].masks and part.shards.masking == "none":
-            arrays |= masked_arrays(masker, arrays, batch.rows + batch.copies * len(part.shards), continues, batch)
+        arrays = masked_arrays(part.shards, masker, batch)
         places, steps_of_rows = np.arange(len(batch.rows)), np.full(len(batch.rows), batch.step)
         for served in _served(part, phase, batch.epoch, steps_of_rows, places, batch.rows, batch.copies, world_size):
             place = served.place

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
-from ..config import OBJECTIVES
 from ..config.mixture import Mixture
 from ..dataset.shards import Shards
 from ..errors import UsageError
@@ -101,16 +100,9 @@ class Batches(Dataset[Tensors]):
         # slices change, and the global batch of a step does not.
         mine = [batch.share(self.rank, self.world_size) for batch in batches]
         first, counts = mine[0], [len(batch.rows) for batch in mine]
-        rows = np.concatenate([batch.rows for batch in mine])
-        arrays = self.shards.gather(rows, first.width)
-        continues = arrays.pop("continues_word", None)
-        if not OBJECTIVES[self.shards.objective].masks:
-            del arrays["token_type_ids"]
-        elif self.shards.masking == "none":
-            # The identity of a row for its mask: a second copy of row 7 among 100 rows has number
-            # 107.
-            numbers = rows + np.concatenate([batch.copies for batch in mine]) * len(self.shards)
-            arrays |= masked_arrays(self.masker, arrays, numbers, continues, first, evaluation=self.whole)
+        rows, copies = np.concatenate([batch.rows for batch in mine]), np.concatenate([batch.copies for batch in mine])
+        together = first._replace(rows=rows, copies=copies)
+        arrays = masked_arrays(self.shards, self.masker, together, evaluation=self.whole)
         if self._form == "unpadded":
             return unpad(arrays, counts)
         # Several steps were gathered as one array. Split it into steps.

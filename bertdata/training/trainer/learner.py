@@ -87,7 +87,8 @@ class Learner:
         chunks = list(zip(*(values.chunk(micro_batches) for values in batch.values()), strict=True))
         for index, chunk in enumerate(chunks):
             with contextlib.nullcontext() if index == len(chunks) - 1 else self._no_sync():
-                mlm, nsp, sums_of_chunk = self.score(self._forward, dict(zip(batch, chunk, strict=True)))
+                rows = dict(zip(batch, chunk, strict=True))
+                mlm, nsp, sums_of_chunk = score(*self.logits(self._forward, rows), rows)
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             sums += sums_of_chunk
@@ -108,11 +109,8 @@ class Learner:
         self.model.zero_grad()
         return StepResult(totals, gradient, stops > 0, finite)
 
-    def score(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the losses and sums of a batch, computed by `forward`: the model, or its distributed or compiled wrapper."""
-        return score(*self._logits(forward, batch), batch)
-
-    def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+    def logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+        """Return the logits of words and of pairs, computed by `forward`: the model, or its distributed or compiled wrapper."""
         dtype = _DTYPES[self.config.precision]
         with torch.autocast(self.world.device.type, dtype=dtype, enabled=dtype != torch.float32):
             return cast("tuple[Tensor, Tensor | None]", forward(**self._arguments(batch)))
@@ -128,7 +126,7 @@ class Learner:
         counts = torch.zeros(self._vocab_size, dtype=torch.float64, device=self.world.device)
         for batch, row_origins in loader:
             batch = {name: values.to(self.world.device) for name, values in batch.items()}
-            words, relations = self._logits(self.model, batch)  # unpadded logits are [1, B P, V]: split them into rows again
+            words, relations = self.logits(self.model, batch)  # unpadded logits are [1, B P, V]: split them into rows again
             words = words.view(len(row_origins), -1, words.shape[-1])
             relations = None if relations is None else relations.view(len(row_origins), -1, 2)
             for origin in set(row_origins.tolist()):

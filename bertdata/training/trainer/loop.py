@@ -131,7 +131,7 @@ class _Run:
             if self.step % self.config.save_every == 0 or last or result.stop:
                 self._save()
                 if self.metrics:
-                    write_predictions(self.output, self.step, self.learner.model, self.learner.score, part, batch)
+                    write_predictions(self.output, self.step, self.learner.model, self.learner.logits, part, batch)
             self.window.pause(time.perf_counter() - since)
             if result.stop:
                 break
