@@ -42,26 +42,21 @@ MARKS = {
 }
 
 
-class _Form(NamedTuple):
-    """Format of a plain file, and a counter of its marks if they are to be dropped."""
-
-    encoding: str
-    marks: Counter[str] | None
-
-    def decode(self, data: bytes, id: str, where: str) -> str | Reject:
-        text = decode_or_reject(data, self.encoding, id, where)
-        return text if self.marks is None or isinstance(text, Reject) else drop_marks(text, self.marks)
-
-
-class _How(NamedTuple):
+class _Options(NamedTuple):
     """Options for reading the files of a run: see `read_text`."""
 
     columns: Columns
     documents: str
     lines: int
-    form: _Form
+    marks: Counter[str] | None
+    encoding: str
     max_bytes: int
     licences: dict[str, Counter[str]] | None
+
+    def decode(self, data: bytes, id: str, where: str) -> str | Reject:
+        """Decode a plain text, and drop its marks if they are counted."""
+        text = decode_or_reject(data, self.encoding, id, where)
+        return text if self.marks is None or isinstance(text, Reject) else drop_marks(text, self.marks)
 
 
 class Text(NamedTuple):
@@ -126,7 +121,7 @@ def read_text(
     With the counter `marks`, plain files are read without the marks that `drop_marks` drops, which are counted.
     Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
     """
-    how = _How(columns or Columns(), documents, lines, _Form(encoding, marks), max_bytes, licences)
+    options = _Options(columns or Columns(), documents, lines, marks, encoding, max_bytes, licences)
     for part in parts:
         if part.end == 0:
             yield Reject(f"text:{part.name}", "empty", f"{part.name}: 0 bytes")
@@ -134,27 +129,29 @@ def read_text(
             for member in archives.read_archive(part, archives.Wanted("text", _MEMBERS, max_bytes)):
                 if isinstance(member, archives.Member):
                     inner = FileRange(member.name, part.path, 0, len(member.data))
-                    yield from _read(inner, how, io.BytesIO(member.data))
+                    yield from _read(inner, options, io.BytesIO(member.data))
                 else:
                     yield member
         else:
-            yield from _read(part, how)
+            yield from _read(part, options)
 
 
-def _read(part: FileRange, how: _How, file: IO[bytes] | None = None) -> Iterator[Text | Reject]:
+def _read(part: FileRange, options: _Options, file: IO[bytes] | None = None) -> Iterator[Text | Reject]:
     """Read a range of a file, or a `file` of an archive, which the range covers."""
     if is_table(part.name):
-        rows = read_table(part, "text", how.columns, how.max_bytes, how.licences, encoding=how.form.encoding, file=file)
+        rows = read_table(
+            part, "text", options.columns, options.max_bytes, options.licences, encoding=options.encoding, file=file
+        )
         yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
         return
     with open_file(part.path) if file is None else contextlib.nullcontext(file) as plain:
         plain.seek(part.start)
-        if how.documents == "blank-lines":
-            yield from _between_blank_lines(plain, part, how.form, how.max_bytes)
-        elif how.documents == "lines":
-            yield from _so_many_lines(plain, part, how.lines, how.form, how.max_bytes)
+        if options.documents == "blank-lines":
+            yield from _between_blank_lines(plain, part, options)
+        elif options.documents == "lines":
+            yield from _so_many_lines(plain, part, options)
         else:
-            yield _whole_file(plain, part, how.form, how.max_bytes)
+            yield _whole_file(plain, part, options)
 
 
 def _document(id: str, title: str, language: str, url: str, text: str, licence: str = "") -> Text | Reject:
@@ -164,69 +161,71 @@ def _document(id: str, title: str, language: str, url: str, text: str, licence: 
     return Text(id, title, language, url, prose, licence) if prose else Reject(id, "empty", f"{id}: no words")
 
 
-def _whole_file(file: IO[bytes], part: FileRange, form: _Form, max_bytes: int) -> Text | Reject:
+def _whole_file(file: IO[bytes], part: FileRange, options: _Options) -> Text | Reject:
     id = f"text:{part.name}"
-    data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {max_bytes}")
-    text = form.decode(data, id, part.name)
+    data = file.read(options.max_bytes + 1)
+    if len(data) > options.max_bytes:
+        return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {options.max_bytes}")
+    text = options.decode(data, id, part.name)
     return text if isinstance(text, Reject) else _document(id, PurePosixPath(part.name).stem, "", "", text)
 
 
-def _between_blank_lines(file: IO[bytes], part: FileRange, form: _Form, max_bytes: int) -> Iterator[Text | Reject]:
+def _between_blank_lines(file: IO[bytes], part: FileRange, options: _Options) -> Iterator[Text | Reject]:
     """Read the documents of a file with blank lines between them; each line is a paragraph."""
     lines: list[bytes] = []
     begin = held = 0
-    for start, line in read_lines(file, part.end - part.start, max_bytes):
+    for start, line in read_lines(file, part.end - part.start, options.max_bytes):
         line = line.removeprefix(codecs.BOM_UTF8) if line and part.start + start == 0 else line
         if line is not None and not line.strip():
             if held:
-                yield _lines(lines, begin, held, part, form, max_bytes)
+                yield _lines(lines, begin, held, part, options)
             lines, held = [], 0
             continue
         begin = begin if held else part.start + start
-        held += max_bytes + 2 if line is None else len(line) + 1
-        if held > max_bytes + 1:
+        held += options.max_bytes + 2 if line is None else len(line) + 1
+        if held > options.max_bytes + 1:
             lines = []  # already too large: do not keep more
         elif line is not None:
             lines.append(line)
     if held:
-        yield _lines(lines, begin, held, part, form, max_bytes)
+        yield _lines(lines, begin, held, part, options)
     yield from check_end(file, part, "text")
 
 
-def _so_many_lines(file: IO[bytes], part: FileRange, most: int, form: _Form, max_bytes: int) -> Iterator[Text | Reject]:
-    """Read documents of `most` lines each, or of the lines below a title; each line is a paragraph."""
+def _so_many_lines(file: IO[bytes], part: FileRange, options: _Options) -> Iterator[Text | Reject]:
+    """Read documents of `options.lines` lines each, or of the lines below a title; each line is a paragraph."""
     lines: list[bytes] = []
     begin = held = count = 0
-    for start, line in read_lines(file, part.end - part.start, max_bytes):
+    for start, line in read_lines(file, part.end - part.start, options.max_bytes):
         at = part.start + start
         if line is None:
-            yield Reject(f"text:{part.name}:{at}", "too-large", f"{part.name}: byte {at}: a line of more than {max_bytes} bytes")
+            yield Reject(
+                f"text:{part.name}:{at}", "too-large", f"{part.name}: byte {at}: a line of more than {options.max_bytes} bytes"
+            )
             continue
         line = line.removeprefix(codecs.BOM_UTF8) if at == 0 else line
         if not line.strip():
             continue
         titled = _TITLE_BYTES.fullmatch(line) is not None
-        if lines and (titled or count == most or held + len(line) > max_bytes):
-            yield _lines(lines, begin, held, part, form, max_bytes, titled=True)
+        if lines and (titled or count == options.lines or held + len(line) > options.max_bytes):
+            yield _lines(lines, begin, held, part, options, titled=True)
             lines, held, count = [], 0, 0
         begin = begin if lines else at
         lines.append(line)
         held, count = held + len(line) + 1, count + (not titled)
     if lines:
-        yield _lines(lines, begin, held, part, form, max_bytes, titled=True)
+        yield _lines(lines, begin, held, part, options, titled=True)
     yield from check_end(file, part, "text")
 
 
 def _lines(
-    lines: list[bytes], begin: int, held: int, part: FileRange, form: _Form, max_bytes: int, *, titled: bool = False
+    lines: list[bytes], begin: int, held: int, part: FileRange, options: _Options, *, titled: bool = False
 ) -> Text | Reject:
     """Make a document of lines, one paragraph each; with `titled`, the first line may be its title."""
     id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
-    if held > max_bytes + 1:
-        return Reject(id, "too-large", f"{where}: a document of more than {max_bytes} bytes")
-    text = form.decode(b"\n".join(lines), id, where)
+    if held > options.max_bytes + 1:
+        return Reject(id, "too-large", f"{where}: a document of more than {options.max_bytes} bytes")
+    text = options.decode(b"\n".join(lines), id, where)
     if isinstance(text, Reject):
         return text
     if count_lines(text) > MAX_LINES:

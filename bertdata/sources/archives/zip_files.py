@@ -14,7 +14,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from ...records import Drop, FileRange, Reject
 from ...storage.files import open_file
@@ -142,37 +142,27 @@ def _open(file: IO[bytes]) -> zipfile.ZipFile:
     return archive
 
 
-class BoundedList(io.RawIOBase):
+class BoundedList:
     """A zip file that raises an error for reads of more than `most` bytes, so that its list of members cannot fill the memory.
 
     The entries take ten times their bytes in memory, and only zipfile knows where the list is.
     """
 
     def __init__(self, file: IO[bytes], most: int) -> None:
-        super().__init__()
         self._file = file
         self.most = most
 
-    def read(self, size: int | None = -1) -> bytes:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def read(self, size: int = -1) -> bytes:
         """Read up to `size` bytes; raise `TooLarge` if `size` exceeds the limit."""
-        if size is not None and size > self.most:
+        if size > self.most:
             raise TooLarge(f"its list of files has more than {self.most} bytes")
-        return self._file.read(-1 if size is None else size)
+        return self._file.read(size)
 
     def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
         """Move to a position; raise BadZipFile if it is negative, which a damaged list can cause."""
         if whence == io.SEEK_SET and at < 0:
             raise zipfile.BadZipFile("its list of files leads out of it")
         return self._file.seek(at, whence)
-
-    def tell(self) -> int:
-        """Return the current position."""
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        """Return True, because zipfile needs to seek."""
-        return True
-
-    def readable(self) -> bool:
-        """Return True, because the file is open for reading."""
-        return True

@@ -8,7 +8,7 @@ the packed bytes. Arrow allocates the size in the header, so the file object pas
 
 from __future__ import annotations
 
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from .limits import TooLarge, check_unpacked
 
@@ -18,6 +18,7 @@ _MAX_HEADER_BYTES = 16 << 20  # bytes, Arrow's own limit
 _DICTIONARY_PAGE = 2  # page type of a dictionary, whose values other pages reference by index
 _MAX_BATCH_BYTES = 16 << 20  # maximum bytes of a batch's rows if each references the longest value of a dictionary
 _I32, _STRUCT = 5, 12  # types of Thrift's compact protocol
+_SIZES = {1: 0, 2: 0, 3: 1, 7: 8}  # bytes of types with a fixed size
 _MAX_DEPTH = 16
 _TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header
 _OLD, _NEW = 5, 8  # structs in it for data pages, in two versions of the format
@@ -35,9 +36,11 @@ class TooManyRows(ValueError):
 
 
 class _Header(NamedTuple):
-    """A page header: its own fields, the number and encoding of the page's values, and its end."""
+    """A page header: kind and sizes of the page (-1 if missing), the number and encoding of its values, and the header's end."""
 
-    fields: dict[int, int]
+    kind: int
+    unpacked: int
+    packed: int
     values: int
     encoding: int
     end: int
@@ -60,26 +63,8 @@ class Guarded:
         self._rows, self._next, self._skip, self._head, self.refused = rows, -1, 0, b"", None
         self._values = self._bytes = 0
 
-    closed = False
-
-    def close(self) -> None:
-        """Do nothing: whoever opened the file closes it."""
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position in the file."""
-        return self._file.tell()
-
-    def seek(self, at: int, whence: int = 0) -> int:
-        """Move to a position in the file."""
-        return self._file.seek(at, whence)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
     def read(self, size: int = -1) -> bytes:
         """Read bytes; raise `TooLarge` or `TooManyRows` for a page that must not be unpacked this way."""
@@ -122,11 +107,11 @@ class Guarded:
             at += header.end - held
             self._head = b""
             self._check(header)
-            step = min(header.fields[_PACKED], len(data) - at)
-            self._skip, at = header.fields[_PACKED] - step, at + step
+            step = min(header.packed, len(data) - at)
+            self._skip, at = header.packed - step, at + step
 
     def _check(self, header: _Header) -> None:
-        unpacked, packed = header.fields.get(_UNPACKED, -1), header.fields.get(_PACKED, -1)
+        unpacked, packed = header.unpacked, header.packed
         if not (0 <= unpacked < 1 << 31 and 0 <= packed < 1 << 31):
             raise ValueError("the header of a page has no size")
         check_unpacked(unpacked, packed, self._most, "a page")
@@ -137,43 +122,39 @@ class Guarded:
             raise TooLarge("lists of strings that begin with those before: write them without DELTA_BYTE_ARRAY")
         # A dictionary of one value of 1 MB, and a million rows of 1 bit that name it: each row is 1
         # MB when it is decoded. So read fewer rows at a time.
-        repeats = header.fields.get(_TYPE) == _DICTIONARY_PAGE or header.encoding == _DELTA_BYTE_ARRAY
+        repeats = header.kind == _DICTIONARY_PAGE or header.encoding == _DELTA_BYTE_ARRAY
         if repeats and self._rows > (rows := max(1, _MAX_BATCH_BYTES // max(1, unpacked))):
             raise TooManyRows(rows)
 
 
 def _header(data: bytes) -> _Header:
     """Parse a header; raise IndexError if it is incomplete."""
-    inner: dict[int, dict[int, int]] = {}
-    fields, end = _numbers(data, 0, inner)
-    kind = _NEW if _NEW in inner else _OLD
-    details = inner.get(kind, {})
-    return _Header(fields, details.get(_COUNT, 0), details.get(_ENCODING[kind], 0), end)
+    fields, end = _struct(data, 0, 0)
+    version = _NEW if (_STRUCT, _NEW) in fields else _OLD
+    page = fields.get((_STRUCT, version), {})
+    kind, unpacked, packed = (fields.get((_I32, number), -1) for number in (_TYPE, _UNPACKED, _PACKED))
+    return _Header(kind, unpacked, packed, page.get((_I32, _COUNT), 0), page.get((_I32, _ENCODING[version]), 0), end)
 
 
-def _numbers(data: bytes, at: int, inner: dict[int, dict[int, int]] | None) -> tuple[dict[int, int], int]:
-    """Read the integers of a struct, and its end; put those of nested structs into `inner`."""
-    fields: dict[int, int] = {}
+def _struct(data: bytes, at: int, depth: int) -> tuple[dict[tuple[int, int], Any], int]:
+    """Read a struct; return its 32-bit integers and its structs by kind and field number, and its end."""
+    if depth > _MAX_DEPTH:
+        raise ValueError("structures within each other in the header of a page")
+    fields: dict[tuple[int, int], Any] = {}
     number = 0
-    while kind := data[at]:
-        number, at = _field(data, at, number)
-        if kind & 15 == _I32:
-            value, at = _varint(data, at)
-            # Zigzag: 0, 1, 2, 3, 4 stand for 0, -1, 1, -2, 2, so that small negative numbers are
-            # short, too.
-            fields[number] = value >> 1 ^ -(value & 1)
-        elif kind & 15 == _STRUCT and inner is not None and number in _ENCODING:
-            inner[number], at = _numbers(data, at, None)
-        else:
-            at = _skip(data, at, kind & 15, 0)
+    while head := data[at]:
+        # A field number is stored as a difference from the previous one, or in full.
+        difference, kind = head >> 4, head & 15
+        number, at = (number + difference, at + 1) if difference else _integer(data, at + 1)
+        value, at = _value(data, at, kind, depth + 1)
+        if kind in (_I32, _STRUCT):
+            fields[kind, number] = value
     return fields, at + 1
 
 
-def _field(data: bytes, at: int, before: int) -> tuple[int, int]:
-    """Read a field number, which is stored as a difference from the previous one or in full."""
-    if delta := data[at] >> 4:
-        return before + delta, at + 1
-    value, at = _varint(data, at + 1)
+def _integer(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _varint(data, at)
+    # Zigzag: 0, 1, 2, 3, 4 stand for 0, -1, 1, -2, 2, so that small negative numbers are short, too.
     return value >> 1 ^ -(value & 1), at
 
 
@@ -188,34 +169,27 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number of more than 64 bits in the header of a page")
 
 
-def _skip(data: bytes, at: int, kind: int, depth: int) -> int:
-    """Return the end of a value: kinds 1, 2 are true and false, 3 to 6 integers, 7 double, 8 bytes, 9 and 10 lists, 12 struct."""
-    if depth > _MAX_DEPTH:
-        raise ValueError("structures within each other in the header of a page")
-    if kind in (1, 2):
-        return at
-    if kind == 3:
-        return at + 1
-    if kind in (4, 5, 6):
-        return _varint(data, at)[1]
-    if kind == 7:
-        return at + 8
+def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    """Read an integer or a struct, or skip another value; return it and its end.
+
+    Kinds 1, 2 are true and false, 3 to 6 integers, 7 double, 8 bytes, 9 and 10 lists, 12 struct.
+    """
+    if kind in (4, _I32, 6):
+        return _integer(data, at)
+    if kind == _STRUCT:
+        return _struct(data, at, depth)
+    if kind in _SIZES:
+        return None, at + _SIZES[kind]
     if kind == 8:
         size, at = _varint(data, at)
-        return at + size
-    if kind in (9, 10):
-        size, inner, at = data[at] >> 4, data[at] & 15, at + 1
-        if size == 15:
-            size, at = _varint(data, at)
-        for _ in range(size):
-            at = _skip(data, at, 3 if inner in (1, 2) else inner, depth + 1)
-            if at > len(data):
-                raise IndexError
-        return at
-    if kind == _STRUCT:
-        number = 0
-        while kind := data[at]:
-            number, at = _field(data, at, number)
-            at = _skip(data, at, kind & 15, depth + 1)
-        return at + 1
-    raise ValueError(f"a value of an unknown kind {kind} in the header of a page")
+        return None, at + size
+    if kind not in (9, 10) or depth > _MAX_DEPTH:
+        raise ValueError(f"a value of an unknown kind {kind} in the header of a page")
+    size, inner, at = data[at] >> 4, data[at] & 15, at + 1
+    if size == 15:
+        size, at = _varint(data, at)
+    for _ in range(size):
+        _, at = _value(data, at, 3 if inner in (1, 2) else inner, depth + 1)
+        if at > len(data):
+            raise IndexError
+    return None, at

@@ -18,38 +18,31 @@ TEMPLATE = 10
 CATEGORY = 14
 OTHER_LANGUAGE = 1000  # not a namespace of MediaWiki: a link to the same article in another language
 
-# Wikipedia : file and its aliases : category : template
+# Wikipedia : file and its aliases : category : template.  A Wikipedia without a row uses names of other rows only.
 _NAMES = """
 en : File, Image : Category : Template
 ace : Beureukaih : Kawan : Pola
 af : Lêer, Beeld : Kategorie : Sjabloon
-als : Datei, Bild : Kategorie : Vorlage
 am : ስዕል : መደብ : መለጠፊያ
 an : Imachen, Fichero : Categoría : Plantilla
 ang : Ymele, Biliþ : Flocc : Bysen
 ar : ملف, صورة : تصنيف : قالب
 arc : ܠܦܦܐ, ܨܘܪܬܐ : ܣܕܪܐ : ܩܠܒܐ
-arz : ملف, صورة : تصنيف : قالب
 as : চিত্ৰ : শ্ৰেণী : সাঁচ
 ast : Ficheru, Imaxe, Imaxen, Archivu : Categoría : Plantía
 az : Şəkil, Fayl : Kateqoriya : Şablon
 azb : فایل, فايل : بؤلمه : شابلون
 ba : Файл, Рәсем : Төркем, Категория : Ҡалып
-bar : Datei, Bild : Kategorie : Vorlage
 bat-smg : Abruozdielis : Kateguorėjė : Šabluons
 bcl : Ladawan : Kategorya : Plantilya
-be : Файл, Выява : Катэгорыя : Шаблон, Шаблён
 be-tarask : Файл, Выява : Катэгорыя : Шаблён
 bg : Файл, Картинка : Категория : Шаблон
 bjn : Barakas : Tumbung : Citakan
 bn : চিত্র : বিষয়শ্রেণী : টেমপ্লেট
 bpy : ছবি : থাক : মডেল
 br : Restr, Skeudenn : Rummad : Patrom
-bs : Datoteka, Slika : Kategorija : Šablon
-bxr : Файл : Категори : Загвар
 ca : Fitxer, Imatge : Categoria : Plantilla
 ce : Файл, Хlум : Категори, Кадегар : Куцкеп, Кеп, Шаблон
-ceb : Payl, Imahen : Kategoriya : Plantilya
 ckb : پەڕگە, وێنە : پۆل : داڕێژە
 crh : Fayl, Resim, Ресим : Kategoriya, Категория : Şablon, Шаблон
 cs : Soubor : Kategorie : Šablona
@@ -68,7 +61,6 @@ es : Archivo, Imagen : Categoría : Plantilla
 et : Pilt, Fail : Kategooria : Mall
 eu : Fitxategi, Irudi : Kategoria : Txantiloi
 ext : Imahen, Archivu : Categoría : Prantilla
-fa : پرونده, تصویر : رده : الگو
 fi : Tiedosto, Kuva : Luokka : Malline
 fiu-vro : Pilt : Katõgooria : Näüdüs
 fo : Mynd : Bólkur : Fyrimynd
@@ -76,9 +68,7 @@ fr : Fichier, Image : Catégorie : Modèle
 frp : Fichiér, Émâge : Catègorie : Modèlo
 fy : Ofbyld : Kategory : Berjocht
 ga : Íomhá : Catagóir : Teimpléad
-gag : Dosye, Resim : Kategoriya : Şablon
 gd : Faidhle, Ìomhaigh : Roinn-seòrsa : Teamplaid
-gl : Ficheiro, Imaxe : Categoría : Modelo
 gn : Ta'ãnga : Ñemohenda : Tembiecharã
 gu : ચિત્ર : શ્રેણી : ઢાંચો
 gv : Coadan : Ronney : Clowan
@@ -97,9 +87,7 @@ ilo : Papeles : Kategoria : Plantilia
 inh : Файл : Оагӏат, ОагӀат : Куцкеп
 io : Imajo, Arkivo : Kategorio : Shablono
 is : Mynd : Flokkur : Snið
-it : File, Immagine : Categoria : Template
 ja : ファイル, 画像 : カテゴリ : テンプレート
-jv : Berkas, Gambar : Kategori : Cithakan
 ka : ფაილი, სურათი : კატეგორია : თარგი
 kaa : Su'wret, Сүўрет : Kategoriya : Shablon
 kab : Tugna : Taggayt : Talɣa
@@ -113,7 +101,6 @@ ks : فَیِل : زٲژ : فرما
 ksh : Datei, Beld, Belld : Saachjrupp, Saachjropp, Sachjrop, Kattejori : Schablon, Schablohn
 ku : Wêne, Dosye : Kategorî : Şablon
 kw : Restren, Skeusen : Klass : Skantlyn, Scantlyn
-ky : Файл : Категория : Калып
 la : Fasciculus, Imago : Categoria : Formula
 lad : Dosya, Imajen : Kateggoría, Katēggoría : Xabblón
 lb : Fichier, Bild : Kategorie : Schabloun
@@ -131,7 +118,6 @@ map-bms : Gambar : Kategori : Cithakan
 mdf : Няйф : Категорие : Шаблон
 mg : Sary, Rakitra : Sokajy : Endrika
 mhr : Файл : Категорий : Кышкар
-min : Berkas, Gambar : Kategori : Templat
 mk : Податотека, Слика : Категорија : Предлошка
 ml : പ്രമാണം, ചിത്രം : വർഗ്ഗം : ഫലകം
 mn : Файл, Зураг : Ангилал : Загвар
@@ -150,7 +136,6 @@ nds-nl : Bestaand, Ofbeelding : Kattegerie, Kategorie : Mal, Sjabloon
 ne : चित्र : श्रेणी : ढाँचा
 new : किपा : पुचः : Template
 nl : Bestand, Afbeelding : Categorie : Sjabloon
-nn : Fil, Bilde : Kategori : Mal
 no : Fil, Bilde : Kategori : Mal
 nv : Eʼelyaaígíí : Tʼááłáhági átʼéego : Template
 oc : Fichièr, Imatge : Categoria : Modèl
@@ -180,17 +165,13 @@ sc : File, Immàgini : Categoria : Template
 scn : Mmàggini : Catigurìa : Template
 sd : فائل, عڪس : زمرو : سانچو
 se : Fiila : Kategoriija : Málle
-sh : Datoteka, Slika, Датотека, Слика : Kategorija, Категорија : Šablon, Шаблон
 si : ගොනුව, රූපය : ප්‍රවර්ගය : සැකිල්ල
-simple : File, Image : Category : Template
 sk : Súbor, Obrázok : Kategória : Šablóna
 sl : Slika, Datoteka : Kategorija : Predloga
 sq : Skeda, Figura : Kategoria : Stampa
 sr : Датотека, Слика, Datoteka, Slika : Категорија, Kategorija : Шаблон, Šablon
 srn : Gefre : Categorie : Ankra
 stq : Bielde : Kategorie : Foarloage
-su : Gambar, Berkas : Kategori : Citakan
-sv : Fil, Bild : Kategori : Mall
 sw : Picha, Faili : Jamii : Kigezo
 szl : Plik, Grafika : Kategoryjo : Mustra
 ta : படிமம் : பகுப்பு : வார்ப்புரு
@@ -200,15 +181,12 @@ tg : Акс, Файл : Гурӯҳ : Шаблон
 th : ไฟล์, ภาพ : หมวดหมู่ : แม่แบบ
 tk : Faýl, Surat : Kategoriýa : Şablon
 tl : Talaksan, Larawan : Kategorya : Padron
-tr : Dosya, Resim : Kategori : Şablon
 tt : Файл, Рәсем, Räsem, Рəсем : Төркем, Törkem : Калып, Qalıp
 tyv : Файл : Аңгылал, Категория : Майык
 udm : Суред, Файл : Категория : Шаблон
 ug : ھۆججەت : تۈر : قېلىپ
-uk : Файл, Зображення : Категорія : Шаблон
 ur : فائل, تصویر, ملف : زمرہ : سانچہ
 uz : Fayl, Tasvir : Turkum, Kategoriya : Andoza, Shablon
-vec : Imagine : Categoria : Modèl
 vep : Fail, Pilt : Kategorii : Šablon
 vi : Tập tin, Hình : Thể loại : Bản mẫu
 vls : Ofbeeldienge : Categorie : Patrôon
@@ -219,7 +197,6 @@ wo : Dencukaay : Wàll : Royuwaay
 xal : Боомг, Зург : Әәшл : Зура
 yi : טעקע, בילד : קאַטעגאָריע : מוסטער
 yo : Fáìlì, Àwòrán : Ẹ̀ka : Àdàkọ
-zea : Plaetje : Categorie : Sjabloon
 zh : 文件, 档案, 檔案, 图像, 圖像, 图片, 圖片 : 分类, 分類 : 模板, 样板, 樣板
 zh-min-nan : tóng-àn, Mûi-thé : Lūi-pia̍t : Pang-bô͘
 zh-yue : 文件, 檔 : 分類, 类 : 模, 模板
