@@ -40,7 +40,6 @@ EXTRAS = {  # tests/test_packaging.py compares the requirements with pyproject.t
     "fast": Extra("fast byte-level BPE", ("gigatoken>=0.10,<0.11",), ("gigatoken",)),
     "zstd": Extra("input as .zst", ("zstandard",), ("zstandard",)),
     "chinese": Extra("words of Chinese", ("jieba", "opencc"), ("jieba", "opencc")),
-    "blingfire": Extra("another sentence splitter", ("blingfire",), ("blingfire",)),
     "near": Extra("--dedup near", ("rensa>=0.5,<0.6",), ("rensa",)),
     "hdf5": Extra("export --to hdf5", ("h5py",), ("h5py",)),
     "remote": Extra("URLs of other stores", ("universal_pathlib",), ("upath",)),

@@ -42,7 +42,6 @@ EXTRA = [
     "transformers",
     "jieba",
     "opencc",
-    "blingfire",
     "h5py",
     "rensa",
     "upath",

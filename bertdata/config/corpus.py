@@ -115,7 +115,7 @@ class CorpusConfig(Config):
     language: str = option("", "Language of the input.", section=_READ, metavar="CODE", unset="detected")
     sentence_splitter: str = option(
         "sentencex",
-        "Sentence splitter: sentencex, blingfire, regex or module:function. Set it per language with blingfire,zh=sentencex.",
+        "Sentence splitter: sentencex, regex or module:function. Set it per language with regex,zh=sentencex.",
         section=_READ,
         metavar="NAME",
     )

@@ -7,7 +7,6 @@ import hashlib
 import importlib
 import json
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -78,19 +77,12 @@ PARAGRAPHS = st.text() | st.lists(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["sentencex", "regex", "blingfire"])
+@pytest.mark.parametrize("name", ["sentencex", "regex"])
 @given(paragraph=PARAGRAPHS)
 def test_nothing_is_lost_but_white_space(name: str, paragraph: str) -> None:
-    if name == "blingfire":
-        pytest.importorskip("blingfire")
     found = splitter(name)(paragraph, "en")
     assert "".join("".join(found).split()) == "".join(paragraph.split())
     assert all(sentence and sentence == sentence.strip() for sentence in found)
-
-
-def test_blingfire_knows_abbreviations() -> None:
-    pytest.importorskip("blingfire")
-    assert splitter("blingfire")("Dr. Ames is  here.\nHe sat.", "en") == ["Dr. Ames is  here.", "He sat."]
 
 
 def test_a_language_can_have_one_of_its_own(module: Path) -> None:
@@ -122,7 +114,7 @@ def test_a_function_of_ones_own_is_stripped_and_checked(module: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nltk", "use sentencex, regex, blingfire, or module:function"),
+        ("nltk", "use sentencex, regex or module:function"),
         ("", "use sentencex"),
         ("regex,", "twice|use sentencex"),
         ("regex,sentencex", "twice"),
@@ -139,17 +131,8 @@ def test_a_name_that_is_none_is_refused(module: Path, name: str, said: str) -> N
         splitter(name)
 
 
-def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "blingfire", None)
-    splitter.cache_clear()
-    with pytest.raises(UsageError, match=r"pip install blingfire"):
-        splitter("blingfire")
-    splitter.cache_clear()
-
-
 def test_packages_are_those_outside_bertdata(module: Path) -> None:
-    pytest.importorskip("blingfire")
-    assert packages("blingfire,en=own_splitter:split,zh=sentencex,ja=regex") == ("blingfire", "own_splitter", "sentencex")
+    assert packages("regex,en=own_splitter:split,zh=sentencex,ja=regex") == ("own_splitter", "sentencex")
 
 
 def test_the_command_uses_it_and_the_manifest_names_it(run: Run, build: Build, module: Path, tmp_path: Path) -> None:
@@ -173,14 +156,6 @@ def test_the_command_uses_it_and_the_manifest_names_it(run: Run, build: Build, m
     for workers in (1, 2):
         assert "'The tea is ready.' (en)" in run(*broken, "--workers", workers, "--overwrite", cwd=tmp_path, code=2).stderr
     assert "use sentencex" in run(*options[:-1], "nltk", "--output", tmp_path / "four", cwd=tmp_path, code=2).stderr
-
-
-def test_the_version_of_a_package_is_in_the_manifest(build: Build, text: Path, tmp_path: Path) -> None:
-    pytest.importorskip("blingfire")
-    corpus = build("build-corpus", tmp_path / "corpus", "--text", text, "--sentence-splitter", "blingfire")
-    assert read_manifest(corpus)["versions"]["blingfire"] == metadata.version("blingfire")
-    plain = build("build-corpus", tmp_path / "plain", "--text", text)
-    assert "blingfire" not in read_manifest(plain)["versions"]
 
 
 @pytest.mark.parametrize("name", ["abbreviations", "plain", "quotation", "split", "splitters", "starters", "thai"])

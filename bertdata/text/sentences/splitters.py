@@ -1,29 +1,24 @@
 """Choose who splits sentences, by name, for all languages or for some.
 
 sentencex                  the library, and the rules of `rules`
-blingfire                  the library of Microsoft, one model for all languages; the extra `blingfire`
 regex                      one rule, nothing to install
 spacy_split:split          a function of yours: (paragraph, language) -> its sentences
-blingfire,zh=sentencex     blingfire, except for Chinese
+regex,zh=sentencex         regex, except for Chinese
 """
 
 from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Callable
-from itertools import pairwise
 
 from ...errors import UsageError
-from ...extras import missing_package
 from ...storage.user_functions import load
 from .plain import split_plain
 from .split import split_sentences
 
 __all__ = ["Splitter", "user_functions", "packages", "splitter"]
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # blingfire loses count at some of them
 Splitter = Callable[[str, str], list[str]]
 
 
@@ -74,13 +69,11 @@ def _chosen(names: str) -> set[str]:
 
 
 def _by_name(name: str) -> Splitter:
-    if name == "blingfire":
-        return _blingfire()
     if name in _KNOWN:
         return _KNOWN[name]
     if not all(name.partition(":")):
         raise UsageError(
-            f"`sentence_splitter` {name}: use {', '.join(_KNOWN)}, blingfire, or module:function",
+            f"`sentence_splitter` {name}: use {', '.join(_KNOWN)} or module:function",
             field="sentence_splitter",
             value=name,
         )
@@ -88,23 +81,6 @@ def _by_name(name: str) -> Splitter:
 
 
 _KNOWN: dict[str, Splitter] = {"sentencex": split_sentences, "regex": split_plain}
-
-
-def _blingfire() -> Splitter:
-    """Return blingfire as a splitter; only its offsets are used, as it changes whitespace in its sentences."""
-    try:
-        from blingfire import text_to_sentences_and_offsets
-    except ImportError as error:
-        raise missing_package("`sentence_splitter` blingfire", "blingfire", error) from None
-
-    def split(paragraph: str, language: str) -> list[str]:
-        if not paragraph.strip():
-            return []
-        starts = [start for start, _ in text_to_sentences_and_offsets(_CONTROL.sub(" ", paragraph))[1]]
-        cuts = [0, *starts[1:], len(paragraph)]
-        return [sentence for start, end in pairwise(cuts) if (sentence := paragraph[start:end].strip())]
-
-    return split
 
 
 class _Checked:
