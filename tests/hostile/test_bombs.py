@@ -233,7 +233,6 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {  # name -> option, re
     ),
     "list-of-nulls.parquet": ("text", "too-large", lambda: in_parquet(one_list(pa.nulls(30_000_000, pa.string())))),
     "string.arrow": ("text", "too-large", lambda: in_arrow(["x" * (256 << 20)])),
-    "same.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 100_000))),
     "views.arrow": ("text", "too-large", lambda: in_arrow(one_value(3 << 20, 50).cast(pa.string()).cast(pa.string_view()))),
     "paragraphs.arrow": ("text", "too-large", lambda: in_arrow(one_list(pa.array(["a"] * 300_000)))),
     "values.jsonl": ("text", "too-large", lambda: b"[" + b"{}," * 1_300_000 + b"{}]"),

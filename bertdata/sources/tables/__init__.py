@@ -42,6 +42,8 @@ def split_table(path: str, size: int, target: int, columns: Columns) -> list[tup
         kinds = {field.name: field.type for field in read_schema(path)}
     except parquet.FORMAT_ERRORS:
         return [(0, size)]
+    if name.endswith(".arrow") and any("dictionary<" in str(kind) for kind in kinds.values()):
+        raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
     _check(path, kinds, columns)
     return cut(path, size, target)
 

@@ -26,15 +26,14 @@ __all__ = ["BadMessage", "cut", "read_arrow", "read_schema"]
 _MAGIC = b"ARROW1\0\0"
 _FILE_END = struct.Struct("<i6s")  # end of the file format: size of the index in bytes, and the magic word again
 _CONTINUATION_MARK = 0xFFFFFFFF  # precedes the length of a header since Arrow 0.15
-_SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
+_SCHEMA, _BATCH = 1, 3  # kinds of messages
 _MAX_PADDING_BYTES = 64  # maximum bytes between the end mark and the index
-# Numbers of fields in the FlatBuffers tables of a message, a record batch and a dictionary (Message.fbs of Arrow):
+# Numbers of fields in the FlatBuffers tables of a message and a record batch (Message.fbs of Arrow):
 _KIND, _HEADER, _BODY = 1, 2, 3
 _BUFFERS, _COMPRESSION = 2, 3
-_DICTIONARY_BATCH_FIELD = 1
 _LENGTH_FORMAT = struct.Struct("<q")
 _MAX_HEADER_BYTES = 64 << 20
-_MAX_UNPACKED_BYTES = 32 << 20  # unpacked bytes of a batch, or of all dictionaries, above which the compression ratio is limited
+_MAX_UNPACKED_BYTES = 32 << 20  # unpacked bytes of a batch, above which the compression ratio is limited
 
 
 class BadMessage(ValueError):
@@ -60,14 +59,12 @@ def read_schema(path: str) -> pa.Schema:
 def cut(path: str, size: int, target: int) -> list[tuple[int, int]]:
     """Cut a file of `size` bytes into ranges of about `target` bytes, each starting at a record batch.
 
-    A file whose batches share dictionaries is not cut. A damaged file is not cut after the damage.
+    A damaged file is not cut after the damage.
     """
     with _open_arrow(path) as file:
         starts = [0]
         try:
             for message in _messages(file, 0):
-                if message.kind == _DICTIONARY:
-                    return [(0, size)]
                 if message.kind == _BATCH and message.start - starts[-1] >= target:
                     starts.append(message.start)
         except BadMessage:
@@ -85,9 +82,6 @@ def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -
         size = min(part.end, file.size())
         try:
             schema = _schema(file)
-            if any(map(_has_dictionary, schema.types)):
-                yield from _from_stream(file, part, source, columns, max_bytes, allowance)
-                return
             for message in _messages(file, part.start):
                 at = message.end
                 if message.start >= part.end:
@@ -100,12 +94,6 @@ def read_arrow(part: FileRange, source: str, columns: Columns, max_bytes: int) -
         except BadMessage as error:
             reason = "truncated" if at >= size or "ends" in str(error) else "damaged"
             yield RowAddress(source, part.name, at, f"byte {at}").reject(reason, str(error), max(size - at, 0))
-
-
-def _has_dictionary(kind: pa.DataType) -> bool:
-    if pa.types.is_nested(kind):
-        return any(_has_dictionary(kind.field(number).type) for number in range(kind.num_fields))
-    return bool(pa.types.is_dictionary(kind))
 
 
 def _open_arrow(path: str) -> Any:
@@ -136,7 +124,7 @@ def _messages(file: Any, start: int) -> Iterator[_Message]:
         end = begin + length + body
         if body < 0 or end > size:
             raise BadMessage(f"a message of {body} bytes, and the file ends at byte {size}")
-        if kind != (_SCHEMA if first else _BATCH) and (first or kind != _DICTIONARY):
+        if kind != (_SCHEMA if first else _BATCH):
             raise BadMessage(f"a message of kind {kind} at byte {start}")
         yield _Message(start, kind, begin + length, end, header)
         start, first = end, False
@@ -187,16 +175,14 @@ def _follow(data: bytes, at: int) -> int:
     return int(at + struct.unpack_from("<I", data, at)[0])
 
 
-def _check_unpacked(file: Any, message: _Message) -> int:
-    """Return the unpacked size of a batch's buffers in bytes, or 0 without compression. Raise `TooLarge` above the limit."""
+def _check_unpacked(file: Any, message: _Message) -> None:
+    """Raise `TooLarge` if the buffers of a batch would unpack to more bytes than allowed."""
     # Each compressed buffer begins with its unpacked size.
     data, unpacked = message.header, 0
     try:
         batch = _table(data, _follow(data, _table(data, struct.unpack_from("<I", data, 0)[0])[_HEADER]))
-        if message.kind == _DICTIONARY:
-            batch = _table(data, _follow(data, batch[_DICTIONARY_BATCH_FIELD]))
         if _COMPRESSION not in batch or _BUFFERS not in batch:
-            return 0
+            return
         buffers = _follow(data, batch[_BUFFERS])
         for number in range(struct.unpack_from("<I", data, buffers)[0]):
             offset, length = struct.unpack_from("<qq", data, buffers + 4 + 16 * number)
@@ -206,7 +192,6 @@ def _check_unpacked(file: Any, message: _Message) -> int:
     except (struct.error, IndexError, KeyError) as error:
         raise BadMessage(f"no header of a batch: {error}") from None
     check_unpacked(unpacked, message.end - message.body, _MAX_UNPACKED_BYTES, "a record batch")
-    return unpacked
 
 
 def _schema(file: Any) -> pa.Schema:
@@ -244,46 +229,3 @@ def _rows(
         yield batch_address.reject("damaged", str(error), message.end - message.start)
         return
     yield from read_batch(batch, batch_address, columns, max_bytes, allowance, size=message.end - message.start)
-
-
-def _check_all(file: Any) -> None:
-    """Raise `TooLarge` if one batch of a file, or all its dictionaries together, would unpack to too many bytes."""
-    dictionaries = 0
-    try:
-        for message in _messages(file, 0):
-            if message.kind in (_BATCH, _DICTIONARY):
-                unpacked = _check_unpacked(file, message)
-                dictionaries += unpacked if message.kind == _DICTIONARY else 0
-                check_unpacked(dictionaries, message.end, _MAX_UNPACKED_BYTES, "a file with dictionaries")
-    except BadMessage:
-        pass  # the reader of the batches reports it
-
-
-def _from_stream(
-    file: Any, part: FileRange, source: str, columns: Columns, max_bytes: int, allowance: Allowance
-) -> Iterator[Row | Reject]:
-    """Read a file whose batches need the dictionaries before them, from its start."""
-    _check_all(file)
-    file.seek(0)
-    file.seek(len(_MAGIC) if file.read(len(_MAGIC)) == _MAGIC else 0)
-    ended = False
-    try:
-        reader = pa.ipc.open_stream(file)
-        number = 0
-        while True:
-            at = file.tell()
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                ended = True
-                break
-            address = RowAddress(source, part.name, f"batch {number}", f"record batch {number}")
-            yield from read_batch(batch, address, columns, max_bytes, allowance, size=file.tell() - at)
-            number += 1
-        for message in _messages(file, 0):
-            at = message.end
-    except TooLarge:
-        raise
-    except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
-        reason = "truncated" if ended else "damaged"
-        yield RowAddress(source, part.name, at, f"byte {at}").reject(reason, str(error), 0 if ended else part.end - at)
