@@ -89,10 +89,7 @@ _LIKE_ALL = """
 """
 # Commands that show their argument, in a special alphabet if Unicode has it, otherwise unchanged.
 STYLES: dict[str, str] = {
-    **dict.fromkeys(
-        _LIKE_ALL.split(),
-        "",
-    ),
+    **dict.fromkeys(_LIKE_ALL.split(), ""),
     "mathbb": "DOUBLE-STRUCK",
     "Bbb": "DOUBLE-STRUCK",
     "mathcal": "SCRIPT",

@@ -11,20 +11,20 @@ drops a call that takes this branch as a whole.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..extensions import resolve_extensions
 from ..redirects import is_redirect
-from .braces import CALL, GONE, Call, Function, Parameter, Parts, Span, normalize, parse, scan, title
+from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, title
 from .functions import FUNCTIONS, VARIABLES
+from .table import depth, walk
 
 __all__ = ["Definition", "compile_definition", "link", "redirect_target"]
 
 _MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 100,000
 _MAX_DEPTH = 60  # of nested braces, together with those of the templates that it calls
 _MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki
-_BRANCHES = {"#if": 1, "#ifeq": 2, "#ifexpr": 1, "#iferror": 1, "#switch": 1}  # function -> first argument that may be skipped
 _WIKIDATA = ("wikidata", "wd", "wikibase", "property")
 
 _NOT_INCLUDED = re.compile(r"<!--.*?(?:-->|\Z)|<noinclude ?/>|<noinclude ?>.*?(?:</noinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -83,13 +83,13 @@ def compile_definition(text: str) -> Definition:
     calls: set[str] = set()
     needed: set[str] = set()
     reasons: list[str] = []
-    for node, always in _walk(parse(text), True):
+    for node, always in walk(parse(text)):
         if isinstance(node, Call) and node.name not in VARIABLES:
             calls.add(node.name)
             needed.update([node.name] if always else [])
         elif isinstance(node, Function) and node.name not in FUNCTIONS and always:
             reasons.append(_reason(node))
-    return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed), _depth(spans))
+    return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed), depth(spans))
 
 
 def _transcluded(text: str) -> str:
@@ -113,32 +113,11 @@ def _all(spans: Iterable[Span]) -> Iterator[Span]:
         yield from _all(span.children)
 
 
-def _depth(spans: Sequence[Span]) -> int:
-    return 1 + max(_depth(span.children) for span in spans) if spans else 0
-
-
 def _is_computed(text: str, span: Span) -> bool:
     """Return True for a call whose name has braces in it."""
     if span.kind != CALL or not span.children:
         return False
     return "|" not in text[span.start : span.children[0].start] and not title(text, span).endswith(":")
-
-
-def _walk(parts: Parts, always: bool) -> Iterator[tuple[Parameter | Call | Function, bool]]:
-    """Yield the nodes of a tree, and whether each call of the template evaluates them."""
-    if isinstance(parts, str):
-        return
-    if not isinstance(parts, (Parameter, Call, Function)):
-        for part in parts:
-            yield from _walk(part, always)
-        return
-    yield parts, always
-    if isinstance(parts, Parameter):
-        yield from _walk(parts.default or "", False)
-        return
-    first = _BRANCHES.get(parts.name, len(parts.arguments)) if isinstance(parts, Function) else len(parts.arguments)
-    for index, (_, value) in enumerate(parts.arguments):
-        yield from _walk(value, always and index < first)
 
 
 def _reason(function: Function) -> str:

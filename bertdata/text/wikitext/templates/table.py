@@ -18,7 +18,7 @@ language, then what every wiki has, then those of the English table that have no
 from it with their names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -34,10 +34,11 @@ from .braces import GONE, Call, Function, Parameter, Parts, Span, parse, scan
 from .functions import FUNCTIONS, PLAIN_FUNCTIONS, VARIABLES
 from .modules import MODULES
 
-__all__ = ["RULES", "UNKNOWN", "WORDS", "Body", "Templates", "load_templates", "no_templates"]
+__all__ = ["RULES", "UNKNOWN", "WORDS", "Body", "Templates", "depth", "load_templates", "no_templates", "walk"]
 
 WORDS, RULES, UNKNOWN = "words", "rules", "unknown"
 _TABLES = Path(__file__).parent / "tables"
+_BRANCHES = {"#if": 1, "#ifeq": 2, "#ifexpr": 1, "#iferror": 1, "#switch": 1}  # function -> first argument that may be skipped
 _SAME_LANGUAGE = {"simple": "en"}  # wikis that use the language of another
 _MAX_NESTING = 12  # of braces in a body, and of templates that call others
 
@@ -53,7 +54,7 @@ class Body(NamedTuple):
 @cache
 def _parsed(text: str) -> Body:
     parts = parse(resolve_extensions(text))
-    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * len(_walk(parts)) + len(text) // 100)
+    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * sum(1 for _ in walk(parts)) + len(text) // 100)
 
 
 @dataclass(frozen=True)
@@ -169,19 +170,26 @@ def _read(file: str, text: str) -> _File:
     return _File(file, marks, formulas, bodies, {code.lower(): name for code, name in languages.items()})
 
 
-def _walk(parts: Parts) -> list[Parameter | Call | Function]:
-    """List the nodes of a tree."""
+def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call | Function, bool]]:
+    """Yield the nodes of a tree, and whether each call of the template evaluates them."""
     if isinstance(parts, str):
-        return []
+        return
     if not isinstance(parts, (Parameter, Call, Function)):
-        return [node for part in parts for node in _walk(part)]
+        for part in parts:
+            yield from walk(part, always)
+        return
+    yield parts, always
     if isinstance(parts, Parameter):
-        return [parts, *_walk(parts.default or "")]
-    return [parts, *(node for _, value in parts.arguments for node in _walk(value))]
+        yield from walk(parts.default or "", False)
+        return
+    first = _BRANCHES.get(parts.name, len(parts.arguments)) if isinstance(parts, Function) else len(parts.arguments)
+    for index, (_, value) in enumerate(parts.arguments):
+        yield from walk(value, always and index < first)
 
 
-def _depth(spans: Sequence[Span]) -> int:
-    return 1 + max(_depth(span.children) for span in spans) if spans else 0
+def depth(spans: Sequence[Span]) -> int:
+    """Return how deep braces are nested."""
+    return 1 + max(depth(span.children) for span in spans) if spans else 0
 
 
 def _check_body(file: str, name: str, text: str) -> None:
@@ -189,9 +197,9 @@ def _check_body(file: str, name: str, text: str) -> None:
     spans = scan(resolve_extensions(text))
     if any(span.kind == GONE for span in spans):
         raise _fault(file, name, "braces without a partner")
-    if _depth(spans) > _MAX_NESTING:
+    if depth(spans) > _MAX_NESTING:
         raise _fault(file, name, f"braces nested deeper than {_MAX_NESTING}")
-    for node in _walk(_parsed(text).parts):
+    for node, _ in walk(_parsed(text).parts):
         if isinstance(node, Function) and node.name not in FUNCTIONS and node.name not in MODULES:
             known = ", ".join(sorted(name for name in (*FUNCTIONS, *MODULES) if name[0] == "#"))
             raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
@@ -208,7 +216,7 @@ def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] 
         if name in table.footnotes or name in FUNCTIONS:
             return
         raise _fault(file, above[-1], f"calls {{{{{name}}}}}, which is not in the table{did_you_mean(name, table.bodies)}")
-    for called in {node.name for node in _walk(body.parts) if isinstance(node, Call)}:
+    for called in {node.name for node, _ in walk(body.parts) if isinstance(node, Call)}:
         _check_calls(table, file, called, (*above, name))
 
 
