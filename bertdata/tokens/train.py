@@ -62,12 +62,11 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     special = [*SPECIAL, *config.extra_tokens]
     bytes_of = [f"<0x{byte:02X}>" for byte in range(256)] if config.byte_fallback else []
     level = pre_tokenizers.ByteLevel.alphabet() if config.model == "bpe" and not config.byte_fallback else []
-    most = max(1, config.size - len(special) - len(bytes_of) - _MIN_MERGED_PIECES)
-    alphabet = sorted(level) or alphabet_of(words, min(config.alphabet, most))[0]
+    size = config.size - len(special) - len(bytes_of)
+    alphabet = sorted(level) or alphabet_of(words, min(config.alphabet, max(1, size - _MIN_MERGED_PIECES)))[0]
     if not words or not alphabet:
         raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
     tokenizer = blank(config)
-    size = config.size - len(special) - len(bytes_of)
     if config.model == "unigram":
         scored = unigram.train(words, alphabet, size)
         lowest = min(score for _, score in scored)
@@ -82,11 +81,6 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
         merges = [tuple(merge) for merge in model["merges"]]
         unknown = "[UNK]" if not level else None
         tokenizer.model = BPE(vocabulary, merges, unk_token=unknown, byte_fallback=config.byte_fallback)
-    return _finished(tokenizer, special)
-
-
-def _finished(tokenizer: Tokenizer, special: list[str]) -> Vocabulary:
-    """Return the vocabulary of a trained tokenizer, with [CLS] and [SEP] around a text."""
     names = [piece for piece in sorted(tokenizer.get_vocab()) if piece.startswith("[unused")]
     tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *names]])
     around = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]

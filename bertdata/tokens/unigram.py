@@ -109,9 +109,8 @@ def _seeds(texts: _Strings, strings: Sequence[str], counts: Array, most: int) ->
     if len(value) > most:  # strings are made of those alone that may be among the first
         chosen = value >= np.partition(value, len(value) - most)[len(value) - most]
         value, position, size = value[chosen], position[chosen], size[chosen]
-    string, start = texts.of[position].tolist(), texts.offset[position].tolist()
-    candidates = [(-v, strings[i][at : at + n]) for v, i, at, n in zip(value.tolist(), string, start, size.tolist(), strict=True)]
-    return [piece for _, piece in sorted(candidates)[:most]]
+    found = zip(*(part.tolist() for part in (value, texts.of[position], texts.offset[position], size)), strict=True)
+    return [piece for _, piece in sorted((-v, strings[i][at : at + n]) for v, i, at, n in found)[:most]]
 
 
 class _Lattice:
@@ -151,10 +150,8 @@ class _Lattice:
 
     def expected(self, share: Array, counts: Array) -> Array:
         """Return how often each piece is expected, of strings that occur so often."""
-        forward, backward = np.zeros(self.nodes), np.zeros(self.nodes)
-        forward[self.first] = backward[self.last] = 1
-        for edges in self.by_offset:
-            np.add.at(forward, self.end[edges], forward[self.start[edges]] * share[self.ids[edges]])
+        forward, backward = self.forward(share, np.add), np.zeros(self.nodes)
+        backward[self.last] = 1
         for edges in reversed(self.by_offset):
             np.add.at(backward, self.start[edges], backward[self.end[edges]] * share[self.ids[edges]])
         per_node = np.repeat(counts / np.maximum(forward[self.last], 1e-300), self.nodes_of)
@@ -164,13 +161,13 @@ class _Lattice:
             np.add.at(expected, ids, forward[start] * share[ids] * backward[end] * per_node[start])
         return expected
 
-    def best(self, share: Array) -> Array:
-        """Return the probability of the most probable way through each string."""
+    def forward(self, share: Array, combine: np.ufunc) -> Array:
+        """Return the probability of the ways to each node: of all with `np.add`, of the most probable with `np.maximum`."""
         forward = np.zeros(self.nodes)
         forward[self.first] = 1
         for edges in self.by_offset:
-            np.maximum.at(forward, self.end[edges], forward[self.start[edges]] * share[self.ids[edges]])
-        return np.asarray(forward[self.last])
+            combine.at(forward, self.end[edges], forward[self.start[edges]] * share[self.ids[edges]])
+        return forward
 
 
 def _shares(expected: Array, alphabet: int) -> Array:
@@ -182,7 +179,8 @@ def _shares(expected: Array, alphabet: int) -> Array:
 
 def _losses(pieces: Sequence[str], known: Mapping[str, int], share: Array, expected: Array) -> Array:
     """Return how much less probable all words become without each piece, as the logarithm."""
-    without = _Lattice(_Strings(pieces, known), pieces, known, whole=False).best(share)
+    lattice = _Lattice(_Strings(pieces, known), pieces, known, whole=False)
+    without = lattice.forward(share, np.maximum)[lattice.last]
     return np.asarray(expected * (np.log(share) - np.log(np.maximum(without, 1e-300))))
 
 

@@ -142,7 +142,7 @@ def test_expected_counts_are_those_of_all_ways_by_hand() -> None:
 
     expected = lattice.expected(np.array([0.5, 0.3, 0.2]), np.array([7.0]))
     assert expected.tolist() == pytest.approx([1 * 7 + 3, 3, 4])
-    assert lattice.best(np.array([0.5, 0.3, 0.2])).tolist() == pytest.approx([0.1])
+    assert lattice.forward(np.array([0.5, 0.3, 0.2]), np.maximum)[lattice.last].tolist() == pytest.approx([0.1])
 
 
 def test_scores_are_in_order() -> None:
