@@ -23,7 +23,7 @@ __all__ = ["command"]
     "--output",
     type=to_path,
     metavar="FILE",
-    help="HTML file to write. Required for several directories.  [default: report.html in DIRECTORY; with --vocab, no file]",
+    help="HTML file to write. Required for several directories.  [default: report.html in DIRECTORY]",
 )
 @click.option(
     "--vocab",
@@ -47,7 +47,9 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
         bertdata report corpus --vocab vocab-a --vocab vocab-b
     """
     if vocabs:
-        _compare_vocabularies(directories, vocabs, output, as_json)
+        if output is not None:
+            raise UsageError("--vocab prints a table, or JSON with --json. Omit --output")
+        _compare_vocabularies(directories, vocabs, as_json)
         return
     if as_json:
         raise UsageError("--json only prints the comparison of --vocab. Add --vocab, or read manifest.json")
@@ -59,11 +61,9 @@ def command(directories: tuple[Path, ...], output: Path | None, vocabs: tuple[st
     echo(str(write_report(*directories, output=output)))
 
 
-def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...], output: Path | None, as_json: bool) -> None:
-    """Print figures of vocabularies on a corpus, as a table or as JSON, and write a page to `output`."""
+def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...], as_json: bool) -> None:
+    """Print figures of vocabularies on a corpus, as a table or as JSON."""
     from ..reports.fertility import compare_vocabularies
-    from ..reports.page.fertility import page
-    from ..storage.files import write_text
 
     if len(directories) != 1:
         raise UsageError("--vocab compares vocabularies on one corpus. Pass one DIRECTORY")
@@ -73,14 +73,11 @@ def _compare_vocabularies(directories: tuple[Path, ...], vocabs: tuple[str, ...]
         for group in results:
             rounded = {name: round(getattr(group, name), 6) for name in ratios}
             echo(json.dumps({**dataclasses.asdict(group), **rounded}, ensure_ascii=False))
-    else:
-        width = max(10, *(len(group.vocabulary) for group in results))
-        columns = f"{'words':>13}{'tokens/word':>13}{'bytes/token':>13}{'[UNK]':>9}{'split':>8}"
-        echo(f"{'language':10}{'source':12}{'vocabulary':{width}}{columns}")
-        for group in results:
-            name = f"{group.language or 'unknown':10}{group.source:12}{group.vocabulary:{width}}{group.words:13,}"
-            means = f"{group.tokens_per_word:13.2f}{group.bytes_per_token:13.2f}"
-            echo(f"{name}{means}{group.unknown_share:9.2%}{group.split_share:8.1%}")
-    if output is not None:
-        write_text(output, page(f"Vocabularies on {directories[0].name}", results))
-        echo(str(output), err=as_json)
+        return
+    width = max(10, *(len(group.vocabulary) for group in results))
+    columns = f"{'words':>13}{'tokens/word':>13}{'bytes/token':>13}{'[UNK]':>9}{'split':>8}"
+    echo(f"{'language':10}{'source':12}{'vocabulary':{width}}{columns}")
+    for group in results:
+        name = f"{group.language or 'unknown':10}{group.source:12}{group.vocabulary:{width}}{group.words:13,}"
+        means = f"{group.tokens_per_word:13.2f}{group.bytes_per_token:13.2f}"
+        echo(f"{name}{means}{group.unknown_share:9.2%}{group.split_share:8.1%}")

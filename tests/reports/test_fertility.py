@@ -46,8 +46,8 @@ def test_tokens_words_and_unknown_tokens_are_counted(run: Run, corpus: Path, voc
     assert chinese.unknown == sum(c not in known for c in characters)
     other = tmp_path / "other.txt"
     other.write_bytes(vocab.read_bytes())
-    shown = run("report", corpus, "--vocab", vocab, "--vocab", other, "--output", tmp_path / "page.html").stdout
-    assert shown.count(" 1.82 ") == 2 and "tea ##pot ##s" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    shown = run("report", corpus, "--vocab", vocab, "--vocab", other).stdout
+    assert shown.count(" 1.82 ") == 2
     first, *_ = [json.loads(line) for line in run("report", corpus, "--vocab", vocab, "--json").stdout.splitlines()]
     assert first["tokens_per_word"] == round(20 / 11, 6) and first["split_words"][0] == ["teapot", 3, "tea ##pot"]
     assert "Pass one DIRECTORY" in run("report", corpus, corpus, "--vocab", vocab, code=2).stderr
