@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..config.keywords import CorpusOptions
-    from .estimate import Estimate
+    from .estimate import Measured
 
 __all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
@@ -134,12 +134,11 @@ class BuildPlan(Plan):
 
         return BuildCorpus(self.cut, self.config, roots[0] or self.directories[0])
 
-    def estimate(self, workers: int | None) -> Estimate:
-        """Extract samples and estimate what the run takes."""
-        from .estimate import estimate, of_corpus
+    def measure(self, root: Path) -> Measured:
+        """Extract samples."""
+        from .estimate import measure_corpus
 
-        sample, most = of_corpus(self.cut, self.config, self.reads), self.config.max_documents
-        return estimate(sample, self.bytes, self.tasks, max_documents=most, workers=workers)
+        return measure_corpus(root, self.cut, self.config, self.reads)
 
 
 def plan_corpus(

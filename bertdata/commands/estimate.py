@@ -26,12 +26,11 @@ __all__ = [
     "SAMPLE_S",
     "Estimate",
     "Measured",
-    "Sample",
     "clock_of",
     "estimate",
     "free_space",
     "finish_time",
-    "of_corpus",
+    "measure_corpus",
 ]
 
 SAMPLE_S = 2.0  # of work on samples
@@ -68,9 +67,10 @@ class Measured(NamedTuple):
     """Seconds of a last step in one process. They are of all the input: `estimate` does not scale them."""
     fixed: float = 0.0
     """Bytes of output that do not grow with the input."""
-
-
-Sample = Callable[[Path], Measured]
+    held: float = 0.0
+    """Bytes of text that a worker of the run holds at a time."""
+    max_documents: int = 0
+    """Maximum number of documents of the run; 0 for all."""
 
 
 class Estimate(NamedTuple):
@@ -104,27 +104,23 @@ class Estimate(NamedTuple):
         return value * (1 + self.error)
 
 
-def estimate(
-    sample: Sample, total: int, tasks: int, *, held: int = 0, max_documents: int = 0, workers: int | None = None
-) -> Estimate:
+def estimate(measure: Callable[[Path], Measured], total: int, tasks: int, *, workers: int | None = None) -> Estimate:
     """Run a sample of the work and scale it to all of the input.
 
     Args:
-        sample: Runs tasks in the directory it is given.
+        measure: Runs samples of the tasks in a directory.
         total: Bytes of input.
         tasks: Number of tasks.
-        held: Bytes of text that a worker holds at a time.
-        max_documents: Maximum number of documents of the run; 0 for all.
         workers: Number of workers; None for the default.
     """
     count, start = workers or workers_for(tasks, total), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
-        measured = sample(Path(directory))
+        measured = measure(Path(directory))
     took = time.monotonic() - start
-    if max_documents and measured.documents:
-        total = min(total, math.ceil(measured.bytes * max_documents / measured.documents))
+    if measured.max_documents and measured.documents:
+        total = min(total, math.ceil(measured.bytes * measured.max_documents / measured.documents))
     ratio = total / max(1, measured.bytes)
-    worker_memory = peak_memory() + round(held * _PARTITION_MEMORY_PER_BYTE)
+    worker_memory = peak_memory() + round(measured.held * _PARTITION_MEMORY_PER_BYTE)
     return Estimate(
         seconds=_seconds(measured, ratio, count),
         workers=count,
@@ -171,33 +167,31 @@ def free_space(directory: Path) -> int:
     return shutil.disk_usage(there).free
 
 
-def of_corpus(plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path]) -> Sample:
-    """Return a function that extracts documents from samples of each kind of file, which `paths` are.
+def measure_corpus(root: Path, plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path]) -> Measured:
+    """Extract documents from samples of each kind of file, which `paths` are.
 
     Readers read ahead, so the bytes read say little about the documents finished.  A sample therefore ends at the end of
     its range, or when the reader asks for more input, because by then all documents it has read are finished.
     """
     from .corpus_sample import sample_files, task_seconds
 
-    def sample(root: Path) -> Measured:
-        strata = sample_files(root, plan, config, _CORPUS_SAMPLE_S, _MAX_PICKS, clock_of(paths))
-        documents = sum(each.documents * each.scale for each in strata)
-        extracted, choice = sum(each.output * each.scale for each in strata), config.choice
-        # Shards that lose documents are written again, and the old ones stay until the commit.
-        rules = choice.mix.strip() or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
-        again = bool(rules) or choice.dedup == "near"
-        kept = min(1.0, choice.sample_documents / max(1.0, documents)) if choice.sample_documents else 1.0
-        may_lose = again or choice.dedup != "none" or any(each.kind in PROJECTS for each in strata)
-        return Measured(
-            bytes=sum(each.total for each in strata),
-            stages=[task_seconds(strata)],
-            output=extracted * kept,
-            work=_FACT_BYTES_PER_DOCUMENT * documents + again * extracted,
-            most_work=_FACT_BYTES_PER_DOCUMENT * documents + may_lose * extracted,
-            documents=documents,
-            sampled=sum(each.read for each in strata),
-            warm_up=sum(each.warm_up for each in strata),
-            fixed=REPORT_BYTES,
-        )
-
-    return sample
+    strata = sample_files(root, plan, config, _CORPUS_SAMPLE_S, _MAX_PICKS, clock_of(paths))
+    documents = sum(each.documents * each.scale for each in strata)
+    extracted, choice = sum(each.output * each.scale for each in strata), config.choice
+    # Shards that lose documents are written again, and the old ones stay until the commit.
+    rules = choice.mix.strip() or choice.sample_documents or choice.word_limits or choice.dedup_paragraphs
+    again = bool(rules) or choice.dedup == "near"
+    kept = min(1.0, choice.sample_documents / max(1.0, documents)) if choice.sample_documents else 1.0
+    may_lose = again or choice.dedup != "none" or any(each.kind in PROJECTS for each in strata)
+    return Measured(
+        bytes=sum(each.total for each in strata),
+        stages=[task_seconds(strata)],
+        output=extracted * kept,
+        work=_FACT_BYTES_PER_DOCUMENT * documents + again * extracted,
+        most_work=_FACT_BYTES_PER_DOCUMENT * documents + may_lose * extracted,
+        documents=documents,
+        sampled=sum(each.read for each in strata),
+        warm_up=sum(each.warm_up for each in strata),
+        fixed=REPORT_BYTES,
+        max_documents=config.max_documents,
+    )

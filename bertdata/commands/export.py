@@ -31,7 +31,7 @@ from .plan import Output, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
-    from .estimate import Estimate
+    from .estimate import Measured
 
 __all__ = ["export", "plan_export"]
 
@@ -104,17 +104,13 @@ class ExportPlan(Plan):
 
         return Export(self.shards, self.source, self.config, self.vocabulary, roots[0] or self.directories[0])
 
-    def estimate(self, workers: int | None) -> Estimate:
-        """Export samples and estimate what the run takes."""
+    def measure(self, root: Path) -> Measured:
+        """Export samples."""
         from ..exports.work import ExportShard
-        from .estimate import estimate
-        from .shards_sample import of_export, stored
+        from .shards_sample import measure_export, stored
 
-        def work(root: Path) -> ExportShard:
-            vocabulary = stored(root, self.vocabulary) if self.vocabulary else None
-            return ExportShard(root, self.source, self.config, vocabulary)
-
-        return estimate(of_export(work, self.shards), self.bytes, self.tasks, workers=workers)
+        vocabulary = stored(root, self.vocabulary) if self.vocabulary else None
+        return measure_export(ExportShard(root, self.source, self.config, vocabulary), self.shards)
 
 
 def plan_export(

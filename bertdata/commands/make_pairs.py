@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..config.keywords import PairsOptions
     from ..tokens.vocab import Vocabulary
-    from .estimate import Estimate
+    from .estimate import Measured
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
 
@@ -159,19 +159,11 @@ class PairsPlan(Plan):
         by_length = {length: root for length, root in zip(self.lengths, roots, strict=True) if root is not None}
         return MakePairs(self.source, self.vocabulary, self.config, by_length)
 
-    def estimate(self, workers: int | None) -> Estimate:
-        """Build rows from samples, and estimate the time, memory and disk that the run needs."""
-        from .estimate import estimate
-        from .shards_sample import of_pairs
+    def measure(self, root: Path) -> Measured:
+        """Build rows from samples."""
+        from .shards_sample import measure_pairs
 
-        source, config = self.source, self.config
-        return estimate(
-            of_pairs(source, self.vocabulary, config, self.lengths),
-            source.text_bytes,
-            len(source.tasks) + config.shards,
-            held=source.text_bytes * config.dupe_factor // max(1, config.shards),
-            workers=workers,
-        )
+        return measure_pairs(root, self.source, self.vocabulary, self.config, self.lengths)
 
 
 def plan_pairs(

@@ -15,7 +15,7 @@ from ..storage.storage import storage_errors
 from .progress import ProgressStep
 
 if TYPE_CHECKING:
-    from .estimate import Estimate
+    from .estimate import Estimate, Measured
 
 __all__ = ["Output", "Paths", "Plan", "RunOptions", "reused_tasks"]
 
@@ -91,9 +91,15 @@ class Plan:
         """Return the steps. `roots` are the build directories of the outputs, with None for a complete output."""
         raise NotImplementedError
 
-    def estimate(self, workers: int | None) -> Estimate:
-        """Run the work on samples of the input, and estimate the time, memory and disk that the run needs."""
+    def measure(self, root: Path) -> Measured:
+        """Run the work on samples of the input, in a temporary directory."""
         raise NotImplementedError
+
+    def estimate(self, workers: int | None) -> Estimate:
+        """Estimate the time, memory and disk that the run needs."""
+        from .estimate import estimate
+
+        return estimate(self.measure, self.bytes, self.tasks, workers=workers)
 
     def to_do(self, overwrite: bool) -> list[Path]:
         """Return the directories of outputs to build: those that are not complete, or all with `overwrite`."""

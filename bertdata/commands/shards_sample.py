@@ -14,7 +14,7 @@ from ..errors import BertDataError, EmptyResultError
 from ..records import Task
 from ..storage.progress import NO_CONTEXT, Work
 from ..tokens import vocab
-from .estimate import REPORT_BYTES, SAMPLE_S, Measured, Sample, clock_of
+from .estimate import REPORT_BYTES, SAMPLE_S, Measured, clock_of
 
 if TYPE_CHECKING:
     from ..config import PairsConfig, VocabConfig
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..stages.corpus_reader import Corpus
     from ..stages.sampling import Sample as Drawn
 
-__all__ = ["of_export", "of_pairs", "of_vocab", "stored"]
+__all__ = ["measure_export", "measure_pairs", "measure_vocab", "stored"]
 
 _SAMPLE_BATCHES = 4  # record batches of a sample, of as many tasks where there are as many
 _HEAPS_EXPONENT = 0.6  # distinct words grow with this power of the text (Heaps' law), and the time to train on them does, too
@@ -66,57 +66,54 @@ def _bytes(root: Path) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def of_vocab(corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> Sample:
-    """Return a function that counts the words of some batches of `total` bytes to read, and trains on them."""
+def measure_vocab(root: Path, corpus: Corpus, config: VocabConfig, drawn: Drawn, total: int) -> Measured:
+    """Count the words of some batches of `total` bytes to read, and train on them."""
     from ..stages.vocab import CountWords, Train
 
-    def sample(root: Path) -> Measured:
-        clock = clock_of([corpus.reader.directory])
-        done = _run(CountWords(root, config, drawn.share_of_read, False, corpus.reader), drawn.tasks, clock)
-        train, start = Train(root, config, drawn.share, corpus.reader), clock()
-        with contextlib.suppress(BertDataError):  # such as too little text
-            train([report] for report in done.reports)
-        finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _HEAPS_EXPONENT
-        return Measured(done.read, [done.stage], output=0, work=done.written, finish=finish, fixed=_bytes(root))
-
-    return sample
+    clock = clock_of([corpus.reader.directory])
+    done = _run(CountWords(root, config, drawn.share_of_read, False, corpus.reader), drawn.tasks, clock)
+    train, start = Train(root, config, drawn.share, corpus.reader), clock()
+    with contextlib.suppress(BertDataError):  # such as too little text
+        train([report] for report in done.reports)
+    finish = (clock() - start) * (max(1, total) / max(1, done.read)) ** _HEAPS_EXPONENT
+    return Measured(done.read, [done.stage], output=0, work=done.written, finish=finish, fixed=_bytes(root))
 
 
-def of_pairs(corpus: Corpus, vocabulary: vocab.Vocabulary, config: PairsConfig, lengths: Sequence[int]) -> Sample:
-    """Return a function that tokenizes some batches and builds their rows, as if they were a partition."""
+def measure_pairs(
+    root: Path, corpus: Corpus, vocabulary: vocab.Vocabulary, config: PairsConfig, lengths: Sequence[int]
+) -> Measured:
+    """Tokenize some batches and build their rows, as if they were a partition."""
     from ..stages.rows.build_rows import BuildPartition, RowsOutput
     from ..stages.rows.encoding import encoder_of_run
     from ..stages.rows.partitions import Layout, Tokenize
     from ..stages.rows.partners import Partners, origins_of
     from ..stages.shuffle import Pieces
 
-    def sample(root: Path) -> Measured:
-        clock = clock_of([corpus.reader.directory])
-        layout, start = Layout(config.seed, 1, 0.0, Partners.of(config)), clock()
-        work_files = stored(root, vocabulary)
-        encoder_of_run(work_files, config.chinese_words)
-        warm_up = clock() - start
-        done = _run(Tokenize(root, work_files, corpus.reader, layout, config.chinese_words), corpus.tasks, clock)
-        pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
-        with contextlib.ExitStack() as stack:
-            roots = {n: stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in lengths}
-            outputs = [RowsOutput(path, replace(config, max_seq_length=n)) for n, path in roots.items()]
-            start = clock()
-            with contextlib.suppress(EmptyResultError):
-                BuildPartition(work_files, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
-            partitions, seconds, written = config.shards, clock() - start, sum(map(_bytes, roots.values()))
-        (root / "vocabulary").mkdir()
-        vocab.write(root / "vocabulary", vocabulary)
-        return Measured(
-            done.read,
-            [done.stage, [seconds / partitions] * partitions],
-            output=written,
-            work=sum(len(data) for _, data in pieces),
-            warm_up=warm_up,
-            fixed=len(lengths) * (REPORT_BYTES + _bytes(root / "vocabulary")),
-        )
-
-    return sample
+    clock = clock_of([corpus.reader.directory])
+    layout, start = Layout(config.seed, 1, 0.0, Partners.of(config)), clock()
+    work_files = stored(root, vocabulary)
+    encoder_of_run(work_files, config.chinese_words)
+    warm_up = clock() - start
+    done = _run(Tokenize(root, work_files, corpus.reader, layout, config.chinese_words), corpus.tasks, clock)
+    pieces = [(number, bytes(data)) for number, of_task in enumerate(done.reports) for _, data in of_task]
+    with contextlib.ExitStack() as stack:
+        roots = {n: stack.enter_context(building(root / f"rows-{n}", {"sample": n})) for n in lengths}
+        outputs = [RowsOutput(path, replace(config, max_seq_length=n)) for n, path in roots.items()]
+        start = clock()
+        with contextlib.suppress(EmptyResultError):
+            BuildPartition(work_files, outputs, layout, tuple(origins_of(corpus.manifest)))(0, Pieces(lambda: iter(pieces)))
+        partitions, seconds, written = config.shards, clock() - start, sum(map(_bytes, roots.values()))
+    (root / "vocabulary").mkdir()
+    vocab.write(root / "vocabulary", vocabulary)
+    return Measured(
+        done.read,
+        [done.stage, [seconds / partitions] * partitions],
+        output=written,
+        work=sum(len(data) for _, data in pieces),
+        warm_up=warm_up,
+        fixed=len(lengths) * (REPORT_BYTES + _bytes(root / "vocabulary")),
+        held=corpus.text_bytes * config.dupe_factor // max(1, config.shards),
+    )
 
 
 def stored(root: Path, vocabulary: vocab.Vocabulary) -> StoredValue:
@@ -124,11 +121,7 @@ def stored(root: Path, vocabulary: vocab.Vocabulary) -> StoredValue:
     return StoredValue.written(root, "vocabulary", vocabulary._asdict())
 
 
-def of_export(work: Callable[[Path], ExportShard], tasks: Sequence[Task]) -> Sample:
-    """Return a function that exports some batches."""
-
-    def sample(root: Path) -> Measured:
-        done = _run(work(root), tasks, clock_of(part.path for task in tasks[:1] for part in task.parts))
-        return Measured(done.read, [done.stage], output=done.written, fixed=REPORT_BYTES)
-
-    return sample
+def measure_export(work: ExportShard, tasks: Sequence[Task]) -> Measured:
+    """Export some batches."""
+    done = _run(work, tasks, clock_of(part.path for task in tasks[:1] for part in task.parts))
+    return Measured(done.read, [done.stage], output=done.written, fixed=REPORT_BYTES)

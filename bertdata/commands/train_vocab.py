@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..config.keywords import VocabOptions
-    from .estimate import Estimate
+    from .estimate import Measured
 
 __all__ = ["plan_vocab", "train_vocab"]
 
@@ -88,13 +88,11 @@ class VocabPlan(Plan):
 
         return TrainVocab(self.source, self.config, roots[0] or self.directories[0])
 
-    def estimate(self, workers: int | None) -> Estimate:
-        """Count the words of samples and estimate what the run takes."""
-        from .estimate import estimate
-        from .shards_sample import of_vocab
+    def measure(self, root: Path) -> Measured:
+        """Count the words of samples, and train on them."""
+        from .shards_sample import measure_vocab
 
-        work = of_vocab(self.source, self.config, self.sample, self.bytes)
-        return estimate(work, self.bytes, self.tasks, workers=workers)
+        return measure_vocab(root, self.source, self.config, self.sample, self.bytes)
 
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
