@@ -32,6 +32,11 @@ _COMMON_MISTAKES = (  # code: common mistakes for it
     " sw: swahili; eu: basque; ca: catalan; gl: galician; la: latin; eo: esperanto; ga: irish; cy: welsh; mt: maltese;"
     " af: afrikaans; am: amharic"
 )
+_CODES = {
+    word: code.strip()
+    for code, _, words in (each.partition(":") for each in _COMMON_MISTAKES.split(";"))
+    for word in words.split()
+}
 
 
 def problem_of(code: str) -> str:
@@ -46,9 +51,7 @@ def problem_of(code: str) -> str:
     """
     lower = code.strip().lower()
     main = re.split("[-_]", lower)[0]
-    meant = next(
-        (each.partition(":")[0].strip() for each in _COMMON_MISTAKES.split(";") if main in each.partition(":")[2].split()), ""
-    )
+    meant = _CODES.get(main, "")
     known = len(main) == 3 or main in _TWO_LETTER_CODES.split()
     if lower in _WORD_CODES or (_FORM.fullmatch(lower) and known and not meant):
         return ""
@@ -58,8 +61,5 @@ def problem_of(code: str) -> str:
 
 def _suggest(name: str) -> str:
     """Suggest the code of the language with the most similar name, or return an empty string."""
-    codes = {
-        word: each.partition(":")[0].strip() for each in _COMMON_MISTAKES.split(";") for word in each.partition(":")[2].split()
-    }
-    names = difflib.get_close_matches(name, [word for word in codes if len(word) > 3], 1)
-    return f"did you mean {codes[names[0]]} ({names[0].capitalize()})?" if names else ""
+    names = difflib.get_close_matches(name, [word for word in _CODES if len(word) > 3], 1)
+    return f"did you mean {_CODES[names[0]]} ({names[0].capitalize()})?" if names else ""

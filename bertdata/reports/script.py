@@ -54,9 +54,5 @@ def scripts_of(parts: Iterable[pa.StringArray]) -> Scripts:
 def _kinds() -> Array:
     """Return of each character from _FIRST on: 1 for a simplified one, -1 for a traditional one, 0 for others."""
     characters = list(map(chr, range(_FIRST, _END)))
-    simplified, traditional = ([_has(name, character) for character in characters] for name in ("gb2312", "big5"))
-    return np.array(simplified, np.int8) - np.array(traditional, np.int8)
-
-
-def _has(encoding: str, character: str) -> bool:
-    return bool(character.encode(encoding, "ignore"))
+    simplified, traditional = (np.array([bool(c.encode(codec, "ignore")) for c in characters]) for codec in ("gb2312", "big5"))
+    return np.asarray(simplified.astype(np.int8) - traditional)

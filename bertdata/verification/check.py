@@ -120,7 +120,8 @@ class _Whole:
         intact = {entry.name for entry in files if self._digest(entry)}
         special = None
         if known and isinstance(contents, VocabManifest | PairsManifest):
-            special = self._vocabulary(contents, intact)
+            special, problems = vocabulary.check(self.directory, intact, contents)
+            self.problems |= problems
         config = contents.settings if known and isinstance(contents, ReadableManifest) else None
         rows = contents if isinstance(contents, PairsManifest) else None
         job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
@@ -136,12 +137,13 @@ class _Whole:
             if checked.problem:
                 self.problems[checked.task.entry.name] = checked.problem
         if not self.problems:
-            self._check_sums(checked_files)
+            for problem in self._sums(checked_files):
+                self.problems.setdefault(manifest.NAME, problem)
         order = {entry.name: number for number, entry in enumerate(manifest.listed(contents), 1)}
-        problems = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
+        found = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
         listed = [*files, *manifest.descriptions(contents)]
         size = done + sum(entry.bytes for entry in listed)
-        return Result(contents.kind, 1 + len(checked_files) + len(listed), contents.rows, size, problems, self.notes)
+        return Result(contents.kind, 1 + len(checked_files) + len(listed), contents.rows, size, found, self.notes)
 
     def _check_text(self) -> None:
         """Check the bytes of the manifest, the data card and croissant.json."""
@@ -169,18 +171,8 @@ class _Whole:
             )
         return not unknown
 
-    def _vocabulary(self, contents: VocabManifest | PairsManifest, intact: set[str]) -> row_checks.SpecialPieces | None:
-        """Check the vocabulary files whose digests match. Return the facts that rows need, if it can be read."""
-        special, problems = vocabulary.check(self.directory, intact, contents)
-        self.problems |= problems
-        return special
-
-    def _check_sums(self, checked_files: list[_Checked]) -> None:
-        """Check the manifest's counts. A manifest with a valid digest may still be one that no command writes."""
-        for problem in self._sums(checked_files):
-            self.problems.setdefault(manifest.NAME, problem)
-
     def _sums(self, checked_files: list[_Checked]) -> Iterator[str]:
+        """Check the manifest's counts. A manifest with a valid digest may still be one that no command writes."""
         by_group: dict[str, Counter[str]] = {group: Counter() for group in ("shards", "rejects", "drops")}
         splits: dict[str, Counter[str]] = {split: Counter() for split in getattr(self.manifest, "splits", ())}
         for checked in checked_files:

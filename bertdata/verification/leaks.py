@@ -52,17 +52,16 @@ def scripts(rows: Rows, first_of_b: Array, of_pieces: Array) -> Array:
 
 def groups(manifest: PairsManifest) -> int:
     """Return the maximum number of document groups that may exchange text."""
-    config, found = manifest.config, manifest.pairings or {}
-    by_source = len(found.get("source", {})) if config.get("pair_within") == "source" else 1
-    across = config.get("pair_across_languages", True)  # the first versions did not match languages
-    by_language = 1 if across else len(found.get("language", {})) * len(found.get("script", {}))
+    config, found = manifest.settings, manifest.pairings or {}
+    by_source = len(found.get("source", {})) if config.pair_within == "source" else 1
+    by_language = 1 if config.pair_across_languages else len(found.get("language", {})) * len(found.get("script", {}))
     return max(1, by_source * by_language)
 
 
 def partners(manifest: PairsManifest, counted: Counter[str], shards: int) -> Iterator[str]:
     """Check the manifest's pair counts by language, script and source against `counted`, the counts of the shards."""
     config = manifest.settings
-    if config.objective != "nsp" or "pair_across_languages" not in manifest.config:  # written before languages were matched
+    if config.objective != "nsp":
         return
     found = manifest.pairings or {}
     if sorted(found) != ["language", "script", "source"]:

@@ -112,10 +112,5 @@ def _variant(character: str) -> int:
     # GB 2312 has the simplified characters, Big5 the traditional ones. A character in only one of
     # them shows the script, and most characters are in both. This rule is independent of the tables
     # that built the rows.
-    known = []
-    for codec in ("gb2312", "big5"):
-        try:
-            known.append(character.encode(codec) is not None)
-        except UnicodeEncodeError:
-            known.append(False)
-    return known[1] - known[0]
+    simplified, traditional = (bool(character.encode(codec, "ignore")) for codec in ("gb2312", "big5"))
+    return traditional - simplified

@@ -194,15 +194,14 @@ def _head(row: Any) -> tuple[Document, int]:
 
 
 def _document(document: Document, count: int) -> Html:
-    language, starts = document.language, set(document.paragraph_starts)
+    language = document.language
     summary = f"{document.id} · {language or 'language unknown'} · {number(count)} sentences"
-    paragraphs: list[list[str]] = []
-    for index, sentence in enumerate(document.sentences):
-        if index in starts or not paragraphs:
-            paragraphs.append([])
-        paragraphs[-1].append(sentence)
     gap = "" if language in ("zh", "ja") else " "
-    body = [tag("p", foreign(gap.join(short(each, 400) for each in paragraph), language, 1200)) for paragraph in paragraphs]
+    body = [
+        tag("p", foreign(gap.join(short(each, 400) for each in paragraph), language, 1200))
+        for paragraph in document.paragraphs()
+        if paragraph
+    ]
     more = count - len(document.sentences)
     rest = tag("p", f"… {more:,} more", class_="faint") if more else ""
     return tag(

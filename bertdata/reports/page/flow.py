@@ -5,15 +5,16 @@ A stage is a bar of its input. The kept records continue down, and each reason f
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from rich.cells import cell_len, set_cell_size
+
 from ...tally import StageCounts
 from ..summary import percent
 from .charts import WIDTH_PX, figure, label, svg
-from .markup import Column, Html, bar, join, number, short, table, tag
+from .markup import Column, Html, bar, join, number, table, tag
 
 __all__ = ["Stage", "anchor", "flow", "losses", "stages_of"]
 
@@ -125,21 +126,10 @@ def _fitting(name: str, amount: str, more: str, most: int = int(_NAMES_X / _LETT
     >>> _fitting("青山县行政区划", " 12", " (3.0 %)", 11)
     '青山县… 12'
     """
-    widths = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in name]
     for each in (amount + more, amount):
-        if sum(widths) + len(each) <= most:
+        if cell_len(name) + len(each) <= most:
             return name + each
-    return _cut(name, widths, most - len(amount)) + amount
-
-
-def _cut(name: str, widths: Sequence[int], most: int) -> str:
-    """Cut a name that is wider than this."""
-    taken = 0
-    for index, width in enumerate(widths):
-        taken += width
-        if taken >= most:
-            return short(name, max(2, index + 1)) if index else "…"
-    return name
+    return f"{set_cell_size(name, most - len(amount) - 1).rstrip()}…{amount}"
 
 
 def losses(stages: Sequence[Stage], listed: Collection[str] = ()) -> Html:
