@@ -31,7 +31,8 @@ __all__ = ["missing", "read_any", "roles_of", "says_accents"]
 _SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents"}  # our name: name in tokenizer_config.json
 _SAVED = ("config.json", "tokenizer_config.json")  # `transformers` needs one of them
 _INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # used as [CLS] and [SEP] if those are not named
-_MAX_FILE_BYTES = 1 << 28  # of a vocabulary: a tokenizer.json of a million tokens is smaller
+_MAX_TOKENIZER_BYTES = 1 << 28  # of a tokenizer.json; one of a million tokens is smaller
+_MAX_FILE_BYTES = 1 << 26  # of other files; a vocab.txt of 250,000 tokens has 3 MB
 _MAX_IDS = 1 << 24
 _MAX_PIECE_CHARACTERS = 1000
 _BLANK = " \t\r"
@@ -101,7 +102,7 @@ def _file(path: Path) -> Path:
 
 def _text(file: Path) -> str:
     try:
-        return read_small(file, _MAX_FILE_BYTES).decode("utf-8-sig")
+        return read_small(file, _MAX_TOKENIZER_BYTES if file.suffix == ".json" else _MAX_FILE_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(file, getattr(error, "strerror", None) or error) from error
 
