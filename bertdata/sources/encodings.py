@@ -224,13 +224,9 @@ def _cyrillic(high: bytes) -> str:
     """Return the Cyrillic encoding in which the high bytes are Russian, or ``""``."""
     # Only the true encoding maps frequent bytes to frequent letters: two thirds of the
     # letters of a Russian text are these ten, and under 30 % are in a wrong encoding.
-    counts = {encoding: sum(map(high.count, _letters(encoding))) for encoding in _CYRILLIC}
+    counts = {encoding: sum(high.count(letter.encode(encoding)) for letter in _RUSSIAN) for encoding in _CYRILLIC}
     best = max(counts, key=lambda encoding: counts[encoding])
     return best if counts[best] >= _ENOUGH_RUSSIAN * len(high) else ""
-
-
-def _letters(encoding: str) -> list[bytes]:
-    return [letter.encode(encoding) for letter in _RUSSIAN]
 
 
 def _paired(data: bytes) -> list[str]:

@@ -48,7 +48,7 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
         with storage_errors(f"{option} {pattern}"):
             matched.update(_find(pattern, suffixes, option, others))
     paths = sorted(_once(matched))
-    if not_utf8 := [path for path in paths if not _is_utf8(path)]:
+    if not_utf8 := [path for path in paths if path.encode(errors="replace").decode() != path]:
         other = sys.getfilesystemencoding() != "utf-8"
         advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"
         raise UsageError(f"{option} {os.fsencode(not_utf8[0])!r}: the name is not UTF-8: {advice}", field=option.strip("`"))
@@ -110,14 +110,6 @@ def _kind(suffixes: Sequence[str]) -> str:
 def _once(paths: set[str]) -> Iterable[str]:
     """Return every file once, by its real name instead of a link."""
     return {os.path.realpath(path): path for path in sorted(paths, key=lambda p: (not os.path.islink(p), p))}.values()
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:

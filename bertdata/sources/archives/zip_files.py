@@ -21,7 +21,7 @@ from ...storage.files import open_file
 from ..tables.limits import Allowance, TooLarge
 from .member import Member, Wanted, member_name, refuse_name
 
-__all__ = ["BROKEN", "BoundedList", "cut", "pieces", "read_zip"]
+__all__ = ["BROKEN", "cut", "open_zip", "pieces", "read_zip"]
 
 # Python's zipfile limits the output per read for these methods only.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -42,7 +42,7 @@ def pieces(path: str, target: int) -> list[tuple[int, int]]:
     starts = [0]
     try:
         with open_file(path) as file:
-            archive = _open(file)
+            archive = open_zip(file, _MAX_LIST_BYTES)
             # The list of members is at the end of a zip file, in any order. Sort by offset: then a
             # range of bytes is a run of members, and each one must end before the next begins.
             for info in _members(archive):
@@ -63,26 +63,20 @@ def read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject
     allowance = Allowance(part.end - part.start)
     with open_file(part.path) as file:
         try:
-            archive = _open(file)
+            archive = open_zip(file, _MAX_LIST_BYTES)
             members = _members(archive)
+            ends = [info.header_offset for info in members[1:]] + [sys.maxsize]
+            for info, end in zip(members, ends, strict=True):
+                if part.start <= info.header_offset < part.end:
+                    member = _member(archive, info, end, part, wanted)
+                    if isinstance(member, Member):
+                        allowance.take(len(member.data))
+                    if member is not None:
+                        yield member
         except TooLarge as error:
             yield Reject(f"{wanted.source}:{part.name}", "too-large", f"{part.name}: {error}")
-            return
         except BROKEN as error:
             yield Reject(f"{wanted.source}:{part.name}", "damaged", f"{part.name}: {error}", part.end - part.start)
-            return
-        ends = [info.header_offset for info in members[1:]] + [sys.maxsize]
-        for info, end in zip(members, ends, strict=True):
-            if part.start <= info.header_offset < part.end:
-                member = _member(archive, info, end, part, wanted)
-                if isinstance(member, Member):
-                    try:
-                        allowance.take(len(member.data))
-                    except TooLarge as error:
-                        yield Reject(f"{wanted.source}:{part.name}", "too-large", f"{part.name}: {error}")
-                        return
-                if member is not None:
-                    yield member
 
 
 def _member(
@@ -135,14 +129,15 @@ def _name(info: zipfile.ZipInfo) -> str:
     return name.replace("\\", "/").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _open(file: IO[bytes]) -> zipfile.ZipFile:
-    reader = BoundedList(file, _MAX_LIST_BYTES)
+def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
+    """Open a zip file whose list of members has at most `max_list_bytes` bytes; raise `TooLarge` or one of `BROKEN`."""
+    reader = _BoundedList(file, max_list_bytes)
     archive = zipfile.ZipFile(cast("IO[bytes]", reader))
     reader.most = sys.maxsize
     return archive
 
 
-class BoundedList:
+class _BoundedList:
     """A zip file that raises an error for reads of more than `most` bytes, so that its list of members cannot fill the memory.
 
     The entries take ten times their bytes in memory, and only zipfile knows where the list is.

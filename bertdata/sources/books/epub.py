@@ -5,14 +5,12 @@ from __future__ import annotations
 import errno
 import posixpath
 import re
-import sys
 import urllib.parse
 import zipfile
 from collections import Counter
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
-from ..archives.zip_files import BROKEN as _BROKEN
-from ..archives.zip_files import BoundedList
+from ..archives.zip_files import BROKEN, open_zip
 from ..encodings import decode
 from ..tables.limits import TooLarge
 from .account import size
@@ -69,13 +67,11 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
     Reasons: ``damaged`` (zip, package or a page), ``encrypted``, ``too-large``.
     """
     try:
-        reader = BoundedList(file, _MAX_LIST_BYTES)
-        with zipfile.ZipFile(cast("IO[bytes]", reader)) as archive:
-            reader.most = sys.maxsize
+        with open_zip(file, _MAX_LIST_BYTES) as archive:
             return _read(archive, max_bytes)
     except TooLarge as error:
         raise Unreadable("too-large", str(error)) from None
-    except _BROKEN as error:
+    except BROKEN as error:
         raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
     except OSError as error:
         if error.errno != errno.EINVAL:  # a position before the beginning of the file
@@ -104,7 +100,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     for page, kind in package.others.items():
         try:
             data = _member(archive, page, left)
-        except (Unreadable, RuntimeError, *_BROKEN):  # a skipped page; the book is unaffected
+        except (Unreadable, RuntimeError, *BROKEN):  # a skipped page; the book is unaffected
             continue
         left, tags = left - len(data), tags - data.count(b"<")
         left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0

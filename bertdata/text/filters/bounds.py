@@ -9,7 +9,6 @@ Drop(reason='few letters', id='text:a', detail='letters 0.00 < 0.50')
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -79,14 +78,12 @@ class Filter(NamedTuple):
 
     Attributes:
         reason: Reason under which a dropped document is counted.
-        field: Option that sets the limit.
-        measure: Returns the value to compare with the limit.
+        field: Option that sets the limit; its name ends with that of the measure.
         off: Value of the option that turns the limit off.
     """
 
     reason: str
     field: str
-    measure: Callable[[Measures], float]
     off: int = 0
 
     def violation(self, measures: Measures, config: FilterConfig) -> str:
@@ -95,7 +92,7 @@ class Filter(NamedTuple):
         if limit == self.off:
             return ""
         side, _, name = self.field.partition("_")
-        value = self.measure(measures)
+        value: float = getattr(measures, name)
         within = value >= limit if side == "min" else value <= limit
         if within:
             return ""
@@ -103,12 +100,12 @@ class Filter(NamedTuple):
 
 
 FILTERS = (
-    Filter("too short", "min_characters", lambda measures: measures.characters),
-    Filter("too long", "max_characters", lambda measures: measures.characters),
-    Filter("few letters", "min_letters", lambda measures: measures.letters),
-    Filter("many digits", "max_digits", lambda measures: measures.digits, off=1),
-    Filter("repeated sentences", "max_repeated", lambda measures: measures.repeated, off=1),
-    Filter("boilerplate", "max_boilerplate", lambda measures: measures.boilerplate, off=1),
+    Filter("too short", "min_characters"),
+    Filter("too long", "max_characters"),
+    Filter("few letters", "min_letters"),
+    Filter("many digits", "max_digits", off=1),
+    Filter("repeated sentences", "max_repeated", off=1),
+    Filter("boilerplate", "max_boilerplate", off=1),
 )
 
 

@@ -77,36 +77,34 @@ def _by_name(name: str) -> Splitter:
             field="sentence_splitter",
             value=name,
         )
-    return _Checked(name, load(name, "sentence_splitter"))
+    return _checked(name, load(name, "sentence_splitter"))
 
 
 _KNOWN: dict[str, Splitter] = {"sentencex": split_sentences, "regex": split_plain}
 
 
-class _Checked:
-    """Check that the sentences of a user's function, joined, equal the paragraph except for whitespace."""
+def _checked(name: str, function: Splitter) -> Splitter:
+    """Return a user's function that is checked: its sentences, joined, equal the paragraph except for whitespace."""
 
-    def __init__(self, name: str, function: Splitter) -> None:
-        self._name, self._function = name, function
-
-    def __call__(self, paragraph: str, language: str) -> list[str]:
+    def split(paragraph: str, language: str) -> list[str]:
         try:
-            sentences = list(self._function(paragraph, language))
+            sentences = list(function(paragraph, language))
             joined = "".join("".join(sentences).split())
         except Exception as error:  # whatever it raises, the paragraph is what its author needs to see
-            raise self._error(f"raises {type(error).__name__}: {error}", paragraph, language) from error
+            raise refused(f"raises {type(error).__name__}: {error}", paragraph, language) from error
         unspaced = "".join(paragraph.split())
         if joined != unspaced:
             same = len(os.path.commonprefix([joined, unspaced]))
             has, wants = joined[same : same + 20], unspaced[same : same + 20]
-            raise self._error(f"returns {has!r} instead of {wants!r}", paragraph, language)
+            raise refused(f"returns {has!r} instead of {wants!r}", paragraph, language)
         return [sentence for text in sentences if (sentence := text.strip())]
 
-    def _error(self, what: str, paragraph: str, language: str) -> UsageError:
+    def refused(what: str, paragraph: str, language: str) -> UsageError:
         where = f"of the paragraph {paragraph[:200]!r} ({language or 'no language'})"
         return UsageError(
-            f"`sentence_splitter` {self._name} {what}, {where}: its sentences, joined, must equal the paragraph except for "
-            "whitespace",
+            f"`sentence_splitter` {name} {what}, {where}: its sentences, joined, must equal the paragraph except for whitespace",
             field="sentence_splitter",
-            value=self._name,
+            value=name,
         )
+
+    return split
