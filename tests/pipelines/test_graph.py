@@ -30,7 +30,7 @@ from bertdata.records import ReportReference, Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage.files import is_local
-from bertdata.tokens.vocab import read
+from bertdata.tokens.read import read_any
 
 PRIMITIVES = {"Impulse", "ParDo", "FlatMap", "Map", "GroupByKey", "CombinePerKey", "_GroupByKeyOnly", "CombineValues"}
 FORBIDDEN = ("Reshuffle", "Read", "Write", "Flatten", "Window", "WithKeys", "AsSingletons", "Partition")
@@ -100,7 +100,7 @@ def chains(sample_corpus: Path, vocab: Path, tmp_path: Path) -> dict[str, Step]:
         "build-corpus": BuildCorpus(plan(CorpusConfig(), {"wikipedia": dumps}), CorpusConfig(), tmp_path),
         "build-corpus choosing": BuildCorpus(plan(everything, {"wikipedia": dumps}), everything, tmp_path),
         "train-vocab": TrainVocab(source, VocabConfig(), tmp_path),
-        "make-pairs": MakePairs(source, read(vocab), PairsConfig(shards=2), roots),
+        "make-pairs": MakePairs(source, read_any(vocab), PairsConfig(shards=2), roots),
         "export": Export(tasks, exported, ExportConfig(), None, tmp_path),
     }
 
