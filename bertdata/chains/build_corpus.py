@@ -48,7 +48,7 @@ class BuildCorpus(Chain):
         root, config, plan = self._root, self._config, self._plan
         extract = Extract(root, config, plan.shard_count, bool(self._rules))
         runner = TaskRunner(root, "extract", extract, CorpusReport, packages(config))
-        reports = begin | "Tasks" >> Tasks(root, plan.tasks) | "Extract" >> FlatMap(runner)
+        reports = begin | "Tasks" >> Tasks(root, plan.tasks) | "Extract" >> Map(runner)
         if self._rules:
             reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
         return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs, self._ignored), len(plan.tasks))

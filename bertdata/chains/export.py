@@ -9,7 +9,7 @@ from ..exports.base import ExportReport, ExportSource
 from ..exports.work import ExportCommit, ExportShard
 from ..records import Task
 from ..tokens.vocab import Vocabulary
-from .steps import FlatMap, Steps
+from .steps import Map, Steps
 from .transforms import Chain, Gather, TaskRunner, Tasks
 
 __all__ = ["Export"]
@@ -29,6 +29,6 @@ class Export(Chain):
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Write" >> FlatMap(TaskRunner(self._root, "export", self._work, ExportReport, self._work.packages))
+            | "Write" >> Map(TaskRunner(self._root, "export", self._work, ExportReport, self._work.packages))
             | "Commit" >> Gather(self._commit, len(self._tasks), packages=self._work.packages)
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..config import PairsConfig
 from ..dataset.reports import FilesReport
+from ..records import ReportReference
 from ..stages.corpus_reader import Corpus
 from ..stages.rows import partitions
 from ..stages.rows.build_rows import BuildPartition, RowsOutput
@@ -49,23 +50,22 @@ class MakePairs(Chain):
         documents, packages = self._source.manifest.rows, self._config.packages
         commit = PairsCommit(self._vocabulary, self._outputs, self._source.reader, documents, work)
         return (
-            begin
-            | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Tokenize" >> FlatMap(self._tokenize(shuffle, work))
+            self._tokenize(begin | "Tasks" >> Tasks(self._root, self._tasks), shuffle, work)
             | "Partition" >> Regroup(shuffle)
             | "Build pairs" >> Map(GuardedCall(build, *commit.roots(), packages=packages))
             | "Commit" >> Gather(commit, self._layout.total, packages=packages)
         )
 
-    def _tokenize(self, shuffle: Shuffle, work: Path) -> TaskRunner | GuardedCall:
-        """Return the step that moves a task's documents to their partitions. A resumed run keeps finished files."""
+    def _tokenize(self, tasks: Steps, shuffle: Shuffle, work: Path) -> Steps:
+        """Move a task's documents to their partitions. A resumed run keeps finished files."""
         packages, reader = self._config.packages, self._source.reader
         tokenize = partitions.Tokenize(work, self._vocabulary, reader, self._layout, self._config.chinese_words)
         if isinstance(shuffle, FileShuffle):
-            return TaskRunner(work, "tokenize", partitions.WriteTokens(tokenize, shuffle), FilesReport, packages, _written)
-        return GuardedCall(partitions.PutTokens(tokenize, shuffle), work, packages=packages)
+            write = TaskRunner(work, "tokenize", partitions.WriteTokens(tokenize, shuffle), FilesReport, packages)
+            return tasks | "Tokenize" >> Map(write) | "Written" >> Map(_written)
+        return tasks | "Tokenize" >> FlatMap(GuardedCall(partitions.PutTokens(tokenize, shuffle), work, packages=packages))
 
 
-def _written(number: int, report: FilesReport) -> list[tuple[int, int]]:
-    """Return the output of `FileShuffle.put` for a task that an earlier run may have finished."""
-    return [(0, number)]
+def _written(report: ReportReference) -> tuple[int, int]:
+    """Return the output of `FileShuffle.put` for a task, which an earlier run may have finished."""
+    return 0, report.number

@@ -8,7 +8,7 @@ from ..config import VocabConfig
 from ..stages.corpus_reader import Corpus
 from ..stages.sampling import Sample
 from ..stages.vocab import STAGE, CountWords, Train, WordsReport
-from .steps import FlatMap, Steps
+from .steps import Map, Steps
 from .transforms import Chain, Gather, TaskRunner, Tasks
 
 __all__ = ["TrainVocab"]
@@ -28,6 +28,6 @@ class TrainVocab(Chain):
         return (
             begin
             | "Tasks" >> Tasks(self._root, self._tasks)
-            | "Count words" >> FlatMap(TaskRunner(self._root, "count", work, WordsReport, config.packages))
+            | "Count words" >> Map(TaskRunner(self._root, "count", work, WordsReport, config.packages))
             | "Train" >> Gather(Train(root, config, sample.share, reader), len(self._tasks), STAGE, config.packages)
         )

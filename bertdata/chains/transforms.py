@@ -28,7 +28,6 @@ __all__ = ["Chain", "CommitStep", "Gather", "TaskRunner", "Regroup", "Tasks", "G
 
 TaskFunction = Callable[[Task, Work], Any]  # returns a report
 TaskRangeTuple = tuple[int, int, int]  # a `TaskRange` as an element: engines can serialize a plain tuple
-Emit = Callable[[int, Any], Iterable[Any]]
 
 
 class Chain(Step):
@@ -155,30 +154,20 @@ class GuardedCall(InContext):
 
 
 class TaskRunner(InContext):
-    """Run each task, or reuse its report from an earlier run. A report has the type `kind`.
+    """Run each task, or reuse its report from an earlier run. A report has the type `kind`. Return a reference to it."""
 
-    `emit` returns the elements for a report. The default is a reference to the report.
-    """
-
-    def __init__(
-        self, root: Path, step: str, work: TaskFunction, kind: type[Any], packages: Sequence[str] = (), emit: Emit | None = None
-    ) -> None:
-        self._root, self._step, self._work, self._kind, self._emit = root, step, work, kind, emit
-        self.function = emit or _references
+    def __init__(self, root: Path, step: str, work: TaskFunction, kind: type[Any], packages: Sequence[str] = ()) -> None:
+        self._root, self._step, self._work, self._kind = root, step, work, kind
         self._runs = RunDirectories(root, packages=packages)
 
-    def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterable[Any]:
+    def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> ReportReference:
         # The identity of a task has no paths, which differ between machines. `perform` compares it with the stored record, and
         # also compares the digests of the inputs.
         identity = [task.kind, task.checksum, *task.names()]
         self._runs.check()
         work, paths = partial(self._work, task), task.paths()
         report = perform(self._root, self._step, task.number, identity, work, self._kind, paths, context)
-        yield from self._emit(task.number, report) if self._emit else _references(task.number, self._step, report)
-
-
-def _references(number: int, step: str, report: object) -> list[ReportReference]:
-    return [reports.reference(number, step, [report])]
+        return reports.reference(task.number, self._step, [report])
 
 
 @cache

@@ -152,8 +152,8 @@ def test_a_late_task_writes_into_its_own_directory_only(directory: Path) -> None
     root = _begin(directory)
     with pytest.raises(StorageError, match="not found. All workers must see"):
         (
-            list(TaskRunner(root, "extract", work, TaskReport)(Task(1, "text", ()))),
-            list(TaskRunner(root, "extract", work, TaskReport)(TASK)),
+            TaskRunner(root, "extract", work, TaskReport)(Task(1, "text", ())),
+            TaskRunner(root, "extract", work, TaskReport)(TASK),
         )
     assert _content(directory) == {"data/a": "later", NAME: "{}\n"}
     with building(directory, OTHER) as done:
@@ -369,7 +369,7 @@ def test_a_build_that_is_swapped_while_its_run_goes_is_neither_written_nor_put_i
     perform, late = TaskRunner(root, "extract", lambda *_: TaskReport(), TaskReport), Late(root)
     os.rename(root, tmp_path / "stolen")
     root.symlink_to(tmp_path / "stolen")
-    for call in (lambda: list(perform(TASK)), lambda: _commit(late)):
+    for call in (lambda: perform(TASK), lambda: _commit(late)):
         with pytest.raises(StorageError, match="not found. All workers must see"):
             call()
     root.unlink()
