@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import CorpusConfig
 from ..config.base import format_packages
+from ..config.input_kinds import PROJECTS
 from ..records import ReportReference
 from ..sources import PLAIN
 from ..stages.corpus.commit import CorpusCommit
@@ -13,7 +15,6 @@ from ..stages.corpus.extract import Extract
 from ..stages.corpus.plan_tasks import CorpusPlan, packages
 from ..stages.corpus_report import CorpusReport
 from ..stages.selection import rules
-from ..stages.selection.kinds import Kinds
 from ..stages.selection.rewrite import Rewrite
 from ..stages.selection.rounds import Decide, KeepLosses, PutClaims, Rule, partition_count
 from ..stages.shuffle import Receive
@@ -40,7 +41,8 @@ class BuildCorpus(Chain):
     def __init__(self, plan: CorpusPlan, config: CorpusConfig, root: Path) -> None:
         super().__init__(root, plan.tasks)
         self._plan, self._config = plan, config
-        self._rules = rules.make(config.choice, root, Kinds.of(task.kind for task in plan.tasks[: plan.shard_count]))
+        wiki_tasks = sum(task.kind in PROJECTS for task in plan.tasks)
+        self._rules = rules.make(config.choice, root, plan.shard_count, wiki_tasks)
         self._inputs = self._store("inputs", plan.inputs)
         self._ignored = {kind: dict(suffixes) for kind, suffixes in plan.ignored.items()}
 
@@ -50,46 +52,54 @@ class BuildCorpus(Chain):
         runner = TaskRunner(root, "extract", extract, CorpusReport, packages(config))
         reports = begin | "Tasks" >> Tasks(root, plan.tasks) | "Extract" >> Map(runner)
         if self._rules:
-            reports = reports | "Choose" >> Choose(root, config, self._rules, plan)
+            reports = reports | "Choose" >> Choose(root, config.format, self._rules, plan)
         return reports | "Commit" >> Gather(CorpusCommit(root, config, self._inputs, self._ignored), len(plan.tasks))
 
 
+@dataclass
 class Choose(Step):
     """Reports of tasks -> a round for each rule, which drops documents -> reports of the remaining documents."""
 
-    def __init__(self, root: Path, config: CorpusConfig, rules: list[Rule], plan: CorpusPlan) -> None:
-        self._root, self._format, self._rules, self._shards = root, config.format, rules, plan.shard_count
-        self._tasks = len(plan.tasks)
-        self._bytes = sum(entry.bytes * (1 if entry.name.endswith(_PLAIN) else 4) for entry in plan.inputs)
+    root: Path
+    format: str
+    rules: list[Rule]
+    plan: CorpusPlan
 
     def expand(self, reports: Steps) -> Steps:
+        root, shards, count = self.root, self.plan.shard_count, len(self.plan.tasks)
+        size = sum(entry.bytes * (1 if entry.name.endswith(_PLAIN) else 4) for entry in self.plan.inputs)
         tasks = reports | "Number" >> Map(_number)
         # The rules one after another: what one rule drops makes no claims to the next. Each is a
         # round of two shuffles, so the number of steps grows with the number of rules, and memory
         # does not.
         names: tuple[str, ...] = ()  # rounds that drop documents
-        for rule in self._rules:
-            partitions = partition_count(rule, self._bytes)
-            tasks = tasks | rule.name.capitalize() >> Round(self._root, rule, names, self._tasks, partitions, self._shards)
+        for rule in self.rules:
+            round = Round(root, rule, names, count, shards, partition_count(rule, size))
+            tasks = tasks | rule.name.capitalize() >> round
             names += (rule.name,) * rule.drops
-        rewrite = GuardedCall(
-            Rewrite(self._root, names, self._format, self._shards), self._root, packages=format_packages(self._format)
-        )
+        rewrite = GuardedCall(Rewrite(root, names, self.format, shards), root, packages=format_packages(self.format))
         return tasks | "Rewrite" >> Map(rewrite)
 
 
+@dataclass
 class Round(Step):
-    """Tasks -> claims by partition -> losses by task -> the same tasks, with their losses on disk."""
+    """Tasks -> claims by partition -> losses by task -> the same tasks, with their losses on disk.
 
-    def __init__(self, root: Path, rule: Rule, earlier: tuple[str, ...], tasks: int, partitions: int, shards: int) -> None:
-        self._root, self._rule, self._earlier, self._tasks, self._partitions = root, rule, earlier, tasks, partitions
-        self._shards = shards
+    `count` is the number of tasks, of which the first `shards` write a shard. `earlier` rounds have dropped documents.
+    """
+
+    root: Path
+    rule: Rule
+    earlier: tuple[str, ...]
+    count: int
+    shards: int
+    partitions: int
 
     def expand(self, tasks: Steps) -> Steps:
-        root, rule = self._root, self._rule
-        claims = shuffle_of(tasks, root, f"{rule.name}-claims", self._tasks, self._partitions)
-        losses = shuffle_of(tasks, root, f"{rule.name}-losses", self._partitions, self._tasks)
-        put = PutClaims(root, rule, self._earlier, claims, self._shards)
+        root, rule = self.root, self.rule
+        claims = shuffle_of(tasks, root, f"{rule.name}-claims", self.count, self.partitions)
+        losses = shuffle_of(tasks, root, f"{rule.name}-losses", self.partitions, self.count)
+        put = PutClaims(root, rule, self.earlier, claims, self.shards)
         # The graph of a round. "Claim" and "Decide" may run on any worker, because all they need
         # comes with the element or is in files below the output directory:
         #
@@ -98,7 +108,7 @@ class Round(Step):
             tasks
             | "Claim" >> FlatMap(GuardedCall(put, root))
             | "By partition" >> Regroup(claims)
-            | "Decide" >> FlatMap(GuardedCall(Decide(rule, claims, losses), root))
+            | "Decide" >> FlatMap(GuardedCall(Receive(claims, Decide(rule, losses)), root))
             | "By task" >> Regroup(losses)
             | "Keep losses" >> Map(GuardedCall(Receive(losses, KeepLosses(root, rule)), root))
         )

@@ -194,4 +194,5 @@ class Receive(InContext):
     def __call__(self, group: tuple[int, Iterable[Any]], context: TaskContext = NO_CONTEXT) -> Any:
         partition, members = group
         with self.shuffle.get(partition, members) as pieces:
-            return self.function(partition, pieces, context)
+            result = self.function(partition, pieces, context)
+            return list(result) if isinstance(result, Iterator) else result

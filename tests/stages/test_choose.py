@@ -29,7 +29,6 @@ from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.selection import facts, rewrite, rounds, rules
 from bertdata.stages.selection.claims import Table
 from bertdata.stages.selection.decisions import LOST, WHOLE_DOCUMENT, Losses, merged, read_kept, write_kept
-from bertdata.stages.selection.kinds import Kinds
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.stages.shuffle import FileShuffle
 from bertdata.storage.files import write_json
@@ -237,7 +236,7 @@ def test_partitions_and_tasks_do_not_matter(
     one = build(tmp_path / "one", inputs, **CHOICES[name])
     monkeypatch.setattr(rounds, "CLAIMS_PER_PARTITION", 16)
     monkeypatch.setattr(facts, "ROWS_PER_BATCH", 7)
-    assert rounds.partition_count(rules.make(ChoiceConfig(), Path(), Kinds.of(["text"]))[0], 1 << 20) > 10
+    assert rounds.partition_count(rules.make(ChoiceConfig(), Path(), tasks=1, wiki_tasks=0)[0], 1 << 20) > 10
     assert digests(build(tmp_path / "many", inputs, **CHOICES[name])) == digests(one)
     whole = build(tmp_path / "whole", inputs, task_bytes=1 << 30, **CHOICES[name])
     assert read_rows(whole) == read_rows(one), "the size of a task changes files, not what is chosen"

@@ -52,9 +52,8 @@ def test_the_first_of_each_hash(tasks: list[list[tuple[int, int, int]]]) -> None
         for at, (high, low, row) in enumerate(sorted(rows, key=lambda own: own[2])):
             made[at] = (high, low), row
         pieces.append((task, Table(made).to_bytes()))
-    claims = Received(Pieces(lambda: iter(pieces)), columns, False).by_hash()
-    listed = [(*hash, task, row) for (hash, row), task in zip(claims.columns.tolist(), claims.task.tolist(), strict=True)]
-    listed = [(*map(int, own[:2]), *own[2:]) for own in listed]
+    claims = Received(Pieces(lambda: iter(pieces)), columns).by_hash()
+    listed = [(*map(int, hash), task, row) for task, hash, row in claims.columns.tolist()]
     assert listed == sorted((high, low, task, row) for task, rows in enumerate(tasks) for high, low, row in rows)
     found = first_of_each(claims.columns["hash"]).tolist()
     assert [listed[at] for at in found] == [next(row for row in listed if row[:2] == own[:2]) for own in listed]

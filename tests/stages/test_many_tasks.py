@@ -15,6 +15,7 @@ from bertdata.codec import encode
 from bertdata.dataset import manifest, shards
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.selection import claims
+from bertdata.stages.selection.rounds import Received
 from bertdata.stages.shuffle import Pieces
 
 
@@ -65,11 +66,11 @@ def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
     pieces = [(task, claims.Table(columns[4 * task : 4 * task + 4]).to_bytes()) for task in range(4000)]
     tracemalloc.start(1)
     try:
-        found = claims.join(claims.read(Pieces(lambda: iter(pieces)), columns.dtype, False), columns.dtype)
+        found = Received(Pieces(lambda: iter(pieces)), columns.dtype).all().columns
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert (found.columns == columns).all() and found.task.tolist() == [n // 4 for n in range(16_000)]
+    assert (found[["hash", "row"]] == columns).all() and found["task"].tolist() == [n // 4 for n in range(16_000)]
     assert peak / len(pieces) < 400
 
 

@@ -11,28 +11,26 @@ the columns. An optional payload, one byte string per row, has data of variable 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..shuffle import Pieces
 from .duplicates import Indices
 
-__all__ = ["Claims", "Columns", "Table", "join_in_batches", "join", "read", "split"]
+__all__ = ["Columns", "Table", "concat", "join", "split"]
 
 Columns = npt.NDArray[Any]  # with named fields
-_TABLES_PER_JOIN = 1024
+_TABLE_BYTES = 1000  # memory of a table in addition to its rows
 
 
 class Table(NamedTuple):
-    """Rows with named columns, and an optional payload of type large_binary.
+    """Rows with named columns, and an optional payload of type large_binary. A table without rows has no payload.
 
     >>> columns = np.array([(7, 1.5), (8, 2.5)], [("row", "<u4"), ("size", "<f8")])
     >>> table = Table(columns, pa.array([b"one", b"two"], pa.large_binary()))
-    >>> read = Table.from_bytes(table.to_bytes(), table.columns.dtype, has_payload=True)
+    >>> read = Table.from_bytes(table.to_bytes(), table.columns.dtype)
     >>> read.columns["row"].tolist(), read.payload.to_pylist()
     ([7, 8], [b'one', b'two'])
     """
@@ -56,13 +54,13 @@ class Table(NamedTuple):
         return b"".join((fixed, np.diff(ends).astype("<u4").tobytes(), data))
 
     @classmethod
-    def from_bytes(cls, data: bytes, dtype: np.dtype[Any], has_payload: bool) -> Table:
+    def from_bytes(cls, data: bytes, dtype: np.dtype[Any]) -> Table:
         """Deserialize the output of `to_bytes`."""
         (count,) = np.frombuffer(data, "<u8", 1).tolist()
         columns = np.frombuffer(data, dtype, count, 8)
-        if not has_payload:
-            return cls(columns)
         start = 8 + columns.nbytes
+        if len(data) == start:
+            return cls(columns)
         ends = np.zeros(count + 1, "<i8")
         np.cumsum(np.frombuffer(data, "<u4", count, start), out=ends[1:])
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)[start + 4 * count :]]
@@ -71,30 +69,7 @@ class Table(NamedTuple):
         return cls(columns, payload)
 
 
-class Claims(NamedTuple):
-    """Claims of many tasks. `task` [N] is the number of the task that sent each claim."""
-
-    columns: Columns
-    task: npt.NDArray[np.uint32]
-    payload: pa.Array | None = None
-
-    @classmethod
-    def of(cls, task: int, table: Table) -> Claims:
-        """Return the claims of one task."""
-        return cls(table.columns, np.full(len(table.columns), task, np.uint32), table.payload)
-
-    @property
-    def nbytes(self) -> int:
-        """The memory size in bytes."""
-        return int(self.columns.nbytes + self.task.nbytes + (0 if self.payload is None else self.payload.nbytes))
-
-    def take(self, chosen: Indices) -> Claims:
-        """Return a subset of the claims."""
-        columns, payload = Table(self.columns, self.payload).take(chosen)
-        return Claims(columns, self.task[chosen], payload)
-
-
-def split(table: Table, partition: Indices) -> Iterator[tuple[int, Table]]:
+def split(table: Table, partition: npt.NDArray[Any]) -> Iterator[tuple[int, Table]]:
     """Yield the rows of each partition, in order of partitions. Rows keep their order within a partition."""
     # Sort by partition, then cut where the partition changes.
     order = np.argsort(partition, kind="stable")
@@ -102,37 +77,28 @@ def split(table: Table, partition: Indices) -> Iterator[tuple[int, Table]]:
         yield int(partition[members[0]]), table.take(members)
 
 
-def read(pieces: Pieces, dtype: np.dtype[Any], has_payload: bool) -> Iterator[tuple[int, Table]]:
-    """Yield the number and the claims of each task."""
-    return ((task, Table.from_bytes(data, dtype, has_payload)) for task, data in pieces)
-
-
-def join(claims: Iterable[tuple[int, Table]], dtype: np.dtype[Any]) -> Claims:
-    """Join the claims of all tasks in a partition.
-
-    Join _TABLES_PER_JOIN tables at a time, because 100,000 tasks may have only a few claims each.
-    """
-    remaining, joined = iter(claims), [Claims(np.zeros(0, dtype), np.zeros(0, np.uint32))]
-    while batch := [*islice(remaining, _TABLES_PER_JOIN)]:
-        joined.append(_joined([Claims.of(task, table) for task, table in batch]))
-    return _joined(joined)
-
-
-def join_in_batches(claims: Iterable[tuple[int, Table]], max_bytes: int) -> Iterator[Claims]:
-    """Join the claims of tasks into batches of about `max_bytes` in memory."""
-    batch, size = list[Claims](), 0
-    for task, table in claims:
-        batch.append(Claims.of(task, table))
-        size += batch[-1].nbytes
-        del table  # not kept while the next one is read
+def join(tables: Iterable[tuple[int, Table]], max_bytes: int) -> Iterator[Table]:
+    """Join tables of tasks, with the task as a column `task`, into tables of about `max_bytes` in memory."""
+    batch, size = list[Table](), 0
+    for task, (columns, payload) in tables:
+        made = np.empty(len(columns), [("task", "<u4"), *columns.dtype.descr])
+        made["task"] = task
+        for name in columns.dtype.names or ():
+            made[name] = columns[name]
+        batch.append(Table(made, payload))
+        size += made.nbytes + (payload.nbytes if payload else 0) + _TABLE_BYTES
+        del columns, payload  # not kept while the next table is read
         if size >= max_bytes:
-            yield _joined(batch)
+            yield concat(batch)
             batch, size = [], 0
     if batch:
-        yield _joined(batch)
+        yield concat(batch)
 
 
-def _joined(batch: list[Claims]) -> Claims:
-    payloads = [claims.payload for claims in batch if claims.payload is not None]
-    columns, tasks = (np.concatenate([claims[field] for claims in batch]) for field in (0, 1))
-    return Claims(columns, tasks, pa.concat_arrays(payloads) if payloads else None)
+def concat(tables: Iterable[Table], dtype: Any = None) -> Table:
+    """Concatenate tables. Without any, the result has columns of this type and no rows."""
+    columns, payloads = [np.zeros(0, dtype)] if dtype is not None else [], list[pa.Array]()
+    for table in tables:
+        columns.append(table.columns)
+        payloads += [] if table.payload is None else [table.payload]
+    return Table(np.concatenate(columns), pa.concat_arrays(payloads) if payloads else None)

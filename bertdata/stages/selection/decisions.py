@@ -21,7 +21,7 @@ from ...storage.files import digest, is_local, replacing
 from ...storage.ranges import range_digest
 from ...storage.readers import read_whole
 from ...storage.storage import storage_errors
-from .claims import Claims, Columns, Table
+from .claims import Columns, Table, concat, split
 from .duplicates import first_of_each
 
 __all__ = [
@@ -30,9 +30,8 @@ __all__ = [
     "REASONS",
     "WHOLE_DOCUMENT",
     "Losses",
-    "address",
-    "by_task",
     "lose_later",
+    "lost",
     "merged",
     "read_kept",
     "whole",
@@ -62,9 +61,7 @@ class Losses:
     @cached_property
     def table(self) -> Table:
         """All losses, round after round."""
-        tables = [read_kept(self.root, round, self.task, LOST) for round in self.rounds]
-        payload = pa.concat_arrays([pa.array([], pa.large_binary()), *(table.payload for table in tables)])
-        return Table(np.concatenate([np.zeros(0, LOST), *(table.columns for table in tables)]), payload)
+        return concat((read_kept(self.root, round, self.task, LOST) for round in self.rounds), LOST)
 
     def digests(self) -> list[str]:
         """Hash the files that the table is read from."""
@@ -101,40 +98,38 @@ def read_kept(root: Path, round: str, task: int, dtype: np.dtype[Any]) -> Table:
     data = found[_DIGEST_BYTES:]
     if range_digest(data).to_bytes(_DIGEST_BYTES, "big") != found[:_DIGEST_BYTES]:
         raise VerificationError(f"{path} is missing or damaged: run the same command again")
-    return Table.from_bytes(data, dtype, has_payload=dtype == LOST)
+    return Table.from_bytes(data, dtype)
 
 
-def address(task: npt.NDArray[Any], row: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return 64-bit document addresses with the task in the high bits, so they sort in corpus order."""
-    return np.asarray(task.astype(np.uint64) << np.uint64(32) | row.astype(np.uint64))
+def lost(ids: pa.Array, **columns: Any) -> Table:
+    """Return losses of complete documents, or of the paragraph or words in these columns. `ids` are those of kept documents."""
+    made = np.zeros(len(ids), LOST)
+    made["paragraph"] = WHOLE_DOCUMENT
+    for name, values in columns.items():
+        made[name] = values
+    return Table(made, ids)
 
 
-def lose_later(claims: Claims, reason: str, newer: Any = None) -> Iterator[tuple[int, Table]]:
+def lose_later(claims: Table, reason: str, newer: Any = None) -> Iterator[tuple[int, Table]]:
     """Drop all claims except the first of each hash. The payload of a claim is its document's id.
 
     `newer` [N] is the date of the first copy, in seconds since 1970, if the list of drops needs it, else 0.
     """
     # A claim loses if it is not the first of its hash. Sorting put the earliest document first.
-    first = first_of_each(claims.columns["hash"])
+    columns, first = claims.columns, first_of_each(claims.columns["hash"])
     later = np.flatnonzero(first != np.arange(len(first)))
-    lost = np.zeros(len(later), LOST)
-    lost["row"], lost["reason"], lost["paragraph"] = claims.columns["row"][later], reason.encode(), WHOLE_DOCUMENT
-    if "paragraph" in (claims.columns.dtype.names or ()):
-        lost["paragraph"] = claims.columns["paragraph"][later]
-    lost["first_task"], lost["first_row"] = claims.task[first[later]], claims.columns["row"][first[later]]
-    ids = pa.array([], pa.large_binary()) if claims.payload is None else claims.payload.take(pa.array(first[later]))
+    if claims.payload is None or not len(later):
+        return
+    ids = claims.payload.take(pa.array(first[later]))
     if newer is not None:
         dated = zip(ids.to_pylist(), newer[later].tolist(), strict=True)
         ids = pa.array([_dated(id, int(seconds)) for id, seconds in dated], pa.large_binary())
-    return by_task(claims.task[later], Table(lost, ids))
-
-
-def by_task(task: npt.NDArray[Any], table: Table) -> Iterator[tuple[int, Table]]:
-    """Yield the losses of each task, in order of tasks, documents and paragraphs."""
-    is_lost = table.columns.dtype == LOST
-    order = np.lexsort(([table.columns["paragraph"]] if is_lost else []) + [table.columns["row"], task])
-    for of_task in np.split(order, np.flatnonzero(np.diff(task[order])) + 1) if len(order) else []:
-        yield int(task[of_task[0]]), table.take(of_task)
+    own, kept = columns[later], columns[first[later]]
+    paragraph = own["paragraph"] if "paragraph" in (columns.dtype.names or ()) else WHOLE_DOCUMENT
+    losses = lost(
+        ids, row=own["row"], paragraph=paragraph, reason=reason.encode(), first_task=kept["task"], first_row=kept["row"]
+    )
+    yield from split(losses, own["task"])
 
 
 def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
@@ -143,17 +138,15 @@ def merged(tables: Iterable[Table], dtype: np.dtype[Any]) -> Table:
     A document may lose in several partitions, one per band of its signature, against different documents. The list then names the
     earliest of them in the corpus.
     """
-    held = list(tables)
-    columns = np.concatenate([np.zeros(0, dtype), *(table.columns for table in held)])
+    table = concat(tables, dtype)
+    columns = table.columns
     names = ("row", "paragraph") if dtype == LOST else ("row", "first_task", "first_row")
     # Sorted by document, then by the earlier document: the first entry of each document is the
     # earliest one that it lost against, and only this entry is kept.
     order = np.lexsort([columns[name] for name in ("first_row", "first_task", *names[::-1])])
     new = np.ones(len(order), bool)
     new[1:] = np.any([np.diff(columns[name][order]) != 0 for name in names], axis=0)
-    payloads = [table.payload for table in held if table.payload is not None]
-    payload = pa.concat_arrays([pa.array([], pa.large_binary()), *payloads]) if dtype == LOST else None
-    return Table(columns, payload).take(order[new])
+    return table.take(order[new])
 
 
 def _dated(id: bytes, seconds: int) -> bytes:

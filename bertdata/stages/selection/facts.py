@@ -41,13 +41,13 @@ _FORMAT = "arrow-stream"  # read sequentially, so it takes few requests
 
 
 class Needs(NamedTuple):
-    """The facts to collect in addition to id, age, size and fingerprint: signatures, hashes of long paragraphs, word counts,
-    languages and byte premiums."""
+    """The facts to collect in addition to id, age, size and fingerprint: signatures, hashes of long paragraphs, word counts, the
+    `source` or `language`, and byte premiums."""
 
     signature: bool
     paragraphs: bool
     words: bool = False
-    language: bool = False
+    group: str = ""
     premiums: dict[str, float] = {}  # noqa: RUF012 (never changed)
 
     def schema(self) -> pa.Schema:
@@ -61,7 +61,7 @@ class Needs(NamedTuple):
             columns += [("long_hash", list_of(pa.binary(HASH_BYTES))), ("long_bytes", list_of(number))]
         if self.words:
             columns += [("words", number)] + [("long_words", list_of(number))] * self.paragraphs
-        columns += [("group", number)] * self.language + [("premium", pa.float64())] * bool(self.premiums)
+        columns += [("group", number)] * bool(self.group) + [("premium", pa.float64())] * bool(self.premiums)
         return pa.schema(columns)
 
 
@@ -77,19 +77,22 @@ class Facts:
         """Add a document whose sentences have `size` bytes."""
         compared = document._replace(sentences=list(map(normal, document.sentences)))
         text = _joined(compared.sentences)
+        paragraphs = document.paragraphs() if self._needs.paragraphs else []
+        long = [index for index, sentences in enumerate(paragraphs) if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS]
         row: dict[str, object] = {"id": document.id, "as_of": document.as_of, "bytes": size, "hash": fingerprint(text)}
         if self._needs.signature:
             row["signature"] = _signer()([text])[0].tobytes()
         if self._needs.paragraphs:
-            long = _long_paragraphs(document, compared)
-            row |= {"paragraphs": len(document.paragraph_starts), **long._asdict()}
+            normalized = compared.paragraphs()
+            row |= {"paragraphs": len(paragraphs), "long_index": long}
+            row["long_hash"] = [fingerprint(_joined(normalized[index])) for index in long]
+            row["long_bytes"] = [sum(len(each.encode("utf-8", "replace")) for each in paragraphs[index]) for index in long]
         if self._needs.words:
             row["words"] = count_words(document.sentences)
             if self._needs.paragraphs:
-                paragraphs = document.paragraphs()
-                row["long_words"] = [count_words(paragraphs[index]) for index in long.long_index]
-        if self._needs.language:
-            row["group"] = group_of(document.language)
+                row["long_words"] = [count_words(paragraphs[index]) for index in long]
+        if self._needs.group:
+            row["group"] = group_of(getattr(document, self._needs.group))
         if self._needs.premiums:
             row["premium"] = premium(document.language, self._needs.premiums)
         self._rows.append(row)
@@ -123,52 +126,33 @@ def _joined(sentences: list[str]) -> str:
     return " ".join(filter(None, sentences))
 
 
-class _LongParagraphs(NamedTuple):
-    """The indices of long paragraphs, their fingerprints and bytes."""
-
-    long_index: list[int]
-    long_hash: list[bytes]
-    long_bytes: list[int]
-
-
-def _long_paragraphs(document: Document, compared: Document) -> _LongParagraphs:
-    found = _LongParagraphs([], [], [])
-    for index, (sentences, same) in enumerate(zip(document.paragraphs(), compared.paragraphs(), strict=True)):
-        if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS:
-            size = sum(len(sentence.encode("utf-8", "replace")) for sentence in sentences)
-            found.long_index.append(index)
-            found.long_hash.append(fingerprint(_joined(same)))
-            found.long_bytes.append(size)
-    return found
-
-
 def _name(task: int) -> str:
     return f"{FACTS_PREFIX}{task:05d}.arrow"
 
 
-def read(root: Path, task: int) -> pa.Table:
-    """Read a task's facts, in order of its documents. Each column is one contiguous array."""
-    return pa.Table.from_batches(list(shards.read_batches(root / _name(task), _FORMAT))).combine_chunks()
+def read(root: Path, task: int) -> pa.RecordBatch:
+    """Read a task's facts, in order of its documents."""
+    return shards.joined([*shards.read_batches(root / _name(task), _FORMAT)])[0]
 
 
-def ids(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
+def ids(table: pa.RecordBatch, rows: npt.NDArray[Any]) -> pa.Array:
     """Return the ids of documents, as the payloads of claims."""
-    return table.column("id").combine_chunks().take(pa.array(rows)).cast(pa.large_binary())
+    return table.column("id").take(pa.array(rows)).cast(pa.large_binary())
 
 
-def signatures(table: pa.Table) -> npt.NDArray[np.uint8]:
+def signatures(table: pa.RecordBatch) -> npt.NDArray[np.uint8]:
     """Return the signatures of all documents: [N, SIGNATURE_VALUES]."""
-    return _bytes_of(table.column("signature").combine_chunks())
+    return _bytes_of(table.column("signature"))
 
 
-def hashes(table: pa.Table) -> npt.NDArray[np.uint64]:
+def hashes(table: pa.RecordBatch) -> npt.NDArray[np.uint64]:
     """Return the hashes of all documents, as two numbers each [N, 2]."""
-    return _bytes_of(table.column("hash").combine_chunks()).view(">u8")
+    return _bytes_of(table.column("hash")).view(">u8")
 
 
-def long_hashes(table: pa.Table) -> npt.NDArray[np.uint64]:
+def long_hashes(table: pa.RecordBatch) -> npt.NDArray[np.uint64]:
     """Return the hashes of all long paragraphs, as two numbers each [P, 2]."""
-    return _bytes_of(table.column("long_hash").combine_chunks().flatten()).view(">u8")
+    return _bytes_of(table.column("long_hash").flatten()).view(">u8")
 
 
 def _bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:
@@ -178,18 +162,18 @@ def _bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:
     return values[column.offset * width :][: len(column) * width].reshape(len(column), width)
 
 
-def signature_payloads(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Array:
+def signature_payloads(table: pa.RecordBatch, rows: npt.NDArray[Any]) -> pa.Array:
     """Return the signatures of documents, as the payloads of claims."""
     ends = np.arange(len(rows) + 1, dtype=np.int64) * SIGNATURE_VALUES
     return pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(signatures(table)[rows])])
 
 
-def flat(table: pa.Table, name: str) -> npt.NDArray[np.uint64]:
+def flat(table: pa.RecordBatch, name: str) -> npt.NDArray[np.uint64]:
     """Concatenate the values of a list column."""
-    return np.asarray(table.column(name).combine_chunks().flatten().to_numpy())
+    return np.asarray(table.column(name).flatten().to_numpy())
 
 
-def long_paragraphs(table: pa.Table) -> tuple[Any, Any]:
+def long_paragraphs(table: pa.RecordBatch) -> tuple[Any, Any]:
     """Return the document of each long paragraph, and the paragraph's index in it."""
-    lengths = table.column("long_index").combine_chunks().value_lengths().to_numpy()
+    lengths = table.column("long_index").value_lengths().to_numpy()
     return np.repeat(np.arange(len(lengths)), lengths), flat(table, "long_index").astype(np.int64)

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from . import duplicates, facts, minhash
-from .claims import Claims, Columns, Table, join_in_batches
-from .decisions import LOST, PAIRS, WHOLE_DOCUMENT, Losses, address, by_task, read_kept
+from . import facts, minhash
+from .claims import Columns, Table, concat, join, split
+from .decisions import PAIRS, Losses, lost, read_kept
 from .duplicates import Indices, first_of_each
-from .rounds import Received
+from .rounds import Received, Rule
 
 __all__ = ["Bands", "Near"]
 
@@ -29,7 +29,7 @@ _CLAIM_BATCH_BYTES = 16 << 20  # bytes of claims compared at a time
 
 
 @dataclass(frozen=True)
-class Bands:
+class Bands(Rule):
     """Find pairs of a document and an earlier one that share a band of their signatures. `Near` compares the pairs.
 
     A claim contains a hash and no signature, because a document has one claim per band, and few bands are shared.
@@ -38,15 +38,13 @@ class Bands:
     threshold: float
     name = "bands"
     columns = np.dtype([("hash", "<u8", (1,)), ("row", "<u4")])
-    payload = None
     drops = False
 
-    @property
     def per_document(self) -> float:
         """Return the number of bands."""
         return float(minhash.layout(self.threshold)[0])
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim the hash of each band of a signature. Documents that share a band meet in one partition."""
         bands, rows = minhash.layout(self.threshold)
         signatures = facts.signatures(table)
@@ -56,10 +54,6 @@ class Bands:
         made["hash"][:, 0] = minhash.band_hashes(signatures[documents], bands, rows).ravel()
         made["row"] = np.repeat(documents, bands)
         return made
-
-    def partition(self, columns: Columns, count: int) -> Indices:
-        """Return the partition of each hash."""
-        return duplicates.partition(columns["hash"], count)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Pair each document with the first document that shares a band with it, and with the closest one before it.
@@ -79,21 +73,18 @@ class Bands:
         #
         # Copies made by a template usually resemble all others, so the first one stands for the
         # group. The one before catches groups that share a band and are not all alike.
-        claims = received.by_hash()
-        index, first = np.arange(len(claims.task)), first_of_each(claims.columns["hash"])
-        later = index[first != index]
-        of_pair, of_first = np.concatenate([later, later]), np.concatenate([first[later], later - 1])
-        pairs = np.zeros(len(of_pair), PAIRS)
-        pairs["row"] = claims.columns["row"][of_pair]
-        pairs["first_task"], pairs["first_row"] = claims.task[of_first], claims.columns["row"][of_first]
-        # Several bands may produce the same pair.
-        keys = np.stack([address(claims.task[of_pair], pairs["row"]), address(pairs["first_task"], pairs["first_row"])], 1)
-        _, once = np.unique(keys, axis=0, return_index=True)
-        return by_task(claims.task[of_pair[once]], Table(pairs[once]))
+        claims = received.by_hash().columns
+        first = first_of_each(claims["hash"])
+        later = np.flatnonzero(first != np.arange(len(first)))
+        third = later[later - 1 != first[later]]  # the second of a band already has both pairs in one
+        own, earlier = claims[np.append(later, third)], claims[np.append(first[later], third - 1)]
+        pairs = np.zeros(len(own), PAIRS)
+        pairs["row"], pairs["first_task"], pairs["first_row"] = own["row"], earlier["task"], earlier["row"]
+        return split(Table(pairs), own["task"])
 
 
 @dataclass(frozen=True)
-class Near:
+class Near(Rule):
     """Drop a document that is a near-copy of an earlier one, even if the earlier one is dropped too.
 
     If a is like b, and b is like c, then c is dropped because of b, although b is dropped because of a. Otherwise the decision
@@ -108,44 +99,44 @@ class Near:
     tasks: int
     name = "near"
     columns = PAIRS
-    payload = staticmethod(facts.signature_payloads)
-    per_document = 2.0  # a partition holds signatures of its documents, 128 bytes each
-    drops = True
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def per_document(self) -> float:
+        """Return a larger number than most documents need: a partition holds signatures of its documents, 128 bytes each."""
+        return 2.0
+
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim each pair of one of the task's documents and an earlier one to compare."""
         return read_kept(self.root, Bands.name, task, PAIRS).columns
 
-    def partition(self, columns: Columns, count: int) -> Indices:
+    def payload(self, table: pa.RecordBatch, rows: Indices) -> pa.Array:
+        """Return the signatures of documents."""
+        return facts.signature_payloads(table, rows)
+
+    def partition(self, claims: Columns, count: int) -> Indices:
         """Return the partition of the earlier document's task."""
-        return np.asarray(columns["first_task"].astype(np.int64) * count // self.tasks)
+        return np.asarray(claims["first_task"].astype(np.int64) * count // self.tasks)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Compare signatures, and drop the later document of each pair that is similar enough."""
         # A partition covers a range of tasks, so each task's facts are read by one partition only.
-        known: dict[int, tuple[minhash.Signatures, pa.Table]] = {}  # by task in this partition's range
-        for claims in join_in_batches(received.by_task(), _CLAIM_BATCH_BYTES):
-            tasks, lost = list[npt.NDArray[Any]](), list[Table]()
-            for first_task in np.unique(claims.columns["first_task"]).tolist():
+        known: dict[int, tuple[minhash.Signatures, pa.RecordBatch]] = {}  # by task in this partition's range
+        for claims in join(received.by_task(), _CLAIM_BATCH_BYTES):
+            tasks, losses = list[npt.NDArray[Any]](), list[Table]()
+            for first_task, pairs in split(claims, claims.columns["first_task"]):
                 if first_task not in known:
                     table = facts.read(self.root, first_task)
                     known[first_task] = facts.signatures(table), table
-                pairs = claims.take(np.flatnonzero(claims.columns["first_task"] == first_task))
-                near = pairs.take(self._similar(pairs, known[first_task][0]))
-                made = np.zeros(len(near.task), LOST)
-                made["paragraph"], made["reason"] = WHOLE_DOCUMENT, b"near-duplicate"
-                for name in PAIRS.names or ():
-                    made[name] = near.columns[name]
-                tasks.append(near.task)
-                lost.append(Table(made, facts.ids(known[first_task][1], made["first_row"])))
-            columns = np.concatenate([table.columns for table in lost])
-            yield from by_task(np.concatenate(tasks), Table(columns, pa.concat_arrays([table.payload for table in lost])))
+                near = pairs.columns[self._similar(pairs, known[first_task][0])]
+                ids = facts.ids(known[first_task][1], near["first_row"])
+                tasks.append(near["task"])
+                losses.append(lost(ids, reason=b"near-duplicate", **{name: near[name] for name in PAIRS.names or ()}))
+            yield from split(concat(losses), np.concatenate(tasks))
 
-    def _similar(self, pairs: Claims, signatures: minhash.Signatures) -> Indices:
+    def _similar(self, pairs: Table, signatures: minhash.Signatures) -> Indices:
         """Return the documents that are near-copies of the earlier one in their pair. `signatures` are those of the earlier one's
         task."""
         assert pairs.payload is not None
-        own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.task) * minhash.SIGNATURE_VALUES]
+        own = np.frombuffer(pairs.payload.buffers()[2] or b"", np.uint8)[: len(pairs.columns) * minhash.SIGNATURE_VALUES]
         # A shared band is only a hint. Now compare all 128 values.
         similarity = minhash.similarity(own.reshape(-1, minhash.SIGNATURE_VALUES), signatures[pairs.columns["first_row"]])
         return np.flatnonzero(similarity >= self.threshold)

@@ -31,7 +31,7 @@ from ..corpus_reader import text_bytes
 from ..corpus_report import CorpusReport, SourceCounts
 from ..listing import Listing
 from ..text_counts import Amounts, count_words
-from .decisions import Losses, whole
+from .decisions import WHOLE_DOCUMENT, Losses
 from .rules import LISTED
 
 __all__ = ["Rewrite", "replace_rewritten"]
@@ -131,22 +131,8 @@ class _Removal:
     _row: int = 0
 
     def __post_init__(self) -> None:
-        lost = self.losses.table.columns
-        wholes = np.flatnonzero(whole(lost))
-        # Indices, in the table of losses, of the complete documents, in order of documents. A batch takes a slice.
-        self._whole = wholes[np.argsort(lost["row"][wholes], kind="stable")]
-        self._rows = lost["row"][self._whole]
-        # The lost paragraphs of each document, and its first loss, which is listed if no paragraph remains.
-        self._parts: dict[int, set[int]] = defaultdict(set)
-        self._firsts: dict[int, int] = {}
-        self._cuts: dict[int, int] = {}  # new number of words by document
-        for at in np.flatnonzero(~whole(lost)).tolist():
-            row, paragraph, words = (int(lost[name][at]) for name in ("row", "paragraph", "words"))
-            if words:
-                self._cuts[row] = words
-                continue
-            self._parts[row].add(paragraph)
-            self._firsts.setdefault(row, at)
+        # In order of documents, so that a batch takes a slice.
+        self._lost = self.losses.table.take(np.argsort(self.losses.table.columns["row"], kind="stable"))
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the remaining documents in full batches, as if the shard had been written without the others. There is at least
@@ -169,27 +155,32 @@ class _Removal:
         # the end.
         start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
         self._row = end
-        kept = np.ones(batch.num_rows, bool)
-        low, high = np.searchsorted(self._rows, [start, end])
-        for at, row in zip(self._whole[low:high].tolist(), self._rows[low:high].tolist(), strict=True):
-            self._lose(batch, kept, row - start, at)
-        trimmed = {row - start: parts for row, parts in self._parts.items() if start <= row < end}
+        kept, cuts = np.ones(batch.num_rows, bool), dict[int, int]()  # `cuts`: new number of words by document
+        trimmed, firsts = defaultdict[int, set[int]](set), dict[int, int]()  # lost paragraphs of a document, and its first loss
+        for at in range(*np.searchsorted(self._lost.columns["row"], [start, end])):
+            loss = self._lost.columns[at]
+            row = int(loss["row"]) - start
+            if loss["words"]:
+                cuts[row] = int(loss["words"])
+            elif loss["paragraph"] == WHOLE_DOCUMENT:
+                self._lose(batch, kept, row, at)
+            else:
+                trimmed[row].add(int(loss["paragraph"]))
+                firsts.setdefault(row, at)
         for row, parts in trimmed.items():
             if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all paragraphs
-                self._lose(batch, kept, row, self._firsts[row + start])
+                self._lose(batch, kept, row, firsts[row])
             else:
                 self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
-        if any(kept[row] for row in trimmed):  # before `filter`, which renumbers the rows
-            batch = _trim(batch, trimmed)
-        if cuts := {row - start: words for row, words in self._cuts.items() if start <= row < end}:
-            batch = self._cut(batch, cuts)
+        if cuts or any(kept[row] for row in trimmed):  # before `filter`, which renumbers the rows
+            batch = self._shorten(batch, trimmed, cuts)
         return batch if kept.all() else batch.filter(pa.array(kept))
 
-    def _cut(self, batch: pa.RecordBatch, cuts: dict[int, int]) -> pa.RecordBatch:
-        """Cut documents to their first words, and count the removed words."""
+    def _shorten(self, batch: pa.RecordBatch, trimmed: dict[int, set[int]], cuts: dict[int, int]) -> pa.RecordBatch:
+        """Remove paragraphs from documents, then all but their first words, and count the removed words."""
         built = shards.DocumentBatch()
         for row, values in enumerate(batch.to_pylist()):
-            document = Document(**values)
+            document = _without(Document(**values), trimmed.get(row, set()))
             if row in cuts:
                 self.words += count_words(document.sentences) - cuts[row]
                 document = _first_words(document, cuts[row])
@@ -197,7 +188,7 @@ class _Removal:
         return built.take()
 
     def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, at: int) -> None:
-        reason, payload = self.losses.table.columns["reason"][at].decode(), self.losses.table.payload
+        reason, payload = self._lost.columns["reason"][at].decode(), self._lost.payload
         kept[row] = False
         self.tally.left -= 1
         self.tally.dropped[reason] += 1
@@ -207,18 +198,13 @@ class _Removal:
             self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})
 
 
-def _trim(batch: pa.RecordBatch, trimmed: dict[int, set[int]]) -> pa.RecordBatch:
-    """Remove paragraphs from documents. A document that would lose all of them is unchanged, because the caller drops it."""
-    built = shards.DocumentBatch()
-    for row, values in enumerate(batch.to_pylist()):
-        document = Document(**values)
-        paragraphs = document.paragraphs()
-        left = [paragraph for part, paragraph in enumerate(paragraphs) if part not in trimmed.get(row, ())]
-        if left and len(left) < len(paragraphs):
-            starts = np.cumsum([0, *map(len, left)])[:-1].tolist()  # paragraphs of 2 and 3 sentences begin at 0 and 2
-            document = document._replace(sentences=[s for paragraph in left for s in paragraph], paragraph_starts=starts)
-        built.add(document)
-    return built.take()
+def _without(document: Document, trimmed: set[int]) -> Document:
+    """Remove paragraphs from a document. One that would lose all of them is unchanged, because the caller drops it."""
+    left = [paragraph for part, paragraph in enumerate(document.paragraphs()) if part not in trimmed]
+    if not trimmed or not left:
+        return document
+    starts = np.cumsum([0, *map(len, left)])[:-1].tolist()  # paragraphs of 2 and 3 sentences begin at 0 and 2
+    return document._replace(sentences=[s for paragraph in left for s in paragraph], paragraph_starts=starts)
 
 
 def _first_words(document: Document, words: int) -> Document:

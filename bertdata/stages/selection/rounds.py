@@ -11,63 +11,65 @@ makes no claims to the next.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ...storage.progress import NO_CONTEXT, InContext, TaskContext
 from ..shuffle import Moved, Pieces, Shuffle
-from . import claims, facts
-from .claims import Claims, Columns, Table
+from . import duplicates, facts
+from .claims import Columns, Table, concat, join, split
 from .decisions import LOST, PAIRS, Losses, merged, write_kept
 from .duplicates import Indices
 
 __all__ = ["Decide", "KeepLosses", "PutClaims", "Received", "Rule", "partition_count"]
 
 CLAIMS_PER_PARTITION = 1 << 19  # target claims of a partition: 35 MB while they are sorted, plus their payloads
+_JOINED_BYTES = 1 << 20  # claims of tasks that are joined at a time: 100,000 tasks may have only a few claims each
 BYTES_PER_DOCUMENT = 4096  # plain input bytes per document, used to estimate the number of partitions; few wikis have less
 
 
-class Rule(Protocol):
-    """A rule of one round: the claims of a task, their partitions, and the claims of a partition that lose."""
+class Rule:
+    """A rule of one round: the claims of a task, their partitions, and the claims of a partition that lose.
 
-    @property
-    def name(self) -> str:
-        """Return the prefix of its file names."""
+    Attributes:
+        name: Prefix of its file names.
+        columns: The dtype of a claim. One column is the `row` of the document.
+        drops: Whether it drops documents. Otherwise it finds pairs of documents for the next rule to compare.
+    """
 
-    @property
+    name: str
+    columns: np.dtype[Any]
+    drops = True
+
     def per_document(self) -> float:
         """Return the number of claims per document, or 0 if all claims go to one partition."""
+        return 1.0
 
-    @property
-    def columns(self) -> np.dtype[Any]:
-        """Return the dtype of a claim. One column is the `row` of the document."""
-
-    @property
-    def payload(self) -> Callable[[pa.Table, Indices], pa.Array] | None:
-        """Return the function that makes payloads from document facts and rows, or None without payloads."""
-
-    @property
-    def drops(self) -> bool:
-        """Return True if the rule drops documents. Otherwise it finds pairs of documents for the next rule to compare."""
-
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Return the claims of a task's documents from their facts, except documents dropped in earlier rounds."""
+        raise NotImplementedError
 
-    def partition(self, columns: Columns, count: int) -> Indices:
+    def payload(self, table: pa.RecordBatch, rows: Indices) -> pa.Array | None:
+        """Return the payloads of claims about these rows of the facts, or None without payloads."""
+        return None
+
+    def partition(self, claims: Columns, count: int) -> Indices:
         """Return the partition of each claim, out of `count`."""
+        return duplicates.partition(claims["hash"], count)
 
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Yield the losses of each task in a partition once, in order of tasks."""
+        raise NotImplementedError
 
 
 def partition_count(rule: Rule, plain_bytes: int) -> int:
     """Return the number of partitions of a round for `plain_bytes` of uncompressed input."""
-    return max(1, min(99_999, math.ceil(plain_bytes / BYTES_PER_DOCUMENT * rule.per_document / CLAIMS_PER_PARTITION)))
+    return max(1, min(99_999, math.ceil(plain_bytes / BYTES_PER_DOCUMENT * rule.per_document() / CLAIMS_PER_PARTITION)))
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,16 @@ class Received:
 
     pieces: Pieces
     columns: np.dtype[Any]
-    has_payload: bool
 
     def by_task(self) -> Iterator[tuple[int, Table]]:
         """Read the claims of each task in this partition, in order of tasks."""
-        return claims.read(self.pieces, self.columns, self.has_payload)
+        return ((task, Table.from_bytes(data, self.columns)) for task, data in self.pieces)
 
-    def all(self) -> Claims:
-        """Read all claims, in order of tasks and rows."""
-        return claims.join(self.by_task(), self.columns)
+    def all(self) -> Table:
+        """Read all claims, in order of tasks and rows. The column `task` has the task of each."""
+        return concat(join(self.by_task(), _JOINED_BYTES), [("task", "<u4"), *self.columns.descr])
 
-    def by_hash(self) -> Claims:
+    def by_hash(self) -> Table:
         """Read all claims, sorted by hash and then by position in the corpus."""
         found = self.all()
         hashes = found.columns["hash"]
@@ -116,25 +117,21 @@ class PutClaims(InContext):
         # Equal hashes fall into the same partition from all tasks, so a partition can decide about them
         # without knowing any other partition. Memory is bounded by the size of a partition, not of the
         # corpus.
-        for partition, found in claims.split(Table(columns), rule.partition(columns, self.shuffle.partitions)):
+        for partition, found in split(Table(columns), rule.partition(columns, self.shuffle.partitions)):
             # Payloads are collected per partition, because all together may be many times the size of the task's documents.
-            payload = rule.payload(table, found.columns["row"]) if rule.payload else None
-            yield partition, found._replace(payload=payload).to_bytes()
+            yield partition, found._replace(payload=rule.payload(table, found.columns["row"])).to_bytes()
 
 
 @dataclass(frozen=True)
-class Decide(InContext):
+class Decide:
     """Decide the losses of a partition, and write them to the pieces of their tasks."""
 
     rule: Rule
-    claims: Shuffle
     losses: Shuffle
 
-    def __call__(self, group: tuple[int, Iterable[Any]], context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
-        partition, members = group
-        rule = self.rule
-        with context.working(f"{rule.name} choice", partition), self.claims.get(partition, members) as pieces:
-            lost = rule.decide(Received(pieces, rule.columns, rule.payload is not None))
+    def __call__(self, partition: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
+        with context.working(f"{self.rule.name} choice", partition):
+            lost = self.rule.decide(Received(pieces, self.rule.columns))
             yield from self.losses.put(partition, ((task, table.to_bytes()) for task, table in lost))
 
 
@@ -147,6 +144,6 @@ class KeepLosses:
 
     def __call__(self, task: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> int:
         dtype = LOST if self.rule.drops else PAIRS
-        tables = (table for _, table in claims.read(pieces, dtype, self.rule.drops))
+        tables = (Table.from_bytes(data, dtype) for _, data in pieces)
         write_kept(self.root, self.rule.name, task, merged(tables, dtype))
         return task

@@ -21,12 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from ...config import ChoiceConfig
-from ...config.input_kinds import PROJECTS
 from . import duplicates, facts, samples
 from .claims import Columns, Table
 from .decisions import REASONS, WHOLE_DOCUMENT, Losses, lose_later
 from .duplicates import Indices, fingerprint
-from .kinds import Kinds
 from .near import Bands, Near
 from .rounds import Received, Rule
 
@@ -41,53 +39,52 @@ LISTED = (
 _HASH_FIELD = ("hash", "<u8", 2)
 
 
-def make(config: ChoiceConfig, root: Path, kinds: Kinds) -> list[Rule]:
-    """Return the rules of a run. `kinds` are the sources of its tasks, without tasks that check files."""
+def make(config: ChoiceConfig, root: Path, tasks: int, wiki_tasks: int) -> list[Rule]:
+    """Return the rules of a run with this number of tasks, without those that check files. Tasks of wikis come first."""
     # The order matters. A page that occurs twice should not count as its own near-copy, a paragraph
     # should not be lost to a document that is dropped itself, and sizes are sampled last, when it
     # is known which documents remain.
     rules: list[Rule] = []
-    if not set(PROJECTS).isdisjoint(kinds.names):
-        rules.append(_Repeated(kinds))
+    if wiki_tasks:
+        rules.append(_Repeated(wiki_tasks))
     if config.dedup != "none":
         rules.append(_Same())
     if config.dedup == "near":
-        rules += [Bands(config.near_threshold), Near(root, config.near_threshold, kinds.total)]
+        rules += [Bands(config.near_threshold), Near(root, config.near_threshold, tasks)]
     if config.dedup_paragraphs:
         rules.append(_Paragraphs())
-    return rules + samples.make(config, kinds)
+    return rules + samples.make(config)
 
 
 def needs(config: ChoiceConfig) -> facts.Needs:
     """Return the facts that the rules need."""
     premiums = config.premiums
     words = bool(config.word_limits) and not premiums
-    return facts.Needs(config.dedup == "near", config.dedup_paragraphs, words, config.group_by == "language", premiums)
+    group = config.group_by if samples.make(config) else ""
+    return facts.Needs(config.dedup == "near", config.dedup_paragraphs, words, group, premiums)
 
 
-class _ByHash:
+class _ByHash(Rule):
     """Rules that keep one of all claims with the same hash."""
 
     columns = np.dtype([_HASH_FIELD, ("row", "<u4")])
-    payload = staticmethod(facts.ids)
-    per_document = 1.0
-    drops = True
 
-    def partition(self, columns: Columns, count: int) -> Indices:
-        return duplicates.partition(columns["hash"], count)
+    def payload(self, table: pa.RecordBatch, rows: Indices) -> pa.Array:
+        """Return the ids of documents."""
+        return facts.ids(table, rows)
 
 
 @dataclass(frozen=True)
 class _Repeated(_ByHash):
     """Keep the newest of the copies of a page, which share an id, or the first of equally new copies."""
 
-    kinds: Kinds
+    wiki_tasks: int
     name = "ids"
     columns = np.dtype([_HASH_FIELD, ("row", "<u4"), ("as_of", "<u4")])
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim the hash of each id."""
-        rows = np.flatnonzero(losses.left(table.num_rows)) if self.kinds.kind(task) in PROJECTS else np.zeros(0, int)
+        rows = np.flatnonzero(losses.left(table.num_rows)) if task < self.wiki_tasks else np.zeros(0, int)
         made = np.zeros(len(rows), self.columns)
         hashes = b"".join(map(fingerprint, table.column("id").take(pa.array(rows)).to_pylist()))
         made["hash"], made["row"] = np.frombuffer(hashes, ">u8").reshape(-1, 2), rows
@@ -111,7 +108,7 @@ class _Same(_ByHash):
 
     name = "texts"
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim the hash of each text."""
         rows = np.flatnonzero(losses.left(table.num_rows))
         made = np.zeros(len(rows), self.columns)
@@ -128,9 +125,12 @@ class _Paragraphs(_ByHash):
 
     name = "paragraphs"
     columns = np.dtype([_HASH_FIELD, ("row", "<u4"), ("paragraph", "<u4")])
-    per_document = 8.0
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def per_document(self) -> float:
+        """Return about as many as most documents have."""
+        return 8.0
+
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim the hash of each long paragraph."""
         # Each long paragraph claims its hash. The first claim wins, so a paragraph that ten
         # articles share stays in the first of them.

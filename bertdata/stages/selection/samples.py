@@ -7,7 +7,7 @@ bytes or words.  With byte premiums, it is the bytes divided by the premium of t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,53 +20,44 @@ from ...config import ChoiceConfig
 from ...config.byte_premiums import BYTES_PER_WORD
 from . import facts, mixture
 from .claims import Columns, Table
-from .decisions import LOST, WHOLE_DOCUMENT, Losses, whole
+from .decisions import Losses, lost, whole
 from .duplicates import Indices
-from .kinds import Kinds
-from .rounds import Received
-from .word_limits import Items, Members, limited
+from .rounds import Received, Rule
 
 __all__ = ["make"]
 
 Keys = npt.NDArray[np.uint64]
+Sizes = npt.NDArray[np.int64]
+# Yields each task, its claims, and the number of words to keep of each.
+Items = Callable[[], Iterator[tuple[int, Columns, Sizes]]]
 
 
-def make(config: ChoiceConfig, kinds: Kinds) -> list[_Selection | _Words]:
+def make(config: ChoiceConfig) -> list[Rule]:
     """Return the sampling rules of a configuration, in the order in which they are applied."""
-    rules: list[_Selection | _Words] = []
+    rules: list[Rule] = []
     if config.mix.strip() or config.sample_documents:
-        rules.append(_Selection(config, kinds))
+        rules.append(_Selection(config))
     if config.word_limits:
-        rules.append(_Words(config, kinds))
+        rules.append(_Words(config))
     return rules
 
 
 @dataclass(frozen=True)
-class _ByKey:
+class _ByKey(Rule):
     """A rule that keeps the documents with the smallest keys. A cut depends on all claims, so they go to one partition."""
 
     config: ChoiceConfig
-    kinds: Kinds
-    payload = None
-    per_document = 0.0
-    drops = True
+    columns = np.dtype([("key", "<u8"), ("row", "<u4"), ("size", "<u8"), ("group", "<u8")])  # group: hash of source or language
 
-    @property
-    def columns(self) -> np.dtype[Any]:
-        """The key and size of a document, and its language if groups are languages."""
-        group = [("group", "<u8")] * (self.config.group_by == "language")
-        return np.dtype([("key", "<u8"), ("row", "<u4"), ("size", "<u8"), *group])
+    def per_document(self) -> float:
+        """Return 0, so that all claims go to one partition."""
+        return 0.0
 
-    def partition(self, columns: Columns, count: int) -> Indices:
-        return np.zeros(len(columns), np.int64)
+    def partition(self, claims: Columns, count: int) -> Indices:
+        """Return the only partition."""
+        return np.zeros(len(claims), np.int64)
 
-    def _groups(self, task: int, claims: Columns) -> Keys:
-        """Return the hashed source or language of each claim of a task."""
-        if self.config.group_by == "language":
-            return np.asarray(claims["group"])
-        return np.full(len(claims), facts.group_of(self.kinds.kind(task)), np.uint64)
-
-    def _keyed(self, table: pa.Table, losses: Losses, unit: str, purpose: str) -> Columns:
+    def _keyed(self, table: pa.RecordBatch, losses: Losses, unit: str, purpose: str) -> Columns:
         """Return a claim for each remaining document: its key, and its size in `unit` (``bytes`` or ``words``)."""
         size, left, lost = table.column(unit).to_numpy().copy(), losses.left(table.num_rows), losses.table.columns
         # Subtract the size of paragraphs that an earlier rule removed, and omit documents without remaining paragraphs.
@@ -82,9 +73,7 @@ class _ByKey:
         # The key is a hash of the seed and the id. Choosing the documents with the smallest keys is a
         # uniform sample that depends on neither the number of tasks nor their order, and a larger
         # sample contains every smaller one.
-        claims["row"], claims["size"] = np.flatnonzero(left), size[left]
-        if self.config.group_by == "language":
-            claims["group"] = table.column("group").to_numpy()[left]
+        claims["row"], claims["size"], claims["group"] = np.flatnonzero(left), size[left], table.column("group").to_numpy()[left]
         ids = table.column("id").take(pa.array(claims["row"])).to_pylist()
         claims["key"] = np.array([keys.key(self.config.seed, purpose, id) for id in ids], np.uint64)
         return claims
@@ -96,7 +85,7 @@ class _Selection(_ByKey):
 
     name = "selection"
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim a key for each document, with the size of its text."""
         return self._keyed(table, losses, "bytes", "choose")
 
@@ -123,8 +112,8 @@ class _Selection(_ByKey):
         if not self.config.mix.strip():
             return {}
         sizes = Counter[int]()
-        for task, (claims, _) in received.by_task():
-            groups = self._groups(task, claims)
+        for _, (claims, _) in received.by_task():
+            groups = claims["group"]
             sizes.update({group: int(claims["size"][groups == group].sum()) for group in np.unique(groups).tolist()})
         names = {facts.group_of(name): name for name in self.config.shares}
         shares = self.config.shares
@@ -140,10 +129,10 @@ class _Selection(_ByKey):
             for group in sizes
         }
 
-    def _sizes_of(self, group: int, received: Received) -> Iterator[tuple[Keys, npt.NDArray[np.int64]]]:
+    def _sizes_of(self, group: int, received: Received) -> Iterator[tuple[Keys, Sizes]]:
         """Yield the keys and sizes of a group's documents, task by task."""
-        for task, (claims, _) in received.by_task():
-            which = self._groups(task, claims) == group
+        for _, (claims, _) in received.by_task():
+            which = claims["group"] == group
             yield claims["key"][which], claims["size"][which].astype(np.int64)
 
     def _kept(
@@ -152,7 +141,7 @@ class _Selection(_ByKey):
         """Yield each task, its claims, keys comparable between groups, and a mask of the claims that the mixture keeps."""
         before = Counter[int]()
         for task, (claims, _) in received.by_task():
-            groups, key = self._groups(task, claims), claims["key"]
+            groups, key = claims["group"], claims["key"]
             scaled, kept = np.zeros(len(key), np.uint64), np.zeros(len(key), bool)
             for group in np.unique(groups).tolist():
                 which, cut = groups == group, cuts.get(group, mixture.ALL)
@@ -170,7 +159,7 @@ class _Words(_ByKey):
 
     name = "words"
 
-    def claims(self, table: pa.Table, task: int, losses: Losses) -> Columns:
+    def claims(self, table: pa.RecordBatch, task: int, losses: Losses) -> Columns:
         """Claim a key for each document, with its number of words, or with byte premiums its bytes of equivalent English."""
         # After a mixture, the remaining keys of a group are all below its cut, so its documents would be chosen first. New keys
         # keep the shares of the mixture.
@@ -180,26 +169,67 @@ class _Words(_ByKey):
     def decide(self, received: Received) -> Iterator[tuple[int, Table]]:
         """Yield documents that are lost completely or cut."""
 
-        def items() -> Iterator[tuple[int, Columns, npt.NDArray[np.int64]]]:
+        def items() -> Iterator[tuple[int, Columns, Sizes]]:
             for task, (claims, _) in received.by_task():
                 yield task, claims, claims["size"].astype(np.int64)
 
         left: Items = items
         premiums = bool(self.config.premiums)
         for name, limit in self.config.word_limits.items():
-            left = limited(left, round(limit * BYTES_PER_WORD) if premiums else limit, self._members(name), not premiums)
+            group = facts.group_of(name) if name else None
+            left = _limited(left, round(limit * BYTES_PER_WORD) if premiums else limit, group, not premiums)
         for task, claims, words in left():
-            lost = words < claims["size"].astype(np.int64)
-            if lost.any():
-                yield task, _lost(claims["row"][lost], b"words", words[lost])
+            reduced = words < claims["size"].astype(np.int64)
+            if reduced.any():
+                yield task, _lost(claims["row"][reduced], b"words", words[reduced])
 
-    def _members(self, name: str) -> Members:
-        group = facts.group_of(name)
-        return lambda task, claims: np.ones(len(claims), bool) if not name else self._groups(task, claims) == group
+
+def _limited(items: Items, limit: int, group: int | None, cuts_last: bool) -> Items:
+    """Keep `limit` words of the documents of a group, or of all documents: those with the smallest keys.
+
+    If `cuts_last` is set, also keep the first words of the next one, so that the number is exact.
+    """
+
+    def members(claims: Columns) -> npt.NDArray[np.bool_]:
+        return np.ones(len(claims), bool) if group is None else np.asarray(claims["group"] == group)
+
+    def ours() -> Iterator[tuple[Keys, Sizes]]:
+        for _, claims, words in items():
+            which = members(claims)
+            yield claims["key"][which], words[which]
+
+    end = mixture.cut(ours, limit)
+    if end == mixture.ALL:
+        return items
+
+    def admitted() -> Iterator[tuple[int, Columns, Sizes, npt.NDArray[np.bool_]]]:
+        before = 0
+        for task, claims, words in items():
+            which, chosen = members(claims), np.ones(len(words), bool)
+            chosen[which] = end.admits(claims["key"][which], before)
+            before += end.equals(claims["key"][which])
+            yield task, claims, words, chosen
+
+    # The documents below the cut have at most `limit` words together. The one with the next larger
+    # key is cut to the remaining words, so that the number is exact. Find it in one more pass.
+    used, key, cut_at = 0, 1 << 64, (-1, -1)
+    for task, claims, words, chosen in admitted() if cuts_last else ():
+        used += int(words[chosen & members(claims)].sum())
+        out = np.flatnonzero(~chosen & (words > 0))
+        if len(out) and int(claims["key"][out].min()) < key:
+            first = out[int(np.argmin(claims["key"][out]))]
+            key, cut_at = int(claims["key"][first]), (task, int(claims["row"][first]))
+
+    def cut() -> Iterator[tuple[int, Columns, Sizes]]:
+        for task, claims, words, chosen in admitted():
+            kept = np.where(chosen, words, 0)
+            if task == cut_at[0]:
+                kept[claims["row"] == cut_at[1]] = limit - used
+            yield task, claims, kept
+
+    return cut
 
 
 def _lost(row: npt.NDArray[np.uint32], reason: Any, words: Any = 0) -> Table:
     """Return a table of dropped documents (`words` is 0) and of documents cut to `words` words."""
-    lost = np.zeros(len(row), LOST)
-    lost["row"], lost["paragraph"], lost["reason"], lost["words"] = row, WHOLE_DOCUMENT, reason, words
-    return Table(lost, pa.array([b""] * len(row), pa.large_binary()))
+    return lost(pa.array([b""] * len(row), pa.large_binary()), row=row, reason=reason, words=words)
