@@ -41,11 +41,10 @@ Groups = dict[str, dict[str, dict[str, Count]]]  # counts of what, by group and 
 
 
 class SplitCounts(Record, frozen=True, kw_only=True):
-    """The counts of a partition's rows, or their sum over the partitions of a split.
+    """The counts of a partition's rows.
 
     Attributes:
         split: Name of the split.
-        partitions: Number of partitions.
         tallies: Counts of each stage.
         statistics: Rows, documents and tokens, by name.
         groups: ``tokens`` and ``unknown`` by source and language of the documents. ``pairs``, ``not_next`` and ``other`` (the
@@ -53,7 +52,6 @@ class SplitCounts(Record, frozen=True, kw_only=True):
     """
 
     split: str
-    partitions: Count = 1
     tallies: Sequence[StageCounts]
     statistics: dict[str, Count]
     groups: Groups

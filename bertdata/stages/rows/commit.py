@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,11 +20,13 @@ from ...rows.masking import max_predictions_of
 from ...tally import Tally, stage_name
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
-from .build_rows import Groups, PartitionReport, RowsOutput, SplitCounts
+from .build_rows import PartitionReport, RowsOutput
 from .partitions import different_ids
 from .partners import origins_of
 
 __all__ = ["PairsCommit", "describe"]
+
+_Groups = defaultdict[str, defaultdict[str, Counter[str]]]  # counts of what, by group and name
 
 
 @dataclass(frozen=True)
@@ -44,26 +46,26 @@ class PairsCommit:
         return [output.root for output in self.outputs]
 
     def __call__(self, reports: Iterable[list[PartitionReport]]) -> None:
-        sums = [dict[str, SplitCounts]() for _ in self.outputs]  # by split
-        shards = [list[ShardEntry]() for _ in self.outputs]
+        sums = [defaultdict[str, _SplitSum](_SplitSum) for _ in self.outputs]  # by split
+        groups: list[_Groups] = [defaultdict(lambda: defaultdict(Counter)) for _ in self.outputs]
         for of_partition in reports:
-            for total, listed, report in zip(sums, shards, of_partition, strict=True):
-                counts = report.counts
-                total[counts.split] = _sum(total[counts.split], counts) if counts.split in total else counts
-                listed.append(report.shard)
-        for output, total, listed in zip(self.outputs, sums, shards, strict=True):
-            self._commit(output, list(total.values()), listed)
+            for by_split, of_output, report in zip(sums, groups, of_partition, strict=True):
+                by_split[report.counts.split].add(report)
+                for what, names in report.counts.groups.items():
+                    for name, counts in names.items():
+                        of_output[what][name].update(counts)
+        for output, by_split, of_output in zip(self.outputs, sums, groups, strict=True):
+            self._commit(output, by_split, of_output)
 
-    def _commit(self, output: RowsOutput, total: list[SplitCounts], shards: list[ShardEntry]) -> None:
+    def _commit(self, output: RowsOutput, sums: dict[str, _SplitSum], groups: _Groups) -> None:
         root, config = output.root, output.config
-        counts = {part.split: Counter(part.statistics) for part in total}
-        groups = _add_groups(part.groups for part in total)
-        in_all = sum(counts.values(), Counter[str]())
+        shards = [shard for total in sums.values() for shard in total.shards]
+        in_all = sum((total.statistics for total in sums.values()), Counter[str]())
         if in_all["documents"] != self.documents:
             raise VerificationError(f"of {self.documents} documents in the corpus {in_all['documents']} came to their partitions")
-        tallies = [tally for part in total for tally in _named(part)]
-        for split, count in counts.items():
-            if not count["rows"]:
+        tallies = [tally for total in sums.values() for tally in total.tallies.values()]
+        for split, total in sums.items():
+            if not total.statistics["rows"]:
                 raise EmptyResultError(_why_empty(split, tallies))
         vocabulary = vocab.of_run(self.vocabulary)
         names = vocab.write(root, vocabulary)
@@ -80,7 +82,7 @@ class PairsCommit:
             unknown_tokens=_sorted(groups["unknown"]),
             origins=origins_of(self.source.manifest()) or None,
             pairings=_pairings(groups) if config.objective == "nsp" else None,
-            splits={part.split: describe(counts[part.split], config, shards=part.partitions) for part in total},
+            splits={split: describe(total.statistics, config, shards=len(total.shards)) for split, total in sums.items()},
         )
         manifest.check_rows(contents, in_all["rows"])
         chunks = sum(stage.left for stage in contents.counts_of("chunks"))
@@ -90,13 +92,30 @@ class PairsCommit:
         manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
 
 
-def _sorted(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+@dataclass
+class _SplitSum:
+    """The shards of a split, and the sums of their counts. The names of stages in ``validation`` include the split."""
+
+    shards: list[ShardEntry] = field(default_factory=list)
+    tallies: dict[str, Tally] = field(default_factory=dict)  # by stage
+    statistics: Counter[str] = field(default_factory=Counter)
+
+    def add(self, report: PartitionReport) -> None:
+        """Add the shard and the counts of the next partition."""
+        self.shards.append(report.shard)
+        for counts in report.counts.tallies:
+            name = stage_name(counts.stage, report.counts.split)
+            self.tallies.setdefault(name, Tally(name)).merge(Tally.of(counts))
+        self.statistics.update(report.counts.statistics)
+
+
+def _sorted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     """Return the counts that are not zero, by source and language."""
     found = {source: {language: n for language, n in sorted(counts[source].items()) if n} for source in sorted(counts)}
     return {source: languages for source, languages in found.items() if languages}
 
 
-def _pairings(groups: Groups) -> dict[str, dict[str, Pairing]]:
+def _pairings(groups: Mapping[str, Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, Pairing]]:
     """Return, by language, script and source of A: pairs, NotNext pairs, and NotNext pairs whose B has a different value.
 
     >>> _pairings({"pairs": {"source": {"books": 7}}, "not_next": {"source": {"books": 3}}, "other": {"source": {"books": 0}}})
@@ -111,38 +130,6 @@ def _pairings(groups: Groups) -> dict[str, dict[str, Pairing]]:
         }
         for fact in ("language", "script", "source")
     }
-
-
-def _sum(one: SplitCounts, two: SplitCounts) -> SplitCounts:
-    tallies, statistics = [Tally.of(counts) for counts in one.tallies], Counter(one.statistics)
-    for tally, more in zip(tallies, two.tallies, strict=True):
-        tally.merge(Tally.of(more))
-    statistics.update(two.statistics)
-    return SplitCounts(
-        split=one.split,
-        partitions=one.partitions + two.partitions,
-        tallies=[tally.counts() for tally in tallies],
-        statistics=statistics,
-        groups=_add_groups([one.groups, two.groups]),
-    )
-
-
-def _add_groups(parts: Iterable[Groups]) -> Groups:
-    total: dict[str, dict[str, Counter[str]]] = {}
-    for part in parts:
-        for what, groups in part.items():
-            of_what = total.setdefault(what, {})
-            for group, counts in groups.items():
-                of_what.setdefault(group, Counter()).update(counts)
-    return {what: {**groups} for what, groups in total.items()}
-
-
-def _named(part: SplitCounts) -> list[Tally]:
-    """Return the counts of a split. Names in ``validation`` include the split."""
-    tallies = [Tally.of(counts) for counts in part.tallies]
-    for tally in tallies:
-        tally.stage = stage_name(tally.stage, part.split)
-    return tallies
 
 
 def _why_empty(split: str, tallies: list[Tally]) -> str:
