@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -257,20 +256,16 @@ def _with_digests(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> lis
 
     For a file read in ranges, it is the SHA-256 of the concatenated hexadecimal digests of the ranges, in order.
     """
-    numbers = {(file.source, file.name): number for number, file in enumerate(inputs)}
-    digests, starts = [""] * len(inputs), array("q", [0]) * len(inputs)  # of each file's first range
-    others = defaultdict[int, list[tuple[int, str]]](list)
-    for kind, part in ((entry.kind, part) for entry in entries for part in entry.inputs):
-        if (number := numbers.get((kind, part.name))) is None:
-            continue  # not an input: a task that checked a published checksum
-        if digests[number]:
-            others[number].append((part.start, part.sha256))
-        else:
-            digests[number], starts[number] = part.sha256, part.start
-    for number, parts in others.items():
-        parts.append((starts[number], digests[number]))
-        digests[number] = hashlib.sha256("".join(digest for _, digest in sorted(parts)).encode()).hexdigest()
-    return [replace(file, sha256=digest) for file, digest in zip(inputs, digests, strict=True)]
+    ranges = defaultdict[tuple[str, str], list[tuple[int, str]]](list)
+    for entry in entries:
+        for part in entry.inputs:
+            ranges[entry.kind, part.name].append((part.start, part.sha256))
+
+    def digest(file: InputEntry) -> str:
+        digests = [sha256 for _, sha256 in sorted(ranges[file.source, file.name])]
+        return hashlib.sha256("".join(digests).encode()).hexdigest() if len(digests) > 1 else "".join(digests)
+
+    return [replace(file, sha256=digest(file)) for file in inputs]
 
 
 def _with_licences(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> list[InputEntry]:
