@@ -28,6 +28,7 @@ __all__ = [
     "Measured",
     "clock_of",
     "estimate",
+    "existing",
     "free_space",
     "finish_time",
     "measure_corpus",
@@ -161,10 +162,14 @@ def clock_of(paths: Iterable[str | Path]) -> Callable[[], float]:
     return time.process_time if all(map(is_local, paths)) else time.monotonic
 
 
+def existing(directory: Path) -> Path:
+    """Return a directory, or the closest of its parents that exists, which is on the same disk."""
+    return next(path for path in (directory.absolute(), *directory.absolute().parents) if os.path.isdir(path))
+
+
 def free_space(directory: Path) -> int:
     """Return the bytes that are free on the disk where a directory is, or will be."""
-    there = next(path for path in (directory.absolute(), *directory.absolute().parents) if os.path.isdir(path))
-    return shutil.disk_usage(there).free
+    return shutil.disk_usage(existing(directory)).free
 
 
 def measure_corpus(root: Path, plan: CorpusPlan, config: CorpusConfig, paths: Sequence[str | Path]) -> Measured:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from ..errors import StorageError, TransferError, UsageError
 from ..reports.summary import size
 from ..storage.files import is_local, is_private
 from ..storage.process import imports_frozen, worker_count
-from .plan import Plan, RunOptions, reused_tasks
+from .plan import Output, Plan, RunOptions, reused_tasks
 from .progress import Monitor, Reporter, watched
 
 __all__ = ["check_engine", "run"]
@@ -105,25 +107,31 @@ def check_engine(plan: Plan, options: RunOptions) -> bool:
 
 
 def _check_space(plan: Plan, options: RunOptions) -> None:
-    """Raise StorageError for outputs that do not fit on the disk of the first; samples are read only if that is in doubt.
-
-    The estimate covers all outputs of the plan, also complete ones, so a run that builds few of them needs less.
-    """
-    todo = [directory for directory in plan.to_do(options.overwrite) if is_local(directory)]
-    if not todo:
+    """Raise StorageError for outputs that do not fit on their disks; samples are read only if that is in doubt."""
+    to_do = [directory for directory in plan.to_do(options.overwrite) if is_local(directory)]
+    if not to_do:
         return
-    from .estimate import free_space
+    from .estimate import existing, free_space
 
-    free = free_space(todo[0])
-    if free >= _MAX_OUTPUT_PER_INPUT_BYTE * len(todo) * plan.bytes:
+    disks = defaultdict[int, list[Output]](list)
+    for output in plan.outputs:
+        if output.directory in to_do:
+            disks[existing(output.directory).stat().st_dev].append(output)
+    for outputs in disks.values():
+        _check_disk(replace(plan, outputs=tuple(outputs)), free_space(outputs[0].directory), options.workers)
+
+
+def _check_disk(plan: Plan, free: int, workers: int | None) -> None:
+    """Raise StorageError if the outputs of a plan do not fit on their disk, which has `free` bytes."""
+    if free >= _MAX_OUTPUT_PER_INPUT_BYTE * len(plan.outputs) * plan.bytes:
         return
-    there = sum(taken for directory in todo for taken in map(build_size, builds(directory)))
-    needed = plan.estimate(options.workers)
+    there = sum(taken for directory in plan.directories for taken in map(build_size, builds(directory)))
+    needed = plan.estimate(workers)
     if free + there < needed.low(needed.output) + needed.work:
         raise StorageError(
-            f"{todo[0]}: not enough space: about {size(needed.output)} of output and {size(needed.work)} of work files, by "
-            f"samples of the input, and {size(free)} are free: free some space, use an `output` on a larger disk, or pass "
-            "`check_space=False`"
+            f"{plan.directories[0]}: not enough space: about {size(needed.output)} of output and {size(needed.work)} of "
+            f"work files, by samples of the input, and {size(free)} are free: free some space, use an `output` on a larger disk, "
+            "or pass `check_space=False`"
         )
 
 

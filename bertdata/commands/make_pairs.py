@@ -145,7 +145,11 @@ class PairsPlan(Plan):
     source: Corpus
     vocabulary: Vocabulary
     config: PairsConfig
-    lengths: tuple[int, ...]  # `max_seq_length` of each output
+
+    @property
+    def lengths(self) -> list[int]:
+        """The `max_seq_length` of each output."""
+        return [output.identity["config"]["max_seq_length"] for output in self.outputs]
 
     @property
     def tasks(self) -> int:
@@ -204,7 +208,6 @@ def plan_pairs(
         source=source,
         vocabulary=vocabulary,
         config=settings,
-        lengths=tuple(widths),
     )
 
 
