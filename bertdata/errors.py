@@ -138,14 +138,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 
-def few(names: Sequence[str], most: int) -> str:
+def few(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """Join the first `most` names for a message, and add the number of others.
 
     >>> few(["a", "b", "c"], 3), few(["a", "b", "c", "d", "e"], 3)
     ('a, b, c', 'a, b, c and 2 more')
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return separator.join(names[:most]) + more
 
 
 _SYSTEM_LIMITS = {  # words of an error that is not an OSError: advice

@@ -7,7 +7,7 @@ from typing import Any
 from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from ..errors import few
 
-__all__ = ["FIELDS_WITHOUT_EFFECT", "differences", "first_few", "translate_identity"]
+__all__ = ["FIELDS_WITHOUT_EFFECT", "differences", "translate_identity"]
 
 FIELDS_WITHOUT_EFFECT = {"seen", "shuffle"}  # run record fields that affect no output byte: input timestamps, shuffle method
 _CONFIGS = {"build-corpus": CorpusConfig, "train-vocab": VocabConfig, "make-pairs": PairsConfig, "export": ExportConfig}
@@ -93,12 +93,3 @@ def _parts(value: Any) -> dict[str, object]:
 def _in_words(value: Any) -> str:
     """Format a value that has parts, or is compared with such a value."""
     return "set" if _has_parts(value) else "not set" if value is None else repr(value)
-
-
-def first_few(changes: list[str]) -> str:
-    """Join differences for a message: the first five, and the number of others.
-
-    >>> first_few(["a: 1 then, 2 now", "b: 1 then, 2 now"]), first_few(list("abcdefgh"))
-    ('a: 1 then, 2 now; b: 1 then, 2 now', 'a; b; c; d; e; and 3 more')
-    """
-    return "; ".join([*changes[:5], *([f"and {len(changes) - 5} more"] if len(changes) > 5 else [])])

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ..codec import decode, encode
-from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError
+from ..errors import EmptyResultError, OutputExistsError, ResumeError, StorageError, TooManyRejectsError, few
 from ..storage.fence import TOKEN_FILE, RunPath
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local, read_json, write_json, write_text
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
 from ..storage.progress import NO_CONTEXT, TaskContext, Work
 from ..storage.storage import storage_errors
-from .differences import FIELDS_WITHOUT_EFFECT, differences, first_few, translate_identity
+from .differences import FIELDS_WITHOUT_EFFECT, differences, translate_identity
 from .manifest_records import File
 from .reports import InputRange, TaskReport, record_path
 from .staging import DATA, MANIFEST, STATE, begin, builds, discard, finish_commit, is_begun, is_complete, own_state, size
@@ -164,7 +164,7 @@ def _has_this_dataset(directory: Path, identity: dict[str, object]) -> bool:
         raise OutputExistsError(f"{directory} contains a finished dataset, but its run.json is missing: {_REPLACE_ADVICE}")
     if changes := differences(stored, translate_identity(stored, identity)):
         raise OutputExistsError(
-            f"{directory} contains a finished dataset with other settings or inputs; what differs: {first_few(changes)}: "
+            f"{directory} contains a finished dataset with other settings or inputs; what differs: {few(changes, 5, '; ')}: "
             f"{_REPLACE_ADVICE}"
         )
     return True
@@ -187,7 +187,7 @@ def _refuse_other(root: Path, stored: Any, identity: dict[str, object], detail: 
     """Raise ResumeError if the unfinished run in `root` has another identity. `detail` follows its path in the message."""
     if changes := differences(stored, identity):
         raise ResumeError(
-            f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {first_few(changes)}: use "
+            f"{root}{detail} is an unfinished run with other settings or inputs; what differs: {few(changes, 5, '; ')}: use "
             "the old ones, or start again with `overwrite`, which removes it"
         )
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..codec import Count, Record
-from ..dataset.differences import differences, first_few
+from ..dataset.differences import differences
 from ..dataset.run import STATE
-from ..errors import OutputExistsError, ResumeError, UsageError
+from ..errors import OutputExistsError, ResumeError, UsageError, few
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, read_json, write_json
 from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
@@ -90,7 +90,7 @@ def begin(output: Path, identity: dict[str, object], *, used: bool) -> None:
         raise OutputExistsError(f"{output} contains files of a training run, but its run.json is missing: {_REPLACE_ADVICE}")
     if changed:
         raise ResumeError(
-            f"{output} contains a training run with other settings; what differs: {first_few(changed)}: use the old ones, "
+            f"{output} contains a training run with other settings; what differs: {few(changed, 5, '; ')}: use the old ones, "
             f"{_REPLACE_ADVICE}"
         )
     write_json(output / STATE / "run.json", {"identity": identity}, PRIVATE_MODE)
