@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bertdata.errors import TransferError, UsageError
+from bertdata.errors import TransferError
 
 from .connection import refusal
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_reachable", "is_dask", "reporting_losses"]
 
-_ANSWER_S = 1.0  # seconds in which a running scheduler answers; after that, find out why it does not
+_PAUSE_S = 0.2  # seconds between two attempts to reach a scheduler that is still starting
 _DISCONNECT_S = 3  # seconds for a client to disconnect, also at the end of its process
 
 
@@ -28,45 +27,25 @@ def is_dask(runner: Any) -> bool:
 
 
 def check_reachable(runner: Any, options: PipelineOptions) -> None:
-    """Connect to and disconnect from the scheduler named by a DaskRunner's options. Raise OSError if it does not answer.
+    """Raise TransferError if the scheduler named by a DaskRunner's options refuses connections, or its host does not exist.
 
-    Raise TransferError at once if the connection is refused or the host does not exist: Dask itself retries until its timeout,
-    which also happens here if ``--dask_connection_timeout`` is set. Raise ValueError for an invalid address. Without an address,
-    the runner starts a local cluster.
+    With ``--dask_connection_timeout``, wait that long for a scheduler that is still starting. Raise ValueError for an invalid
+    address. Without an address, the runner starts a local cluster.
     """
     if not is_dask(runner):
         return
     from apache_beam.runners.dask.dask_runner import DaskOptions
 
-    dask: Any = importlib.import_module("distributed")  # has no type hints
-    dask_options, security = options.view_as(DaskOptions), dask.Security()
-    seconds = dask_options.timeout if isinstance(dask_options.timeout, int) else None  # None: Dask's default
-
-    async def look() -> None:  # a `Client` that cannot connect delays the end of its process by a minute
-        trying = asyncio.ensure_future(
-            dask.comm.connect(dask_options.address, timeout=seconds, **security.get_connection_args("client"))
-        )
-        await asyncio.wait([trying], timeout=None if seconds else _ANSWER_S)
-        is_late = not trying.done() or isinstance(trying.exception(), OSError)
-        # Dask retries a refused connection until its timeout. Look at the port ourselves
-        # after a second: a refusal means that no scheduler is there, no answer means that it may
-        # still come.
-        if is_late and (wrong := refusal(*dask.comm.get_address_host_port(dask_options.address))):
-            trying.cancel()
+    comm: Any = importlib.import_module("distributed.comm")  # has no type hints
+    dask = options.view_as(DaskOptions)
+    end = time.monotonic() + (dask.timeout if isinstance(dask.timeout, int) else 0)
+    while dask.address and (problem := refusal(*comm.get_address_host_port(dask.address))):
+        if time.monotonic() >= end:
             raise TransferError(
-                f"DaskRunner at {dask_options.address} cannot be reached: {wrong}. Start the scheduler, or correct "
+                f"DaskRunner at {dask.address} cannot be reached: {problem}. Start the scheduler, or correct "
                 "--dask_client_address after --"
             )
-        try:
-            await (await trying).close()
-        except TypeError as error:  # tls:// without a certificate
-            raise UsageError(
-                f"--dask_client_address={dask_options.address}: {error}: docs/how-to/engines.md says how to name it"
-            ) from error
-
-    if dask_options.address:
-        with ThreadPoolExecutor(1) as pool:  # this thread may already have an event loop
-            pool.submit(lambda: asyncio.run(look())).result()
+        time.sleep(_PAUSE_S)
 
 
 @contextlib.contextmanager

@@ -47,10 +47,9 @@ def test_each_worker_that_is_lost_is_told() -> None:
     assert client.left == ["all", "closed"], "a scheduler complains of a client that listens and leaves"
 
 
-def test_a_refused_port_and_a_host_that_is_none_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_port_and_a_host_that_is_none_are_told_at_once() -> None:
     """Dask alone tries for half a minute."""
     pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr(dask_cluster, "_ANSWER_S", 0.1)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         refused = f"tcp://127.0.0.1:{unused.getsockname()[1]}"  # nobody listens there
