@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..config import CorpusConfig
-from ..config.input_kinds import PROJECTS, paths_of
+from ..config.input_kinds import paths_of
 from ..dataset import manifest, shards
-from ..dataset.manifest_records import InputEntry
 from ..dataset.manifest_types import CorpusManifest, PairsManifest
 from ..dataset.staging import steady
 from ..errors import UsageError
@@ -77,10 +76,9 @@ def trace(
     with steady(directory):
         contents = manifest.read(directory, CorpusManifest)
         config = contents.settings
-        document, shard = _document(directory, contents, name)
-        origin = _origin(contents, shard)
+        document = _document(directory, contents, name)
         id, title = (document.id, "") if document else (name, name)
-        copy = _page(wikipedia, id, title, origin, config.max_page_bytes)
+        copy = _page(wikipedia, id, title, config.max_page_bytes)
         if document and wikipedia and copy is None:
             raise UsageError(f"{id}: no such page in these dumps. Pass the dumps that the corpus was made from")
         fate: list[str] = []
@@ -91,7 +89,7 @@ def trace(
             if copy is None:
                 raise
     if copy:
-        fate.append(copy.describe(origin.name if origin else ""))
+        fate.append(f"The wikitext is from {copy.dump}")
     learned = _learned(contents, copy.site, wikipedia, fate) if copy else {}
     steps, lost = _steps(copy.page, copy.site, config, learned) if copy else ([], [])
     page = Document(copy.page.id if copy else name, "", "", copy.page.title if copy else "", "", [], [])
@@ -101,42 +99,21 @@ def trace(
     return Trace(known.id, known.title, known.language, fate, text, steps, lost, known.paragraphs(), pieces, rows, mark, dump)
 
 
-def _document(directory: Path, contents: CorpusManifest, name: str) -> tuple[Document | None, str]:
-    """Return the first document with this id or title, and the name of its shard."""
+def _document(directory: Path, contents: CorpusManifest, name: str) -> Document | None:
+    """Return the first document with this id or title."""
     for shard in contents.shards:
         for batch in shards.read_batches(directory / shard.name, contents.settings.format):
             for at in named_rows(batch, name):
-                return Document(**batch.slice(at, 1).to_pylist()[0]), shard.name
-    return None, ""
+                return Document(**batch.slice(at, 1).to_pylist()[0])
+    return None
 
 
 class _Copy(NamedTuple):
-    """A copy of a page in a dump: the page, the dump's site, its file, and whether the corpus has this copy."""
+    """A copy of a page in a dump: the page, the dump's site, and its file."""
 
     page: Page
     site: dumps.Site
     dump: str
-    is_kept: bool
-
-    def describe(self, origin: str) -> str:
-        """Name the dump of the wikitext, and warn if the corpus has a copy from another dump."""
-        source = f"The wikitext is from {self.dump}"
-        other = f", but the corpus has the copy of {origin}: pass that dump to see the text that was used"
-        return source if self.is_kept or not origin else source + other
-
-
-def _origin(contents: CorpusManifest, shard: str) -> InputEntry | None:
-    """Return the input of a shard of wiki pages, or None if it is unknown.
-
-    Each file range of a dump is a task, and each task writes the shard of its number, so counting ranges finds the input. A trial
-    skips some of the tasks.
-    """
-    number = int(shard.rpartition("-of-")[0].rpartition("-")[2] or -1)
-    for entry in contents.inputs if number >= 0 and not contents.settings.max_documents else ():
-        number -= entry.pieces
-        if number < 0:
-            return entry if entry.source in PROJECTS else None
-    return None
 
 
 def _dumps(wikipedia: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
@@ -159,20 +136,14 @@ def _learned(
     return bodies
 
 
-def _page(
-    wikipedia: str | Path | Sequence[str | Path], id: str, title: str, origin: InputEntry | None, largest: int
-) -> _Copy | None:
-    """Find the corpus' copy of a page in the dump `origin`. In other dumps, or if `origin` is unknown, find the newest copy.
+def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str, largest: int) -> _Copy | None:
+    """Find the newest copy of a page in dumps, which is the one that a corpus keeps.
 
     An index next to a dump is used if it exists. An empty title matches no page.
     """
-    found = _dumps(wikipedia)
-    name, size = (origin.name, origin.bytes) if origin else ("", -1)
-    read = [path for _, path in found if Path(path).name == Path(name).name and files.size(path) == size]
-    read = [path for path in read if path.endswith(f"/{name}")] or read  # two folders may have dumps of the same name
     copies = (
-        _Copy(page, site, path.rpartition("/")[2], bool(read))
-        for path in read or [path for _, path in found]
+        _Copy(page, site, path.rpartition("/")[2])
+        for _, path in _dumps(wikipedia)
         for page, site in _pages(path, id, title, largest)
     )
     # max returns the first of equally new copies
