@@ -42,7 +42,6 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option("--title", default="", help="Show documents with these words in the title.")
 @click.option(
     "--id",
-    "document",
     default="",
     help="Show the document, or the rows of the document, with this id. With several directories, show which contain it.",
 )
@@ -87,7 +86,7 @@ def command(
         return
     order: Order = "longest" if longest else "random" if random else "spread"
     if as_json or reason:
-        _records(directory, as_json, n=count, row=row, order=order, reason=reason, wanted=wanted)
+        _records(directory, as_json, n=count, row=row, order=order, reason=reason, **wanted)
         return
     with steady(directory):
         if explain is not None:
@@ -98,12 +97,11 @@ def command(
             show(directory, count=count, number=row, epoch=epoch, order=order)
 
 
-def _records(directory: Path, as_json: bool, *, wanted: dict[str, str], **options: Any) -> None:
+def _records(directory: Path, as_json: bool, **options: Any) -> None:
     """Print examples as JSON, or dropped and rejected records with their reasons."""
     from ..commands.inspect import inspect
 
-    id, language, title, search = (wanted[name] for name in ("document", "language", "title", "search"))
-    for record in inspect(directory, id=id, language=language, title=title, search=search, **options):
+    for record in inspect(directory, **options):
         if as_json:
             echo(json.dumps(record, ensure_ascii=False))
         else:
@@ -115,9 +113,9 @@ def _locate(directories: tuple[Path, ...], wanted: dict[str, object]) -> None:
     """Print where datasets contain a document."""
     from ..commands.locate import locate
 
-    if [name for name, value in wanted.items() if value not in ("", None, False)] != ["document"]:
+    if [name for name, value in wanted.items() if value not in ("", None, False)] != ["id"]:
         raise UsageError("several directories need --id and no other option. Inspect one directory at a time", field="id")
-    for line in locate(directories, str(wanted["document"])):
+    for line in locate(directories, str(wanted["id"])):
         echo(line)
 
 
@@ -143,7 +141,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
         show_row(directory, number, epoch, search=wanted["search"])
         echo()
     if not numbers:
-        filters = ", ".join(f"--{'id' if name == 'document' else name} {text}" for name, text in wanted.items() if text)
+        filters = ", ".join(f"--{name} {text}" for name, text in wanted.items() if text)
         raise UsageError(f"{directory} contains nothing with {filters}{_meant(directory, contents, wanted)}")
 
 
@@ -158,7 +156,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     if language and language not in known:
         many = f"{', '.join(known[:_MAX_CODES])}{', …' if len(known) > _MAX_CODES else ''}"
         return did_you_mean(language, known) or f": {problem_of(language) or 'use another language'}. The corpus has {many}"
-    return f": ids here look like {example(directory, contents)}" if wanted["document"] else ""
+    return f": ids here look like {example(directory, contents)}" if wanted["id"] else ""
 
 
 def show_row(directory: Path, number: int, epoch: int = 0, search: str = "") -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
 from ..config import CorpusConfig, read_small
-from ..config.input_kinds import INPUTS, PROJECTS, paths_of
+from ..config.input_kinds import INPUTS, PROJECTS, Paths, paths_of
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.run import finished
@@ -33,7 +33,7 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 from .execute import run
-from .plan import Output, Paths, Plan, RunOptions
+from .plan import Output, Plan, RunOptions
 from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:

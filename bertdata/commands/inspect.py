@@ -75,7 +75,7 @@ def inspect(
             raise UsageError(f"{path} contains {contents.kind}. Pass a corpus or rows")
         if reason:
             return list(islice(_listed(path, contents, reason), n))
-        wanted = {"language": language, "title": title, "document": id, "search": search}
+        wanted = {"language": language, "title": title, "id": id, "search": search}
         if row is not None:
             numbers: Iterable[int] = [row]
         else:

@@ -31,7 +31,7 @@ def locate(directories: Sequence[Path], id: str) -> Iterator[str]:
     for path, dataset in contents:
         numbers, noun = None, "document" if isinstance(dataset, CorpusManifest) else "row"
         if isinstance(dataset, CorpusManifest) or (isinstance(dataset, PairsManifest) and dataset.settings.provenance):
-            numbers = list(select(path, dataset, {"document": id}))
+            numbers = list(select(path, dataset, {"id": id}))
         if numbers:
             suspects |= _shards_of(dataset, numbers)
             yield f"{path}: {count(len(numbers), noun)} with this id: {_listed(map(str, numbers))}"

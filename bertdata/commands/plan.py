@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..chains.transforms import Chain
-from ..config.input_kinds import Paths
 from ..dataset.run import is_done, unfinished
 from ..reports.summary import count
 from ..storage.storage import storage_errors
@@ -17,7 +16,7 @@ from .progress import ProgressStep
 if TYPE_CHECKING:
     from .estimate import Estimate, Measured
 
-__all__ = ["Output", "Paths", "Plan", "RunOptions", "reused_tasks"]
+__all__ = ["Output", "Plan", "RunOptions", "reused_tasks"]
 
 
 @dataclass(frozen=True, kw_only=True)

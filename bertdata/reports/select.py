@@ -25,7 +25,7 @@ _WORD_BEFORE = "a"  # a word before the one to find
 def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> Iterator[int]:
     """Yield the numbers of documents or rows that have all that is `wanted`.
 
-    That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``document`` (an id); an
+    That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``id``; an
     empty one asks for nothing.
 
     Raise UsageError if the dataset lacks the column: rows have no language, and have document ids only with `provenance`.
@@ -39,7 +39,7 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
             f"--{corpus_filter}: {directory} contains rows, which have no {corpus_filter}. Search the corpus that they were made "
             "from"
         )
-    if isinstance(manifest, PairsManifest) and "document" in filters and not manifest.settings.provenance:
+    if isinstance(manifest, PairsManifest) and "id" in filters and not manifest.settings.provenance:
         raise UsageError(f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them")
     probes: set[bytes] | None = None
     if pairs and "search" in filters:
@@ -80,9 +80,8 @@ def _lengths(directory: Path, manifest: ReadableManifest) -> Iterator[tuple[int,
 
 def _documents(batch: pa.RecordBatch, filters: Mapping[str, str]) -> list[int]:
     matching = pa.array(np.ones(batch.num_rows, bool))
-    for name, column in (("language", "language"), ("document", "id")):
-        if name in filters:
-            matching = pc.and_(matching, pc.equal(batch.column(column), filters[name]))
+    for name in {"language", "id"} & filters.keys():
+        matching = pc.and_(matching, pc.equal(batch.column(name), filters[name]))
     if "title" in filters:
         matching = pc.and_(matching, pc.match_substring(batch.column("title"), filters["title"], ignore_case=True))
     matches = np.flatnonzero(matching.to_numpy(zero_copy_only=False))
@@ -99,9 +98,9 @@ def _documents(batch: pa.RecordBatch, filters: Mapping[str, str]) -> list[int]:
 
 def _rows(batch: pa.RecordBatch, filters: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
     matches = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
-    if "document" in filters:
+    if "id" in filters:
         names = [name for name in ("a_document", "b_document", "documents") if name in batch.schema.names]
-        matches &= {row for row in matches for name in names if _names(batch.column(name)[row], filters["document"])}
+        matches &= {row for row in matches for name in names if _names(batch.column(name)[row], filters["id"])}
     return sorted(matches)
 
 
