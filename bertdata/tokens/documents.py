@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 
 from ..records import PARAGRAPH, UNSPACED
 from .encoder import Encoder, Ids, sampled
-from .engines import Gigatoken, Ints, Memo
+from .engines import Gigatoken, Ints
+from .memo import Memo
 
 __all__ = ["DocumentEncoder"]
 

@@ -18,7 +18,8 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from ..pieces import bare
-from .engines import Encoded, Exact, Ints, Memo, Nanotoken, failures_as_exceptions, same_engines
+from .engines import Encoded, Exact, Ints, Nanotoken, failures_as_exceptions, same_engines
+from .memo import Memo
 
 __all__ = ["DifferentIdsError", "Encoder", "Ids", "sampled"]
 

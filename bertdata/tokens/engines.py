@@ -14,12 +14,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from unicodedata import category, is_normalized
 
 import numpy as np
@@ -29,7 +28,7 @@ from tokenizers import Tokenizer
 from ..pieces import piece_bytes
 from .hard_strings import HARD_STRINGS
 
-__all__ = ["Encoded", "Engine", "Exact", "Gigatoken", "Memo", "Nanotoken", "failures_as_exceptions", "same_engines", "steps"]
+__all__ = ["Encoded", "Engine", "Exact", "Gigatoken", "Nanotoken", "failures_as_exceptions", "same_engines", "sizes", "steps"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,13 +37,6 @@ NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hu
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
 WORDS_OF_TEXT = 50  # words that are encoded in one text
-WORD_BYTES = 16  # per space: text with longer words, such as Chinese, gains nothing from a memo of words
-MEMO_WORDS = 1 << 18  # words a memo holds before it starts again, about 60 MB
-MEMO_WORD_BYTES = 32  # longer words are rarely seen twice
-CHARACTER_NORMALIZERS = ["NFC", "NFD", "NFKC", "NFKD", "Nmt", "Lowercase", "StripAccents", "Precompiled", "BertNormalizer"]
-SPACE_RUNS = (" {2,}", r"\s+")
-PLAIN = re.compile(rb" ?[!-~]+")  # a word of ASCII
-FIRST_WORDS: dict[bytes, bytes | None] = {b"": b"", b" ": None}  # of each memo
 
 
 class Encoded(NamedTuple):
@@ -64,7 +56,8 @@ class Encoded(NamedTuple):
 Engine = Callable[[Sequence[bytes]], Encoded]  # texts are UTF-8
 
 
-def _sizes(parts: Sequence[Any]) -> Ints:
+def sizes(parts: Sequence[Any]) -> Ints:
+    """Return the lengths of parts [N]."""
     return np.fromiter(map(len, parts), np.int64, len(parts))
 
 
@@ -77,7 +70,7 @@ class Exact:
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         ids, stops, start = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)], 0
-        cuts = np.flatnonzero(np.diff(np.cumsum(_sizes(texts)) // CALL_BYTES)) + 1
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes(texts)) // CALL_BYTES)) + 1
         for first, after in pairwise([0, *cuts.tolist(), len(texts)]):
             group = texts[first:after]
             answers = self._tokenizer.encode_batch([text.decode() for text in group], add_special_tokens=False)
@@ -85,7 +78,7 @@ class Exact:
                 ids.append(np.fromiter(answer.ids, np.uint32))
                 stops.append(start + _stops(answer.offsets, text))
                 start += len(text)
-        return Encoded(np.concatenate(ids), np.cumsum(_sizes(ids[1:])), np.concatenate(stops))
+        return Encoded(np.concatenate(ids), np.cumsum(sizes(ids[1:])), np.concatenate(stops))
 
 
 def _stops(offsets: list[tuple[int, int]], text: bytes) -> Ints:
@@ -169,7 +162,7 @@ class Gigatoken:
         grown = _process_bytes() - self._start_bytes
         if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
             self._restart()
-        ids, ends, edges = np.concatenate([np.zeros(0, np.uint32), *parts]), np.cumsum(_sizes(parts)), np.cumsum(_sizes(texts))
+        ids, ends, edges = np.concatenate([np.zeros(0, np.uint32), *parts]), np.cumsum(sizes(parts)), np.cumsum(sizes(texts))
         # 32 bits are twice as fast, and enough: a token stands for few bytes.
         stops = np.cumsum(self._bytes.take(ids, mode="clip"), dtype=np.int32 if len(data) < 1 << 27 else np.int64)
         if np.array_equal(np.insert(stops, 0, 0)[ends], edges):
@@ -183,8 +176,8 @@ class Gigatoken:
                 answer = self._exact([text])
                 found.append((answer.ids, answer.stops))
         ids_of, stops_of = zip(*found, strict=True)
-        starts = np.repeat(edges - _sizes(texts), _sizes(ids_of))
-        return Encoded(np.concatenate(ids_of), np.cumsum(_sizes(ids_of)), np.concatenate(stops_of) + starts)
+        starts = np.repeat(edges - sizes(texts), sizes(ids_of))
+        return Encoded(np.concatenate(ids_of), np.cumsum(sizes(ids_of)), np.concatenate(stops_of) + starts)
 
     def _changes(self, text: bytes) -> bool:
         """Return True if normalization may change a text, or if it has unassigned characters."""
@@ -196,83 +189,6 @@ class Gigatoken:
         rare = codes[kept].tobytes().decode()
         is_normal = not self._normalizes or is_normalized("NFC", rare)
         return not is_normal or any(category(character) == "Cn" for character in set(rare))
-
-
-class Memo:
-    """`tokenizers`, which encodes each distinct word once, for tokenizers that split text at spaces.
-
-    The ids of a text are those of its words, because after the split no rule looks beyond the word. A word has the space before
-    it. New words are encoded 50 in a text, and the offsets of the tokens show which word they belong to:
-
-        "Tea is hot"   ->   "Tea" " is" " hot"   ->   ids("Tea") + ids(" is") + ids(" hot")
-
-    A text with two spaces in a row, or with a word that could be joined with an adjacent space, is encoded as a unit.
-    """
-
-    def __init__(self, plain: dict[str, Any], tokenizer: Tokenizer) -> None:
-        first, *others = steps(plain.get("pre_tokenizer"), "pretokenizers") or [{"type": ""}]
-        is_split = (
-            first["type"] == "BertPreTokenizer"
-            or (first["type"] == "ByteLevel" and first.get("use_regex", True))
-            or (first["type"] == "Metaspace" and first.get("split", True) and first.get("prepend_scheme") == "always")
-        )
-        inside = {"Punctuation", "Digits"}.issuperset(each["type"] for each in others)
-        normalizers = all(
-            step["type"] in CHARACTER_NORMALIZERS or (step["type"] == "Replace" and step["pattern"].get("Regex") in SPACE_RUNS)
-            for step in steps(plain.get("normalizer"), "normalizers")
-        )
-        if not (is_split and inside and normalizers) or plain["added_tokens"]:
-            raise NotImplementedError
-        self._normal: Callable[[str], str] = tokenizer.normalizer.normalize_str if tokenizer.normalizer else str
-        self._exact = Exact(tokenizer)
-        # Word -> 8 bytes for each token: its id, and where it ends in the word. None: encode the text of this word as a unit.
-        self._known = dict(FIRST_WORDS)
-
-    def __call__(self, texts: Sequence[bytes]) -> Encoded:
-        known = self._known
-        has_words = [len(text) < text.count(b" ") * WORD_BYTES for text in texts]
-        if not any(has_words):
-            return self._exact(texts)
-        # UTF-8 has no byte FF. This takes half as long as a regular expression.
-        rows = [text.replace(b" ", b"\xff ").split(b"\xff") if has else [] for text, has in zip(texts, has_words, strict=True)]
-        new: dict[bytes, bytes | None] = dict.fromkeys(word for row in rows for word in row if word not in known)
-        local = [word for word in new if PLAIN.fullmatch(word) or self._is_local(word)]
-        behind = [word for word in local if word.startswith(b" ")]
-        groups = [behind[start : start + WORDS_OF_TEXT] for start in range(0, len(behind), WORDS_OF_TEXT)]
-        new.update(self._encode([*groups, *([word] for word in local if not word.startswith(b" "))]))
-        known.update(new)
-        found = [[*map(known.__getitem__, row)] if row else [None] for row in rows]
-        units = dict(self._encode([[text] for text, tokens in zip(texts, found, strict=True) if None in tokens]))
-        parts, words = list[bytes](), list[bytes]()
-        for text, row, tokens in zip(texts, rows, found, strict=True):
-            parts += [units[text]] if None in tokens else cast("list[bytes]", tokens)
-            words += [text] if None in tokens else row
-        for word in new:
-            if len(word) > MEMO_WORD_BYTES:
-                del known[word]
-        if len(known) > MEMO_WORDS:
-            self._known = dict(FIRST_WORDS)
-        packed, edges = np.frombuffer(b"".join(parts), np.uint64), np.append(0, np.cumsum(_sizes(words)))
-        counts = _sizes(parts) // 8
-        stops = (packed >> np.uint64(32)).astype(np.int64) + np.repeat(edges[:-1], counts)
-        ends = np.searchsorted(edges, np.cumsum(_sizes(texts)))
-        return Encoded(packed.astype(np.uint32), np.append(0, np.cumsum(counts))[ends], stops)
-
-    def _encode(self, groups: Sequence[list[bytes]]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield each word with its tokens. The words of a group are one text."""
-        words = [word for group in groups for word in group]
-        ids, _, stops = self._exact([b"".join(group) for group in groups])
-        edges = np.append(0, np.cumsum(_sizes(words)))
-        cuts = np.searchsorted(stops, edges, "right")
-        places = stops - np.repeat(edges[:-1], np.diff(cuts))
-        data = (ids | (places.astype(np.uint64) << np.uint64(32))).tobytes()
-        yield from zip(words, (data[start * 8 : end * 8] for start, end in pairwise(cuts.tolist())), strict=True)
-
-    def _is_local(self, word: bytes) -> bool:
-        """Return False if a word may be joined with an adjacent space."""
-        text = word.removeprefix(b" ").decode()
-        normal = self._normal(text)
-        return self._normal(f"a {text} a") == f"a {normal} a" and normal == normal.lstrip() != "" and "▁" not in normal
 
 
 def steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:

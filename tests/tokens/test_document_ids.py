@@ -19,9 +19,10 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, tr
 from bertdata import pieces
 from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
-from bertdata.tokens import documents, engines
+from bertdata.tokens import documents, engines, memo
 from bertdata.tokens.documents import DocumentEncoder
 from bertdata.tokens.encoder import DifferentIdsError
+from bertdata.tokens.memo import Memo
 from bertdata.verification.tokenizer import _continues_word
 
 TEXT = (
@@ -219,13 +220,13 @@ def test_ids_are_those_of_the_whole_text(kind: str, told: list[Document]) -> Non
 ENGINES = {  # kind -> the class of its fast engine
     "byte level": engines.Gigatoken,
     "Llama 3": engines.Gigatoken,
-    "Unigram": engines.Memo,
-    "Unigram, marks": engines.Memo,
-    "Unigram, any whitespace": engines.Memo,
-    "SentencePiece, marks": engines.Memo,
+    "Unigram": Memo,
+    "Unigram, marks": Memo,
+    "Unigram, any whitespace": Memo,
+    "SentencePiece, marks": Memo,
     "no cut": None,
     "unknown pattern": None,
-    "WordLevel": engines.Memo,
+    "WordLevel": Memo,
 }
 
 
@@ -248,19 +249,17 @@ def test_a_library_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch) -> 
 
     for wrong in ("🇫🇷", "miller"):
         monkeypatch.setattr(engines.Gigatoken, "__call__", differing(wrong))
-        assert isinstance(encoder_of("byte level").fast, engines.Memo)
+        assert isinstance(encoder_of("byte level").fast, Memo)
     monkeypatch.setattr(engines.Gigatoken, "__call__", lambda engine, texts: 1 / 0)
-    assert isinstance(encoder_of("byte level").fast, engines.Memo)
+    assert isinstance(encoder_of("byte level").fast, Memo)
 
 
 def test_a_memo_that_differs_checks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """`tokenizers` checks samples if the memo of words is wrong about a token of the vocabulary."""
     encoder = encoder_of("byte level")
-    assert isinstance(encoder._check, engines.Memo)
-    encode = engines.Memo.__call__
-    monkeypatch.setattr(
-        engines.Memo, "__call__", lambda engine, texts: encode(engine, [t.replace(b"miller", b"") for t in texts])
-    )
+    assert isinstance(encoder._check, Memo)
+    encode = Memo.__call__
+    monkeypatch.setattr(Memo, "__call__", lambda engine, texts: encode(engine, [t.replace(b"miller", b"") for t in texts]))
     encoder = encoder_of("byte level")
     assert isinstance(encoder.fast, engines.Gigatoken) and encoder._check is encoder.exact
 
@@ -292,12 +291,21 @@ def test_the_cache_of_gigatoken_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = encoder_of("Unigram").fast
-    assert isinstance(engine, engines.Memo)
+    assert isinstance(engine, Memo)
     engine([b"a tea", b"a " + b"x" * 20 + b" " + b"x" * 90 + b" a a a a a a"])
     assert b" tea" in engine._known and b" " + b"x" * 90 not in engine._known
-    monkeypatch.setattr(engines, "MEMO_WORDS", 1)
+    monkeypatch.setattr(memo, "MEMO_WORDS", 1)
     ids = engine([b"lamp sea"]).ids
-    assert engine._known == engines.FIRST_WORDS and engine([b"lamp sea"]).ids.tolist() == ids.tolist()
+    assert engine._known == memo.FIRST_WORDS and engine([b"lamp sea"]).ids.tolist() == ids.tolist()
+
+
+def test_the_memo_encodes_texts_without_words_as_units() -> None:
+    texts = ["", "▁tea", "lamp", "▁tea and lamp", "", " tea  and lamp", "lamp tea", "tea" * 30, "tea ", "", "▁tea", ""]
+    data = [text.encode() for text in texts]
+    for kind, engine in (("Unigram", encoder_of("Unigram").fast), ("byte level", encoder_of("byte level")._check)):
+        assert isinstance(engine, Memo)
+        for some in (data, data[:3], data[::-1], [b""]):
+            assert all(map(np.array_equal, engine(some), engines.Exact(tokenizer_of(kind))(some)))
 
 
 def test_worked_by_hand() -> None:

@@ -13,7 +13,8 @@ import pytest
 from bertdata.config import VocabConfig
 from bertdata.pieces import bare
 from bertdata.tokens import train, vocab
-from bertdata.tokens.engines import Engine, Exact, Memo, same_engines
+from bertdata.tokens.engines import Engine, Exact, same_engines
+from bertdata.tokens.memo import Memo
 
 pytestmark = pytest.mark.long
 STRINGS, LENGTH = 400_000, 24  # random strings for each kind of vocabulary, and their mean length in characters
