@@ -37,7 +37,7 @@ from bertdata.exports.base import ExportSource
 from bertdata.records import FileRange, ReportReference, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
-from bertdata.stages.rows.partitions import Tokens
+from bertdata.stages.rows.partitions import Tokens, to_piece
 from bertdata.stages.rows.partners import DocumentOrigin
 from bertdata.storage.files import write_json
 from bertdata.tokens.vocab import Vocabulary
@@ -101,8 +101,10 @@ def test_any_job_is_within_the_limits_of_dataflow(jobs: dict[str, Any]) -> None:
 def test_the_largest_elements_are_within_its_limits() -> None:
     """A document whose every byte is a token, and a thousand reports of tasks."""
     size = CorpusConfig().max_page_bytes  # in ids of two bytes: with a larger vocabulary a token has several bytes of text
-    document = Tokens("id", DocumentOrigin("wikipedia", "en"), bytes(2 * size), bytes(4 * (size // 100)), b"")
-    assert len(pickle.dumps((1, document))) < ELEMENT
+    document = Tokens(
+        ["id"], [DocumentOrigin("wikipedia", "en")], [[2 * size], [size // 25], [0]], [bytes(2 * size), bytes(size // 25), b""]
+    )
+    assert len(pickle.dumps((1, to_piece(document)))) < ELEMENT
     report = ReportReference(999_999, "extract choose", 1 << 61)
     assert 1000 * len(pickle.dumps(report)) < ELEMENT / 100, "as many come to a worker that adds them up"
 

@@ -39,9 +39,9 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
     packed = pickle.dumps(partitions.Tokenize(tmp_path, given(tmp_path), source.reader, layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
 
-    def tokenize(task: Task) -> list[tuple[bytes, bytes]]:
+    def tokenize(task: Task) -> list[list[bytes]]:
         step: partitions.Tokenize = pickle.loads(packed)
-        return [(found.tokens, found.sizes) for found in step.documents(task)]
+        return [found.columns for found in step.documents(task)]
 
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(tokenize, tasks))

@@ -29,7 +29,7 @@ from ...tally import StageCounts
 from ...text.language import writing
 from ...tokens import vocab
 from ..shuffle import Pieces
-from .partitions import Layout, Tokens, from_pieces
+from .partitions import Layout, Tokens, from_piece
 from .partners import DocumentOrigin
 from .static_masks import mask_rows
 
@@ -88,21 +88,17 @@ class BuildPartition:
     def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> ReportReference:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
         # random key of the document instead, so that any division makes the same rows.
-        unsorted = list(from_pieces(pieces))
-        drawn = keys.many(self.layout.seed, "order", last=[(d.id,) for d in unsorted]).tolist()
-        documents = [d for _, d in sorted(zip(drawn, unsorted, strict=True), key=lambda e: (e[0], e[1].id))]
+        unsorted = Tokens.joined(from_piece(data) for _, data in pieces)
+        drawn = keys.many(self.layout.seed, "order", last=zip(unsorted.ids)).tolist()
+        documents = unsorted.take(sorted(range(len(drawn)), key=[*zip(drawn, unsorted.ids, strict=True)].__getitem__))
         del unsorted
         # The digest of everything the rows are made from. It is part of the task's description, so
         # rows are made again if a document changed, and reused if not.
-        content = hashlib.sha256(repr([(d.id, d.origin, len(d.tokens), len(d.sizes)) for d in documents]).encode())
-        origins = [d.origin for d in documents]
-        columns = [d.tokens for d in documents], [d.sizes for d in documents], [d.continues for d in documents]
-        joined = [b"".join(parts) for parts in columns]
-        del columns
-        for part in joined:
-            content.update(part)
-        partition = self._partition(documents, *joined)
-        del documents, joined
+        content = hashlib.sha256(documents.header())
+        for column in documents.columns:
+            content.update(column)
+        partition, origins = self._partition(documents), documents.origins
+        del documents
         tokens = _tokens(origins, partition, vocab.of_run(self.vocabulary).special.unk)
         numbers = {origin: number for number, origin in enumerate(self.origins)}
         origin = np.array([numbers[each[:2]] for each in origins], np.uint16) if numbers else None
@@ -115,25 +111,24 @@ class BuildPartition:
             done.append(perform(output.root, "pairs", number, task, work, PartitionReport, context=context))
         return reports.reference(number, "pairs", done)
 
-    def _partition(self, documents: list[Tokens], ids: bytes, sizes: bytes, words: bytes) -> rows.Partition:
-        """Return documents as a partition. `ids`, `sizes` and `words` are their tokens, sizes and continues, end to end."""
+    def _partition(self, documents: Tokens) -> rows.Partition:
         vocabulary = vocab.of_run(self.vocabulary)
-        dtype = np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32
-        tokens = np.frombuffer(ids, dtype)
-        counts = np.array([len(d.sizes) for d in documents], np.int64) // 4
+        ids, sizes, words = documents.columns
+        tokens = np.frombuffer(ids, np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32)
+        counts = np.array(documents.lengths[1], np.int64) // 4
         continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary).take(tokens)
         sentences = np.append(0, np.cumsum(np.frombuffer(sizes, "<u4"), dtype=np.int64))
         begin = sentences[sentences < len(tokens)]
         if continues[begin].any():  # the first token of a sentence always begins a word
             continues = continues.copy()
             continues[begin] = False
-        partners, origins = self.layout.partners, [d.origin for d in documents]
+        partners, origins = self.layout.partners, documents.origins
         names, groups = _numbered(origins, partners.group)
         is_chinese = not partners.across and any(origin.script in writing.CHINESE for origin in {*origins})
         variants = _variants_of_run(self.vocabulary) if is_chinese else None
         first = np.append(0, np.cumsum(counts))
         of_group = groups if len(names) > 1 else None
-        return rows.Partition(tokens, continues, sentences, first, [d.id for d in documents], of_group, variants)
+        return rows.Partition(tokens, continues, sentences, first, documents.ids, of_group, variants)
 
 
 @dataclass(frozen=True)

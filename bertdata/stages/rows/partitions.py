@@ -13,7 +13,8 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, islice, pairwise
+from functools import cached_property
+from itertools import accumulate, chain, groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,9 +36,8 @@ from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
 from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
 
-__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_pieces", "shard_count", "to_piece"]
+__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_piece", "shard_count", "to_piece"]
 
-_AT_ONCE = 256  # documents whose partitions are computed together
 _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
 
 
@@ -104,52 +104,73 @@ class Layout(NamedTuple):
         return "validation", partition - self.train, self.validation
 
 
-class Tokens(NamedTuple):
-    """A document as ids. `tokens`, `sizes` and `continues` are bytes of arrays.
+@dataclass(frozen=True)
+class Tokens:
+    """Documents as ids.
 
     Attributes:
-        id: Document id.
-        origin: Source, language and script.
-        tokens: Ids.
-        sizes: Tokens of each sentence, in four bytes.
-        continues: Mask of the tokens that continue a word; empty if the vocabulary marks them with ``##``.
+        ids: Document ids [D].
+        origins: Source, language and script of each [D].
+        lengths: Bytes of each document in each of `columns` [3][D].
+        columns: The bytes of three arrays: ids, the tokens of each sentence in four bytes, and a mask of the tokens that continue
+            a word, which is empty if the vocabulary marks them with ``##``.
     """
 
-    id: str
-    origin: DocumentOrigin
-    tokens: bytes
-    sizes: bytes
-    continues: bytes
+    ids: list[str]
+    origins: list[DocumentOrigin]
+    lengths: list[list[int]]
+    columns: list[bytes]
+
+    @cached_property
+    def _edges(self) -> list[list[int]]:
+        return [[*accumulate(lengths, initial=0)] for lengths in self.lengths]
+
+    def take(self, numbers: Sequence[int]) -> Tokens:
+        """Return some documents."""
+        columns = [
+            b"".join([data[edges[number] : edges[number + 1]] for number in numbers]) if data else b""
+            for data, edges in zip(self.columns, self._edges, strict=True)
+        ]
+        ids, origins = [self.ids[number] for number in numbers], [self.origins[number] for number in numbers]
+        return Tokens(ids, origins, [[lengths[number] for number in numbers] for lengths in self.lengths], columns)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Tokens]) -> Tokens:
+        """Return the documents of all parts."""
+        found = [*parts]
+        ids = [*chain.from_iterable(part.ids for part in found)]
+        origins = [*chain.from_iterable(part.origins for part in found)]
+        lengths = [[*chain.from_iterable(part.lengths[number] for part in found)] for number in range(3)]
+        return cls(ids, origins, lengths, [b"".join([part.columns[number] for part in found]) for number in range(3)])
+
+    def header(self) -> bytes:
+        """Return all fields except the columns, as JSON."""
+        kinds = {origin: number for number, origin in enumerate(dict.fromkeys(self.origins))}
+        return json.dumps([self.ids, [*kinds], [*map(kinds.__getitem__, self.origins)], *self.lengths]).encode()
 
 
 _HEADER_BYTES = struct.Struct("<Q")
 
 
-def to_piece(documents: Sequence[Tokens]) -> bytes:
-    """Serialize documents: a JSON header with ids, origins and byte lengths, then the other fields, one after another."""
-    ids, origins, *columns = zip(*documents, strict=True)
-    header = json.dumps([ids, origins, *([*map(len, column)] for column in columns)]).encode()
-    return b"".join([_HEADER_BYTES.pack(len(header)), header, *chain.from_iterable(columns)])
+def to_piece(documents: Tokens) -> bytes:
+    """Serialize documents: the length of the header, the header, then the columns."""
+    header = documents.header()
+    return b"".join([_HEADER_BYTES.pack(len(header)), header, *documents.columns])
 
 
-def from_pieces(pieces: Iterable[tuple[int, bytes]]) -> Iterator[Tokens]:
-    """Read the documents of all pieces of a partition.
+def from_piece(data: bytes) -> Tokens:
+    """Read the documents of a piece.
 
-    >>> written = [Tokens("a", DocumentOrigin("books", "en"), b"12", b"", b"")]
-    >>> list(from_pieces([(3, to_piece(written))])) == written
+    >>> written = Tokens(["a"], [DocumentOrigin("books", "en")], [[2], [0], [0]], [b"12", b"", b""])
+    >>> from_piece(to_piece(written)) == written
     True
     """
-    shared: dict[DocumentOrigin, DocumentOrigin] = {}  # one object for equal origins
-    for _, data in pieces:
-        at = _HEADER_BYTES.size + _HEADER_BYTES.unpack_from(data)[0]
-        ids, origins, *lengths = json.loads(data[_HEADER_BYTES.size : at])
-        columns = []
-        for column in lengths:
-            edges = [*accumulate(column, initial=at)]
-            columns.append([data[start:end] for start, end in pairwise(edges)])
-            at = edges[-1]
-        found = [shared.setdefault(origin, origin) for origin in map(DocumentOrigin._make, origins)]
-        yield from map(Tokens, ids, found, *columns)
+    at = _HEADER_BYTES.size + _HEADER_BYTES.unpack_from(data)[0]
+    ids, kinds, numbers, *lengths = json.loads(data[_HEADER_BYTES.size : at])
+    origins = [DocumentOrigin(*kind) for kind in kinds]
+    edges = [*accumulate(map(sum, lengths), initial=at)]
+    columns = [data[start:end] for start, end in pairwise(edges)]
+    return Tokens(ids, [origins[number] for number in numbers], lengths, columns)
 
 
 @dataclass
@@ -176,29 +197,27 @@ class Tokenize:
 
     def _by_partition(self, task: Task, work: Work, exact: bool) -> list[tuple[int, bytes]]:
         by_partition = defaultdict[int, list[Tokens]](list)
-        documents = self.documents(task, work, exact)
-        while some := [*islice(documents, _AT_ONCE)]:
-            partitions = self.layout.of_documents([d.id for d in some], [d.origin for d in some])
-            for document, partition in zip(some, partitions, strict=True):
-                by_partition[partition].append(document)
-        return [(partition, to_piece(by_partition.pop(partition))) for partition in sorted(by_partition)]
+        for documents in self.documents(task, work, exact):
+            partitions = self.layout.of_documents(documents.ids, documents.origins)
+            order = sorted(range(len(partitions)), key=partitions.__getitem__)
+            for partition, numbers in groupby(order, partitions.__getitem__):
+                by_partition[partition].append(documents.take([*numbers]))
+        return [(partition, to_piece(Tokens.joined(by_partition.pop(partition)))) for partition in sorted(by_partition)]
 
     def documents(self, task: Task, work: Work = NO_WORK, exact: bool = False) -> Iterator[Tokens]:
-        """Yield the documents of a task."""
+        """Yield the documents of a task, some at a time."""
         encode = encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most, work=work):
             tokens, ends, continues = encode(languages, documents, paragraphs, exact)
             found = origins(sources, languages, documents, self.layout.partners.scripts)
-            # Where each document begins in `ends` and in `tokens`. Slices of bytes take less time than those of arrays.
-            firsts = np.append(0, np.cumsum(documents.value_lengths().to_numpy()))
-            starts = np.append(0, ends)[firsts]
-            columns = []
-            for values, edges in ((tokens, starts), (np.diff(ends, prepend=0).astype("<u4"), firsts), (continues, starts)):
-                data, places = values.tobytes(), (values.itemsize * edges).tolist()
-                columns.append([data[start:end] for start, end in pairwise(places)])
-            yield from map(Tokens, ids.to_pylist(), found, *columns)
+            sentences = documents.value_lengths().to_numpy()
+            counts = np.diff(np.append(0, ends)[np.append(0, np.cumsum(sentences))])  # tokens of each document
+            sizes = np.diff(ends, prepend=0).astype("<u4")
+            lengths = [counts * tokens.itemsize, sentences * sizes.itemsize, counts * (len(continues) > 0)]
+            columns = [column.tobytes() for column in (tokens, sizes, continues)]
+            yield Tokens(ids.to_pylist(), found, [each.tolist() for each in lengths], columns)
 
 
 @dataclass(frozen=True)
