@@ -166,8 +166,8 @@ class _Model:
         self._first_columns = np.searchsorted([codes[column] for column in order], self.languages)
         # Its 16-bit floats are multiples of 1/1024. Integers convert to 64-bit floats several times faster.
         self._table = np.empty(library.nb_ptc.shape, np.int16)
-        for number, column in enumerate(order):
-            self._table[:, number] = library.nb_ptc[:, column] * np.float16(_MODEL_SCALE)
+        for rows, out in zip(np.array_split(library.nb_ptc, 100), np.array_split(self._table, 100), strict=True):
+            out[:] = rows.take(order, axis=1) * np.float32(_MODEL_SCALE)
         self._priors = library.nb_pc[order].astype(np.float64)
 
     def classify(self, texts: list[str]) -> list[tuple[str, float, float]]:
