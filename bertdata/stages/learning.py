@@ -88,8 +88,7 @@ def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConf
 
     `digests` maps names to the SHA-256 of the template pages. Templates whose page differs or is missing are left out.
     """
-    places = _places(paths) if paths else None
-    find = _finder(places, dumps.read_site(paths[0]), config) if places else None
+    find = _finder(paths, dumps.read_site(paths[0]), config) if paths and not _needs_index(paths) else None
     pages = find(sorted(digests)) if find else {}
     return {
         name: compile_definition(page.text).body
@@ -98,27 +97,18 @@ def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConf
     }
 
 
-class _Places(NamedTuple):
-    """Dumps in which template pages can be found at little cost, their indexes, and their size in bytes."""
-
-    paths: Sequence[str]
-    indexes: list[str]
-    size: int
-
-
-def _places(paths: Sequence[str]) -> _Places | None:
-    """Return where to look for template pages, or None for large dumps without an index."""
-    found = _Places(paths, [multistream.find_index(path) for path in paths], sum(map(files.size, paths)))
-    return found if found.size <= _MAX_UNINDEXED or all(found.indexes) else None
+def _needs_index(paths: Sequence[str]) -> bool:
+    """Return True for large dumps without an index, in which it takes long to find template pages."""
+    return sum(map(files.size, paths)) > _MAX_UNINDEXED and not all(map(multistream.find_index, paths))
 
 
 def _learn(wiki: str, ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) -> Learned | None:
     site = ranges[0][1]
-    places = _places(sorted({part.path for part, _ in ranges}))
-    if places is None:
+    paths = sorted({part.path for part, _ in ranges})
+    if _needs_index(paths):
         needs = "a dump of more than 16 MB needs its multistream index in the same directory"
         return Learned(wiki, {}, {}, {}, skipped=needs)
-    find = _finder(places, site, config)
+    find = _finder(paths, site, config)
     if find is None:
         return None
     table = load_templates(site.language, dict(config.templates))
@@ -179,13 +169,13 @@ def is_article(page: Page, language: str) -> bool:
 Find = Callable[[Sequence[str]], Mapping[str, Page]]
 
 
-def _finder(places: _Places, site: dumps.Site, config: CorpusConfig) -> Find | None:
+def _finder(paths: Sequence[str], site: dumps.Site, config: CorpusConfig) -> Find | None:
     """Return a function that finds template pages by name, or None if the dump has none."""
     prefixes = frozenset(name for name, number in site.namespaces.items() if number == namespaces.TEMPLATE) | {"template"}
-    paths, indexes, size = places
+    indexes = [multistream.find_index(path) for path in paths]
     if all(indexes):
         offsets = multistream.template_offsets(indexes, prefixes)
-        most = max(_MIN_STREAMS, int(_STREAMS_SHARE * size))
+        most = max(_MIN_STREAMS, int(_STREAMS_SHARE * sum(map(files.size, paths))))
         return _Streams(paths, site, config.max_page_bytes, offsets, most).find if len(offsets) else None
     pages: dict[str, Page] = {}
     held = 0
