@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -34,6 +35,10 @@ _HEADER_BYTES = 4
 _MAX_BLOCK_BYTES = 2_400_000  # maximum bytes of a block: 18,001 groups of 50 symbols of 20 bits, and its tables
 # Text is buffered until its checksum is verified. A normal block has 0.9 MB. A larger one is decompressed twice.
 _MAX_BUFFERED_BYTES = 4 << 20
+# One process plans a run of small files and does its tasks, so it reads a file several times: for its header, its templates and
+# its pages. It keeps blocks of files up to this size: this number of blocks, each of at most 1 MB packed and 16 parts of 64 kB
+# unpacked, so at most 128 MB.
+_SMALL_FILE_BYTES, _KEPT_BLOCKS, _MAX_KEPT_BYTES, _MAX_KEPT_PARTS = 8 << 20, 64, 1 << 20, 16
 _STREAM_SEARCH_BYTES = 1 << 20  # bytes to search for the start of a stream before the start of a block is used
 _MIN_SPAN_BYTES = 4 << 20  # minimum bytes that one thread searches for cuts
 _MAX_THREADS = 16  # maximum number of such threads; on a disk, one per core
@@ -86,6 +91,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
     Before each block, except directly after damage, yield an empty DecompressedBlock with its offset. A reader that has enough
     can stop there, before the block is decompressed.
     """
+    is_small_file = file.seek(0, os.SEEK_END) <= _SMALL_FILE_BYTES
     broken: Damage | None = None  # the damage since the last good block
     failed: _Segment | None = None  # the previous segment, if it is a block that failed
     # The file is a series of segments, each from one mark to the next. Most are blocks. Decompress each one separately, and
@@ -104,7 +110,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[DecompressedBlock | Dama
         elif segment.mark == _BLOCK_MARK:
             if not broken:
                 yield DecompressedBlock(segment.at, b"")
-            text = _text(segment)
+            text = (_kept_text(segment) if is_small_file and len(segment.data) <= _MAX_KEPT_BYTES else None) or _text(segment)
         failed = segment if segment.mark == _BLOCK_MARK and text is None else None
         if text is None:
             broken = broken or _damage(segment)
@@ -175,10 +181,8 @@ def _next_start(file: IO[bytes], at: int, end: int) -> int | None:
             candidates, stream = [], -1
         # A header starts a new stream and a new combined checksum.
         if segment.opens:
-            stream, total = (
-                (segment.at if at <= segment.at <= at + _STREAM_SEARCH_BYTES and segment.mark == _BLOCK_MARK else -1),
-                0,
-            )
+            is_near = at <= segment.at <= at + _STREAM_SEARCH_BYTES and segment.mark == _BLOCK_MARK
+            stream, total = segment.at if is_near else -1, 0
         if segment.mark == _END_MARK and stream >= 0 and _checksum(segment) == total:
             return stream
         # The checksum of a stream: rotate the total left by one bit, then XOR the checksum of the block.
@@ -296,6 +300,13 @@ def _text(segment: _Segment) -> Iterable[bytes] | None:
     except (OSError, ValueError, EOFError):
         return None
     return held if size <= _MAX_BUFFERED_BYTES else _steps(packed)
+
+
+@lru_cache(maxsize=_KEPT_BLOCKS)
+def _kept_text(segment: _Segment) -> list[bytes] | None:
+    """Decompress a block once per process. Return None for a large block, whose text is not kept."""
+    text = _text(segment)
+    return text if isinstance(text, list) and len(text) <= _MAX_KEPT_PARTS else None
 
 
 def _steps(packed: bytes) -> Iterator[bytes]:
