@@ -59,7 +59,7 @@ def test_half_of_each_group_and_exactly_half_of_all(sizes: Any, seed: int, copie
     built = pairs(made, seed=seed, dupe_factor=copies, pack=pack)
     found = by_group(made, built)
     assert sorted(found) == [0, 1, 2, 3]
-    assert all(abs(2 * ones - count) <= 3 for count, ones in found.values()), found
+    assert all(abs(2 * ones - count) <= 4 for count, ones in found.values()), found  # three others by 1, and the total by 1
     assert sum(abs(2 * ones - count) > 1 for count, ones in found.values()) <= 1, "the largest group evens out the others"
     assert built.labels is not None and abs(2 * int(built.labels.sum()) - len(built.labels)) <= 1
 
