@@ -38,6 +38,7 @@ _SIZE = """
 import sys
 from pathlib import Path
 from bertdata.tokens import vocab
+from bertdata.tokens.read import read_any
 def held(): return int(Path("/proc/self/statm").read_text().split()[1])
 vocab.Vocabulary([*vocab.SPECIAL, "a"], True, True).document_encoder().encode(["a"])
 before = held()
