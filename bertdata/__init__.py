@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .commands.export import export
     from .commands.inspect import inspect
     from .commands.make_pairs import make_pairs
-    from .commands.progress import Progress
     from .commands.push import push
     from .commands.status import status
     from .commands.templates import templates
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from .errors import BertDataError
     from .reports.fertility import compare_vocabularies
     from .reports.page.dataset_page import report
+    from .run.progress import Progress
     from .sources.books import read_book
     from .stages.trace import trace
     from .text.sentences import split_sentences
@@ -69,7 +69,7 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "open": "dataset.data_set",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
-    "Progress": "commands.progress",
+    "Progress": "run.progress",
     "Shards": "dataset.shards",
     "batches": "training.loader",
     "BatchFormat": "training.windowed_plan",

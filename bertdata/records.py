@@ -1,4 +1,4 @@
-"""Define the records that stages pass to each other: tasks, file ranges, pages, documents, drops, rejects and reports."""
+"""Define the records that stages pass to each other: tasks, file ranges, pages, documents, drops and rejects."""
 
 # No `from __future__ import annotations`: `bertdata.beam` makes schemas of these types, and Beam reads no annotations as strings.
 from typing import NamedTuple
@@ -13,7 +13,6 @@ __all__ = [
     "Page",
     "Prose",
     "Reject",
-    "ReportReference",
     "Task",
 ]
 
@@ -52,20 +51,6 @@ class Task(NamedTuple):
     def paths(self) -> dict[str, str]:
         """Return the path on this machine of each file, by name."""
         return {part.name: part.path for part in self.parts}
-
-
-class ReportReference(NamedTuple):
-    """A reference to the report of a finished task.
-
-    Attributes:
-        number: Number of the task.
-        step: The step whose record contains the report.
-        digest: Digest of the report.
-    """
-
-    number: int
-    step: str
-    digest: int
 
 
 class Page(NamedTuple):

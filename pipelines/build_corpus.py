@@ -1,9 +1,38 @@
-"""Build a corpus on an engine: ``python -m bertdata.pipelines.build_corpus … --runner=…``.
+"""Extract documents from Wikipedia dumps and books on a cluster: ``bertdata build-corpus … -- --runner=FlinkRunner``."""
 
-Its steps are in `bertdata.chains.build_corpus`.
-"""
+from __future__ import annotations
 
-from . import command
+from collections.abc import Sequence
+from typing import Any
 
-if __name__ == "__main__":
-    command.run("build-corpus")
+import apache_beam as beam
+
+from bertdata.records import Task
+from bertdata.stages.corpus.job import CorpusJob
+
+__all__ = ["BuildCorpus"]
+
+
+class BuildCorpus(beam.PTransform):
+    """Ranges of dumps and books -> a shard of documents each -> shards without duplicates -> a corpus.
+
+    A task parses its pages, extracts their paragraphs, splits sentences, and writes a shard and a row of facts per document:
+    hashes and sizes. One worker reads the facts of all tasks and decides which documents are lost.
+    """
+
+    def __init__(self, job: CorpusJob, tasks: Sequence[Task]) -> None:
+        super().__init__()
+        self._job, self._tasks = job, tasks
+
+    def expand(self, begin: Any) -> Any:
+        job = self._job
+        shards = begin | "Tasks" >> beam.Create(self._tasks) | "Extract" >> beam.Map(job.extract)
+        if job.chooses:
+            shards = (
+                shards
+                | "All" >> beam.combiners.Count.Globally()
+                | "Choose" >> beam.FlatMap(job.choose)
+                | "Spread" >> beam.Reshuffle()
+                | "Rewrite" >> beam.Map(job.rewrite)
+            )
+        return shards | "Count" >> beam.combiners.Count.Globally() | "Commit" >> beam.Map(job.commit)

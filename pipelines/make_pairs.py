@@ -1,9 +1,44 @@
-"""Make training rows on an engine: ``python -m bertdata.pipelines.make_pairs … --runner=…``.
+"""Build training rows on a cluster: ``bertdata make-pairs … -- --runner=FlinkRunner``."""
 
-Its steps are in `bertdata.chains.make_pairs`.
-"""
+from __future__ import annotations
 
-from . import command
+from collections.abc import Sequence
+from typing import Any
 
-if __name__ == "__main__":
-    command.run("make-pairs")
+import apache_beam as beam
+
+from bertdata.records import Task
+from bertdata.stages.rows.job import PairsJob
+
+__all__ = ["MakePairs"]
+
+Piece = tuple[int, tuple[int, bytes]]  # a partition, and the tokenized documents that a task has for it: (task, documents)
+
+
+class MakePairs(beam.PTransform):
+    """Tasks of a corpus -> tokenized documents by partition -> rows with 50 % IsNext and 50 % NotNext, a shard per partition.
+
+    A partition is a uniform sample of the corpus, so that its documents find partners from all of it. Partitions without
+    documents are made, too: each writes a shard.
+    """
+
+    def __init__(self, job: PairsJob, tasks: Sequence[Task]) -> None:
+        super().__init__()
+        self._job, self._tasks = job, tasks
+
+    def expand(self, begin: Any) -> Any:
+        job, partitions = self._job, range(self._job.layout.total)
+        documents = (
+            begin
+            | "Tasks" >> beam.Create(self._tasks)
+            | "Tokenize" >> beam.FlatMap(job.tokenize).with_output_types(Piece)
+        )  # fmt: skip
+        nothing = begin | "Partitions" >> beam.Create([(partition, (0, b"")) for partition in partitions])
+        return (
+            (documents, nothing)
+            | beam.Flatten()
+            | "By partition" >> beam.GroupByKey()
+            | "Build rows" >> beam.MapTuple(job.build)
+            | "Count" >> beam.combiners.Count.Globally()
+            | "Commit" >> beam.Map(job.commit)
+        )

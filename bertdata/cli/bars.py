@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ..reports.summary import count, size
+from ..reports.summary import count
 from ..storage.signals import Answer, stopped
 from ..storage.terminal import clean, unguarded
 from . import output
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import ProgressColumn, TaskID
 
-    from ..commands.progress import Progress, Reporter
+    from ..run.progress import Progress, Reporter
 
 __all__ = ["answer", "begin", "bytes_bar", "drawn", "is_watched", "reporting"]
 
@@ -38,7 +38,7 @@ def answer() -> Answer:
     if not _writes:
         return Answer("stopped; nothing was written. Run the same command to start again")
     begun = [progress for progress in _last.values() if progress.done and progress.total]
-    return stopped("; ".join(f"{each.step}: {_least(each)} of {count(each.total, 'task')} ({_kept(each)})" for each in begun))
+    return stopped("; ".join(f"{each.stage}: {_least(each)} of {count(each.total, 'task')} ({_kept(each)})" for each in begun))
 
 
 def _least(progress: Progress) -> str:
@@ -48,7 +48,7 @@ def _least(progress: Progress) -> str:
 
 def _kept(progress: Progress) -> str:
     share = f"{progress.done / progress.total:.1%}"
-    return f"{share}, {count(progress.documents, 'document')}" if progress.documents else share
+    return share
 
 
 def drawn(*columns: ProgressColumn) -> Bars:
@@ -102,7 +102,7 @@ class _Silent:
 
     def progress(self, progress: Progress) -> None:
         """Store the progress."""
-        _last[progress.step] = progress
+        _last[progress.stage] = progress
 
     def note(self, text: str) -> None:
         """Print a line unless --quiet is set."""
@@ -123,11 +123,11 @@ class _Bars(_Silent):
     def progress(self, progress: Progress) -> None:
         """Update the bar."""
         super().progress(progress)
-        if progress.step not in self._numbers:
-            self._numbers[progress.step] = self._bars.add_task(f"{progress.step:{_LABEL_COLUMNS}}", total=None, facts="")
+        if progress.stage not in self._numbers:
+            self._numbers[progress.stage] = self._bars.add_task(f"{progress.stage:{_LABEL_COLUMNS}}", total=None, facts="")
         facts = "  ".join(_amounts(progress))
-        total = 1.0 if progress.total > 1 or progress.total_bytes else float(progress.done) or None
-        self._bars.update(self._numbers[progress.step], total=total, completed=progress.share, facts=facts)
+        total = 1.0 if progress.total > 1 else float(progress.done) or None
+        self._bars.update(self._numbers[progress.stage], total=total, completed=progress.share, facts=facts)
 
 
 class _Lines(_Silent):
@@ -138,11 +138,11 @@ class _Lines(_Silent):
 
     def progress(self, progress: Progress) -> None:
         """Print a line if one is due."""
-        if progress.step not in _last:
-            self._step = progress.step
+        if progress.stage not in _last:
+            self._step = progress.stage
         super().progress(progress)
-        if time.monotonic() >= self._due and progress.step == self._step:
-            output.echo(f"  {progress.step}: {'  '.join(_facts(progress))}", err=True)
+        if time.monotonic() >= self._due and progress.stage == self._step:
+            output.echo(f"  {progress.stage}: {'  '.join(_facts(progress))}", err=True)
             self._due = time.monotonic() + _LINE_INTERVAL_S
 
 
@@ -155,43 +155,27 @@ class _Json(_Silent):
     def progress(self, progress: Progress) -> None:
         """Print a line if one is due."""
         super().progress(progress)
-        border = (progress.step, progress.done == progress.total > 0)
+        border = (progress.stage, progress.done == progress.total > 0)
         if border in self._seen and time.monotonic() < self._due:
             return
         self._seen.add(border)
         self._due = time.monotonic() + _LINE_INTERVAL_S
-        names = ("done", "total", "bytes", "total_bytes", "documents", "rejects", "workers")
-        counts = {name: getattr(progress, name) for name in names} | {"bytes_per_second": round(progress.bytes_per_second)}
+        counts = {"done": progress.done, "total": progress.total}
         left = None if progress.seconds_left is None else round(progress.seconds_left, 1)
-        output.event("progress", progress.step, counts, share=round(progress.share, 4), seconds_left=left)
+        output.event("progress", progress.stage, counts, share=round(progress.share, 4), seconds_left=left)
 
 
 def _facts(progress: Progress) -> list[str]:
     """Return the parts of a progress line."""
-    if progress.total == 1 and not progress.total_bytes:
-        facts = ["done" if progress.done else "at work"]  # a single task without a byte count has no share
+    if progress.total == 1:
+        facts = ["done" if progress.done else "at work"]
     else:
-        facts = [f"{progress.share:.1%}"] if progress.total else [count(progress.done, "task")]
-    if progress.total and progress.total_bytes:
-        facts.append(f"{size(progress.bytes)} of {size(progress.total_bytes)}")
-    facts += [*_amounts(progress), f"elapsed {output.duration(progress.seconds)}"]
+        facts = [f"{progress.share:.1%}", *_amounts(progress)]
+    facts.append(f"elapsed {output.duration(progress.seconds)}")
     if progress.seconds_left is not None and progress.done < progress.total:
         facts.append(f"left {output.duration(progress.seconds_left)}")
-    if progress.workers:
-        facts.append(f"{count(progress.workers, 'worker')} at work")
     return facts
 
 
 def _amounts(progress: Progress) -> list[str]:
-    """Return the speed and the counts of a step."""
-    facts = []
-    if progress.total and progress.total_bytes:
-        if rate := round(progress.bytes_per_second):
-            facts.append(f"{size(rate)}/s")
-    elif progress.total > 1:
-        facts.append(f"{progress.done:,} of {count(progress.total, 'task')}")
-    if progress.documents:
-        facts.append(count(progress.documents, "document"))
-    if progress.rejects:
-        facts.append(count(progress.rejects, "reject"))
-    return facts
+    return [f"{progress.done:,} of {count(progress.total, 'task')}"] if progress.total > 1 else []

@@ -14,19 +14,17 @@ import click
 
 from ..dataset import manifest
 from ..dataset.manifest_types import Manifest, VocabManifest
-from ..dataset.run import STATE, is_complete, leftovers
+from ..dataset.run import is_complete, leftovers
 from ..dataset.versions import made_elsewhere
 from ..reports.summary import count, describe, size
-from ..storage.files import is_local
-from ..storage.lock import holder
 from . import output
 from .bars import reporting
 from .config_file import config_option
 from .output import echo
 
 if TYPE_CHECKING:
-    from ..commands.plan import Plan, RunOptions
     from ..dataset.data_set import DataSet
+    from ..run.plan import Plan, RunOptions
 
 __all__ = ["build", "common_options", "print_result", "echo", "output_options", "take_options"]
 
@@ -60,20 +58,9 @@ def common_options(command: F) -> F:
             help="Number of local workers; 1 for little input.  [default: one per CPU]",
         ),
         click.option(
-            "--no-wait",
-            is_flag=True,
-            help="Submit the job, print where to find it, and exit. For Beam runners that run jobs in the background.",
-        ),
-        click.option(
             "--dry-run",
             is_flag=True,
             help="Estimate the run without writing anything: time, memory and disk, from samples of the input.",
-        ),
-        click.option(
-            "--check-space/--no-check-space",
-            default=True,
-            show_default=True,
-            help="Stop before starting if the estimated output does not fit on the disk.",
         ),
         click.option("--overwrite", is_flag=True, help="Replace --output once the new dataset is complete."),
         click.option("--resume", is_flag=True, hidden=True, expose_value=False),  # any run resumes without it
@@ -84,7 +71,7 @@ def common_options(command: F) -> F:
 
 def take_options(values: dict[str, Any]) -> tuple[RunOptions, bool]:
     """Remove the common options from a command's parameters. Return them, and whether to print an estimate only."""
-    from ..commands.plan import RunOptions
+    from ..run.plan import RunOptions
 
     beam_args = values.pop("beam_args")
     if stray := [arg for arg in beam_args if not arg.startswith("-")]:
@@ -93,8 +80,8 @@ def take_options(values: dict[str, Any]) -> tuple[RunOptions, bool]:
             "value, pass all inputs to one build-corpus, and put options for Beam at the end, after --"
         )
     output.configure(quiet=values.pop("quiet"), log_json=values.pop("log_json"))
-    taken = {name: values.pop(name) for name in ("overwrite", "workers", "verbose", "check_space")}
-    options = RunOptions(**taken, wait=not values.pop("no_wait"), beam_args=beam_args)
+    taken = {name: values.pop(name) for name in ("overwrite", "workers", "verbose")}
+    options = RunOptions(**taken, beam_args=beam_args)
     handlers = [output.JsonHandler()] if output.is_json() else None
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL, handlers=handlers, force=True)
     logging.captureWarnings(output.is_json())  # before Beam is imported
@@ -122,31 +109,17 @@ def build(plan: Plan, options: RunOptions, dry_run: bool) -> list[DataSet[Any]]:
     if dry_run:
         _show_plan(plan, options)
         return []
-    from ..commands.execute import check_engine, run
+    from ..run.plan import run
 
-    total = sum(step.bytes for step in plan.steps[:1])
-    output.event("plan", counts={"tasks": plan.tasks, "bytes": total}, text=plan.summary)
+    output.event("plan", counts={"tasks": len(plan.tasks), "bytes": plan.bytes}, text=plan.summary)
     with _engine_folded(options.verbose), reporting() as reporter:
-        data_sets = run(plan, options, reporter)
-        is_dry_run = not data_sets and check_engine(plan, options)
-    if not data_sets:
-        if is_dry_run:
-            echo("the engine checked the job; nothing was run or written (--dry_run)")
-        else:
-            for directory in plan.directories:
-                echo(f"{directory}: {_whereabouts(directory)}")
-        click.get_current_context().exit()
-    return data_sets
+        return run(plan, options, reporter)
 
 
 def _show_plan(plan: Plan, options: RunOptions) -> None:
     """Print the finished part of a run, and estimates of time, memory and disk from samples."""
-    from ..commands.estimate import free_space
-    from ..commands.execute import check_engine
-    from ..commands.plan import reused_tasks
+    from ..run.plan import reused_tasks
 
-    if options.on_engine:
-        check_engine(plan, options)
     todo = plan.to_do(options.overwrite)
     for directory in plan.directories:
         if directory not in todo:
@@ -156,31 +129,6 @@ def _show_plan(plan: Plan, options: RunOptions) -> None:
             echo(f"  --overwrite replaces {directory}: {contents.kind}, {count(contents.rows, 'row')}")
     for line in reused_tasks(plan):
         echo(line)
-    if not todo:
-        return
-    estimate = plan.estimate(options.workers)
-    workers, sampled = count(estimate.workers, "worker"), f"{size(estimate.sampled)} in {estimate.sample_seconds:.1f} s"
-    seconds = output.duration(estimate.seconds)
-    between = f"{output.duration(estimate.low(estimate.seconds))} to {output.duration(estimate.high(estimate.seconds))}"
-    echo(f"  time: about {seconds} ({between}) on this machine with {workers}, from samples of the input ({sampled})")
-    echo(f"  memory: about {size(estimate.worker_memory)} per worker, {size(estimate.memory)} in total")
-    likely = f"{size(round(estimate.low(estimate.output)))} to {size(round(estimate.high(estimate.output)))}"
-    bound = f" (up to {size(estimate.most_work)})" if estimate.most_work > estimate.work else ""
-    disk = f"  disk: about {size(estimate.output)} of output ({likely}), and about {size(estimate.work)} of work files{bound}"
-    free = free_space(plan.directories[0]) if is_local(plan.directories[0]) else None
-    echo(disk if free is None else f"{disk}; {size(free)} are free")
-    if options.on_engine:
-        echo("  the options after -- were checked; the estimate is for this machine, without the engine")
-    counts = {key: value for key, value in estimate._asdict().items() if key not in ("seconds", "sample_seconds")}
-    output.event("estimate", counts=counts, estimated_seconds=round(estimate.seconds, 1), free=free)
-
-
-def _whereabouts(directory: Path) -> str:
-    """Describe where a background job runs and how to see that it is done."""
-    job = holder(directory / STATE)
-    if job is None:
-        return "is complete"
-    return f"{job} writes it; it is done when this shows it: bertdata inspect {directory}"
 
 
 def _describe_complete(contents: Manifest, directory: Path) -> str:

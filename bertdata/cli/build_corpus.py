@@ -121,7 +121,7 @@ def command(
         bertdata build-corpus --wikipedia dumps --books books --output corpus
     """
     options, dry_run = take_options(values)
-    from ..commands.build_corpus import BuildPlan, plan_corpus, with_files
+    from ..commands.build_corpus import plan_corpus, with_files
 
     bounds, choice = take(FilterConfig, values), take(ChoiceConfig, values)
     inputs = {name: values.pop(name) for name in INPUTS}
@@ -135,7 +135,7 @@ def command(
             output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=options.overwrite
         )
     echo(plan.summary, err=not dry_run)
-    entries = plan.cut.inputs if isinstance(plan, BuildPlan) else []
+    entries = []
     listed = [entry for entry in entries if dry_run or entry.source in PROJECTS]
     for entry in listed[:_MAX_LISTED]:
         echo(f"  {entry.source:10} {entry.name}  {size(entry.bytes)}, {_plan_of(entry)}", err=not dry_run)

@@ -61,7 +61,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     from ..commands.make_pairs import plan_pairs, warnings_of
 
     config = take(PairsConfig, values, max_seq_length=max_seq_length[0])
-    values |= {"lengths": max_seq_length, "beam_args": options.beam_args}
+    values |= {"lengths": max_seq_length}
     plan = plan_pairs(corpus, vocab=vocab, output=output, config=config, **values)
     echo(plan.summary, err=not dry_run)
     for note in plan.notes:

@@ -7,11 +7,10 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..chains.transforms import Chain
 from ..config import CorpusConfig, read_small
 from ..config.input_kinds import INPUTS, PROJECTS, Paths, paths_of
 from ..dataset.data_set import DataSet
@@ -21,9 +20,12 @@ from ..dataset.versions import versions
 from ..errors import UsageError
 from ..records import Document
 from ..reports.summary import count, size
+from ..run.plan import Output, Plan, RunOptions, run
+from ..run.progress import Progress, PythonReporter
 from ..sources.dumps import read_site
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
+from ..stages.corpus.job import CorpusJob
 from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.corpus.sources import source
@@ -32,15 +34,11 @@ from ..storage.files import digest, is_local, to_path
 from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
-from .execute import run
-from .plan import Output, Plan, RunOptions
-from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..config.keywords import CorpusOptions
-    from .estimate import Measured
 
 __all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
@@ -62,7 +60,6 @@ def build_corpus(
     config: CorpusConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
     **options: Unpack[CorpusOptions],
@@ -84,7 +81,6 @@ def build_corpus(
         config: How to read the input and which text to drop, if you do not pass it as keywords.
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.
         overwrite: Replace the contents of `output` once the new corpus is complete.
-        check_space: Stop before starting if the estimated output does not fit on the disk of `output`.
         progress: Called with a `Progress` twice a second, or every five seconds on an engine, from another thread.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``. Empty runs locally without Beam.
         options: Fields of `CorpusConfig`, `FilterConfig` and `ChoiceConfig`, such as ``dedup="near"``, and the files
@@ -109,7 +105,7 @@ def build_corpus(
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
     config = CorpusConfig.with_options(config, with_files(options))
     plan = plan_corpus(output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=overwrite)
-    how = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    how = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
     return run(plan, how, PythonReporter(progress))[0]
 
 
@@ -119,26 +115,6 @@ def with_files(options: Mapping[str, Any]) -> dict[str, object]:
         name: named_files(value, name) if name in _FILES else tables(value) if name == "templates" else value
         for name, value in options.items()
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuildPlan(Plan):
-    """The plan of `build_corpus`."""
-
-    cut: CorpusPlan
-    config: CorpusConfig
-
-    def chain(self, roots: Sequence[Path | None]) -> Chain:
-        """Return the steps."""
-        from ..chains.build_corpus import BuildCorpus
-
-        return BuildCorpus(self.cut, self.config, roots[0] or self.directories[0])
-
-    def measure(self, root: Path) -> Measured:
-        """Extract samples."""
-        from .estimate import measure_corpus
-
-        return measure_corpus(root, self.cut, self.config, self.reads)
 
 
 def plan_corpus(
@@ -173,14 +149,14 @@ def plan_corpus(
         identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
     sizes = [entry.bytes for entry in cut.inputs]
-    return BuildPlan(
+    return Plan(
         outputs=(Output(directory, identity),),
         reads=(*(path for entries in files.values() for _, path in entries), *_option_files(settings)),
-        steps=(ProgressStep("Extract", "extract", len(cut.tasks), sum(sizes)),),
+        tasks=cut.tasks,
+        bytes=sum(sizes),
+        job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
         notes=(*_notes(ignored), *_wiki_notes(cut, learned)),
-        cut=cut,
-        config=settings,
     )
 
 

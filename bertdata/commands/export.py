@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from ..chains.transforms import Chain
 from ..config import ExportConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import ExportManifest, PairsManifest
@@ -18,20 +17,17 @@ from ..dataset.versions import versions
 from ..errors import UsageError
 from ..exports import FORMATS
 from ..exports.base import ExportSource, read
+from ..exports.work import ExportJob
 from ..extras import install
 from ..records import Task
 from ..reports.summary import count
+from ..run.plan import Output, Plan, RunOptions, run
+from ..run.progress import Progress, PythonReporter
 from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import Vocabulary
-from .execute import run
-from .plan import Output, Plan, RunOptions
-from .progress import Progress, ProgressStep, PythonReporter
-
-if TYPE_CHECKING:
-    from .estimate import Measured
 
 __all__ = ["export", "plan_export"]
 
@@ -51,13 +47,12 @@ def export(
     vocab: str | Path | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet[ExportManifest]:
     """Convert a corpus or rows to the format of another trainer, one output shard per input shard, and return the export.
 
-    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` work as in `build_corpus`.
+    `workers`, `overwrite`, `progress` and `beam_args` work as in `build_corpus`.
 
     Args:
         directory: Output of `build_corpus` or `make_pairs`.
@@ -85,32 +80,8 @@ def export(
         True
     """
     plan = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    options = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    options = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
     return run(plan, options, PythonReporter(progress))[0]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportPlan(Plan):
-    """What `export` will do. shards: a task for each."""
-
-    shards: list[Task]
-    source: ExportSource
-    config: ExportConfig
-    vocabulary: Vocabulary | None
-
-    def chain(self, roots: Sequence[Path | None]) -> Chain:
-        """Return the steps."""
-        from ..chains.export import Export
-
-        return Export(self.shards, self.source, self.config, self.vocabulary, roots[0] or self.directories[0])
-
-    def measure(self, root: Path) -> Measured:
-        """Export samples."""
-        from ..exports.work import ExportShard
-        from .shards_sample import measure_export, stored
-
-        vocabulary = stored(root, self.vocabulary) if self.vocabulary else None
-        return measure_export(ExportShard(root, self.source, self.config, vocabulary), self.shards)
 
 
 def plan_export(
@@ -130,16 +101,14 @@ def plan_export(
         "versions": versions(FORMATS[settings.to].packages),
     }
 
-    return ExportPlan(
+    return Plan(
         outputs=(Output(target, identity),),
         reads=(source_path,),
-        steps=(ProgressStep("Export", "export", len(tasks), _bytes(tasks)),),
+        tasks=tasks,
+        bytes=_bytes(tasks),
+        job=partial(ExportJob.of, tasks, source, settings, vocabulary),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
         notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),
-        shards=tasks,
-        source=source,
-        config=settings,
-        vocabulary=vocabulary,
     )
 
 

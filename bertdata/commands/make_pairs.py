@@ -6,11 +6,10 @@ import dataclasses
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..chains.transforms import Chain
 from ..config import PairsConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
@@ -18,20 +17,19 @@ from ..dataset.versions import versions
 from ..errors import UsageError
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import assumed_accents, chinese_without_words, poor_fit
+from ..run.plan import Output, Plan, RunOptions, run
+from ..run.progress import Progress, PythonReporter
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
+from ..stages.rows.job import PairsJob
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens import segment
-from .execute import run
-from .plan import Output, Plan, RunOptions
-from .progress import Progress, ProgressStep, PythonReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..config.keywords import PairsOptions
     from ..tokens.vocab import Vocabulary
-    from .estimate import Measured
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
 
@@ -49,14 +47,13 @@ def make_pairs(
     strip_accents: bool | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    check_space: bool = True,
     progress: Callable[[Progress], None] | None = None,
     beam_args: tuple[str, ...] = (),
     **options: Unpack[PairsOptions],
 ) -> list[DataSet[PairsManifest]]:
     """Build training rows from a corpus, and return one dataset per row length.
 
-    `workers`, `overwrite`, `check_space`, `progress` and `beam_args` work as in `build_corpus`.
+    `workers`, `overwrite`, `progress` and `beam_args` work as in `build_corpus`.
 
     Args:
         corpus: Output of `build_corpus`.
@@ -101,9 +98,8 @@ def make_pairs(
         lengths=lengths,
         lowercase=lowercase,
         strip_accents=strip_accents,
-        beam_args=beam_args,
     )
-    how = RunOptions(workers=workers, overwrite=overwrite, check_space=check_space, beam_args=beam_args)
+    how = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
     data_sets = run(plan, how, PythonReporter(progress))
     for pairs in data_sets:
         for warning in filter(None, (*warnings_of(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
@@ -138,38 +134,6 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
     return f"{pairs.path}: {share:.0%} of the text tokens are not in any row (dropped: {dropped}): {remedy}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairsPlan(Plan):
-    """The plan of `make_pairs`."""
-
-    source: Corpus
-    vocabulary: Vocabulary
-    config: PairsConfig
-
-    @property
-    def lengths(self) -> list[int]:
-        """The `max_seq_length` of each output."""
-        return [output.identity["config"]["max_seq_length"] for output in self.outputs]
-
-    @property
-    def tasks(self) -> int:
-        """The number of tasks of the largest step. On an engine, `steps` lacks the tokenizing, which counts here too."""
-        return max(len(self.source.tasks), self.config.shards)
-
-    def chain(self, roots: Sequence[Path | None]) -> Chain:
-        """Return the steps for the outputs that are not complete."""
-        from ..chains.make_pairs import MakePairs
-
-        by_length = {length: root for length, root in zip(self.lengths, roots, strict=True) if root is not None}
-        return MakePairs(self.source, self.vocabulary, self.config, by_length)
-
-    def measure(self, root: Path) -> Measured:
-        """Build rows from samples."""
-        from .shards_sample import measure_pairs
-
-        return measure_pairs(root, self.source, self.vocabulary, self.config, self.lengths)
-
-
 def plan_pairs(
     corpus: str | Path,
     *,
@@ -179,7 +143,6 @@ def plan_pairs(
     lengths: Sequence[int] = (),
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
-    beam_args: Sequence[str] = (),
 ) -> Plan:
     """Return the plan of `make_pairs`. Write nothing."""
     from ..stages.rows.partitions import shard_count
@@ -197,17 +160,14 @@ def plan_pairs(
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
-    # On an engine, the tokenizing tasks write no records by which to count them.
-    tokenize = () if beam_args else (ProgressStep("Tokenize", "tokenize", len(source.tasks), source.text_bytes),)
-    return PairsPlan(
+    return Plan(
         outputs=tuple(map(Output, directories, identities)),
         reads=(corpus,),
-        steps=(*tokenize, ProgressStep("Build pairs", "pairs", partitions, source.text_bytes)),
+        tasks=source.tasks,
+        bytes=source.text_bytes,
+        job=partial(PairsJob.of, source, vocabulary, settings, widths),
         notes=notes,
         summary=_summary(source, partitions, directories),
-        source=source,
-        vocabulary=vocabulary,
-        config=settings,
     )
 
 

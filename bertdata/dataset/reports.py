@@ -1,35 +1,24 @@
-"""Read task reports from record files. Only references to them pass between steps.
+"""Read task reports from record files. Only numbers of tasks pass between stages.
 
     .bertdata/tasks/extract/00012.json     {"task": …, "report": …}: task 12 and its report
-
-A local run keeps all elements between two steps in memory. So a report, of about 1 kB, is read only when it
-is added up.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ..codec import Count, Record, WrongValue, decode, encode
+from ..codec import Count, Record, WrongValue, decode
 from ..errors import VerificationError
-from ..records import ReportReference
-from ..storage.files import is_local, read_json
-from ..storage.ranges import range_digest
+from ..storage.files import read_json
 from ..storage.storage import storage_errors
 from .manifest_records import File, FileEntry
 from .staging import STATE
 
-__all__ = ["FilesReport", "InputRange", "TaskReport", "read", "record_path", "reference", "stored"]
+__all__ = ["FilesReport", "InputRange", "TaskReport", "record_path", "stored"]
 
 R = TypeVar("R")
-_THREADS, _AT_ONCE = 16, 128  # requests to a store at a time, and reports in memory
 
 
 class InputRange(Record, frozen=True, kw_only=True):
@@ -67,39 +56,11 @@ def record_path(root: Path, step: str, number: int) -> Path:
     return root / STATE / "tasks" / step / f"{number:05d}.json"
 
 
-def reference(number: int, step: str, reports: Sequence[object]) -> ReportReference:
-    """Return a reference to a task's reports, one for each root of its run, in the records of a step."""
-    return ReportReference(number, step, _digest(reports))
-
-
-def stored(root: Path, step: str, number: int, kind: type[R]) -> R:
-    """Return the report of a task in a root of its run."""
-    return decode((read_json(record_path(root, step, number)) or {}).get("report"), kind)
-
-
-def read(roots: list[Path], references: Iterable[ReportReference], kind: type[R]) -> Iterator[list[R]]:
-    """Read reports of a kind, one per root, in order. In a store, several are read at the same time.
-
-    Raise VerificationError if a record differs from the task's report.
-    """
-    if all(map(is_local, roots)):
-        yield from (_read(roots, kind, reference) for reference in references)
-    else:
-        left = iter(references)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            while some := [*islice(left, _AT_ONCE)]:
-                yield from pool.map(partial(_read, roots, kind), some)
-
-
 @storage_errors()
-def _read(roots: list[Path], kind: type[R], reference: ReportReference) -> list[R]:
-    with contextlib.suppress(WrongValue):
-        found = [stored(root, reference.step, reference.number, kind) for root in roots]
-        if _digest(found) == reference.digest:
-            return found
-    path = record_path(roots[0], reference.step, reference.number)
-    raise VerificationError(f"{path} has changed since its task wrote it: run the same command again")
-
-
-def _digest(reports: Sequence[object]) -> int:
-    return range_digest(json.dumps(encode(reports)).encode())
+def stored(root: Path, step: str, number: int, kind: type[R]) -> R:
+    """Read the report of a task in a root of its run. Raise VerificationError if it is missing or damaged."""
+    path = record_path(root, step, number)
+    try:
+        return decode((read_json(path) or {}).get("report"), kind)
+    except WrongValue:
+        raise VerificationError(f"{path} is missing or damaged: run the same command again") from None

@@ -26,7 +26,6 @@ from ..storage.fence import TOKEN_FILE, RunPath
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, digest, is_local, read_json, write_json, write_text
 from ..storage.lock import holder, lock, refuse_reserved, release
 from ..storage.moves import remove, remove_temporary
-from ..storage.progress import NO_CONTEXT, TaskContext, Work
 from ..storage.storage import storage_errors
 from .differences import FIELDS_WITHOUT_EFFECT, differences, translate_identity
 from .manifest_records import File
@@ -241,10 +240,9 @@ def perform(
     step: str,
     index: int,
     task: Any,
-    work: Callable[[Work], R],
+    work: Callable[[], R],
     kind: type[R],
     paths: Mapping[str, str] | None = None,
-    context: TaskContext = NO_CONTEXT,
 ) -> R:
     """Run a task, or return its report from an earlier run if its inputs and output files are unchanged.
 
@@ -270,12 +268,12 @@ def perform(
     check_begun(root)
     import pyarrow  # takes 0.3 s: `status` needs this module, but no Arrow
 
-    with context.working(step, index) as progress:
-        # Write the record only after `work` has returned, when all its files are complete and flushed.
-        report = work(progress)
-        # In bertdata's own processes, this calls malloc_trim(3). Without it, memory of one large record adds to that of the next.
-        pyarrow.default_memory_pool().release_unused()
-        write_json(path, {"task": task, "report": encode(report)}, PRIVATE_MODE)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a task takes one core; its threads would fight for it
+    # Write the record only after `work` has returned, when all its files are complete and flushed.
+    report = work()
+    # In bertdata's own processes, this calls malloc_trim(3). Without it, memory of one large record adds to that of the next.
+    pyarrow.default_memory_pool().release_unused()
+    write_json(path, {"task": task, "report": encode(report)}, PRIVATE_MODE)
     return report
 
 

@@ -19,8 +19,7 @@ from ..dataset.reports import TaskReport
 from ..errors import UsageError, VerificationError
 from ..pieces import Special
 from ..records import FileRange, Task
-from ..storage.files import digest, file_entry, replacing, size, to_path
-from ..storage.progress import Work
+from ..storage.files import digest, file_entry, replacing, to_path
 from ..tally import StageCounts, Tally
 from ..tokens.vocab import Vocabulary
 
@@ -50,7 +49,7 @@ class ExportSource(NamedTuple):
         """Read the manifest; raise VerificationError if it has changed."""
         return _manifest(self)
 
-    def batches(self, task: Task, work: Work, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def batches(self, task: Task, tally: Tally) -> Iterator[pa.RecordBatch]:
         """Yield and count a shard's record batches; raise VerificationError if the shard does not match the manifest."""
         # An export may run hours after the dataset was checked. Compare the digest of every shard
         # while reading, so that an export is never a mixture of two versions.
@@ -60,11 +59,9 @@ class ExportSource(NamedTuple):
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build it again with `overwrite`")
-            each = size(path) // max(1, part.end - part.start)  # approximate bytes per batch
             for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
                 tally.entered += batch.num_rows
                 yield batch
-                work.add(bytes=each, documents=batch.num_rows)
 
 
 @functools.lru_cache(maxsize=2)

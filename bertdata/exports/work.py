@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from ..config import ExportConfig
 from ..dataset import croissant, manifest
@@ -15,13 +14,13 @@ from ..dataset.plan_files import StoredValue
 from ..errors import EmptyResultError
 from ..pieces import VocabularyEntries
 from ..records import Task
-from ..storage.progress import Work
+from ..run.job import Job, Stage, on_worker
 from ..tally import Tally
 from ..tokens import vocab
 from . import FORMATS
 from .base import ExportReport, ExportSource, Format, Shard
 
-__all__ = ["ExportCommit", "ExportShard"]
+__all__ = ["ExportCommit", "ExportJob", "ExportShard"]
 
 
 def _given(vocabulary: StoredValue | None) -> vocab.Vocabulary | None:
@@ -41,16 +40,11 @@ class ExportShard:
     config: ExportConfig
     vocabulary: StoredValue | None
 
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The packages whose versions affect the output's bytes."""
-        return FORMATS[self.config.to].packages
-
-    def __call__(self, task: Task, work: Work) -> ExportReport:
+    def __call__(self, task: Task) -> ExportReport:
         format, contents = FORMATS[self.config.to], self.source.manifest()
         tally = Tally(_stage(format))
         stem = task.parts[0].name.rpartition(".")[0]
-        batches = self.source.batches(task, work, tally)
+        batches = self.source.batches(task, tally)
         files = format.write(Shard(self.root, task.number, stem, contents, _given(self.vocabulary), batches, tally))
         tally.left = tally.entered - tally.dropped.total()
         return ExportReport(files=files, tally=tally.counts())
@@ -64,12 +58,6 @@ class ExportCommit:
     source: ExportSource
     config: ExportConfig
     vocabulary: StoredValue | None
-
-    kind: ClassVar = ExportReport
-
-    def roots(self) -> list[Path]:
-        """Return the export's directory."""
-        return [self.root]
 
     def __call__(self, reports: Iterable[list[ExportReport]]) -> None:
         root, format, source = self.root, FORMATS[self.config.to], self.source.manifest()
@@ -97,3 +85,45 @@ class ExportCommit:
         )
         manifest.check_rows(contents, tally.left)
         manifest.store(root, contents, croissant=croissant.text(contents, croissant.columns(root, contents)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportJob(Job):
+    """Write each shard in a format, then the index of all files."""
+
+    source: ExportSource
+    config: ExportConfig
+    vocabulary: StoredValue | None
+    count: int  # of tasks
+
+    @classmethod
+    def of(
+        cls,
+        tasks: Sequence[Task],
+        source: ExportSource,
+        config: ExportConfig,
+        vocabulary: vocab.Vocabulary | None,
+        roots: Sequence[Path | None],
+        work: Path,
+    ) -> ExportJob:
+        """Return the job of `export`."""
+        (root,) = filter(None, roots)
+        stored = StoredValue.written(root, "vocabulary", vocabulary._asdict()) if vocabulary else None
+        return cls(
+            roots=(root,), packages=FORMATS[config.to].packages, source=source, config=config, vocabulary=stored, count=len(tasks)
+        )
+
+    @on_worker
+    def export(self, task: Task) -> int:
+        """Write a shard in the format."""
+        self.once("export", task, ExportShard(self.roots[0], self.source, self.config, self.vocabulary), ExportReport)
+        return task.number
+
+    def stages(self, tasks: Sequence[Task]) -> list[Stage]:
+        """Return the stages of a run on this machine."""
+        return [Stage("export", self.export, tasks)]
+
+    def finish(self) -> None:
+        """Write the index of all files."""
+        commit = ExportCommit(self.roots[0], self.source, self.config, self.vocabulary)
+        commit(self.reports("export", self.count, ExportReport))

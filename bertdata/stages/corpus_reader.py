@@ -18,7 +18,6 @@ from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError
 from ..records import FileRange, Task
 from ..storage.files import digest, is_local, to_path
-from ..storage.progress import NO_WORK, Work
 from ..storage.stamp import stamp
 
 __all__ = ["MAX_BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
@@ -40,11 +39,11 @@ class DocumentReader(NamedTuple):
     sha256: str
 
     def columns(
-        self, task: Task, *names: str, whole: bool = True, most: int = 0, work: Work = NO_WORK
+        self, task: Task, *names: str, whole: bool = True, most: int = 0
     ) -> Iterator[list[pa.Array]]:
         """Read columns of a task's documents in slices of at most `most` bytes (0: 5 MiB), or one larger document.
 
-        `work` counts each slice. The first task of a shard verifies the complete shard, if the `whole` corpus is read. A task
+        The first task of a shard verifies the complete shard, if the `whole` corpus is read. A task
         also verifies its shard if it was modified after the manifest was written, or while it was read. Raise VerificationError
         if a shard does not match its digest.
         """
@@ -57,7 +56,6 @@ class DocumentReader(NamedTuple):
             batches = shards.read_batches(path, format, part.start, part.end)
             for cut in _slices((batch.select(names) for batch in batches), most or _SLICE_BYTES):
                 yield cut.columns
-                work.add(bytes=text_bytes(cut), documents=cut.num_rows)
             if stamp(path) != before:
                 _check(path, digests[part.name])
 

@@ -1,71 +1,40 @@
-"""Move bytes from the tasks that make them to the partitions that need them: each task calls `put`, each partition `get`.
+"""Move bytes on one machine from the tasks that make them to the partitions that need them, through a file per task.
 
-    task 0   put(0, [(0, b"a"), (2, b"b")])  ─┐      get(0) yields (0, b"a"), (1, b"c")
-    task 1   put(1, [(0, b"c"), (1, b"d")])  ─┴──►   get(1) yields (1, b"d")
-                                                     get(2) yields (0, b"b")
+    task 0   write(0, [(0, b"a"), (2, b"b")])  ─┐      read(0) yields (0, b"a"), (1, b"c")
+    task 1   write(1, [(0, b"c"), (1, b"d")])  ─┴──►   read(1) yields (1, b"d")
+                                                       read(2) yields (0, b"b")
 
-There are two implementations.  On one machine, `FileShuffle` writes one file per task: its pieces in order of partition, then an
-index of their ends.  A partition reads its entry in the index of every file.  On a cluster, `EngineShuffle` passes the
-pieces to the engine's GroupByKey.  Both deliver the same bytes in the same order.
+A task's file has its pieces in order of partition, then an index of their ends. A partition reads its entry in the index of
+every file. With Beam, the engine's own GroupByKey does the same.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
 from ..dataset.run import STATE
 from ..errors import VerificationError
 from ..storage.files import replacing
-from ..storage.progress import NO_CONTEXT, InContext, TaskContext
 from ..storage.ranges import range_digest
 from ..storage.storage import storage_errors
 
-__all__ = ["EngineShuffle", "FileShuffle", "Moved", "Pieces", "Receive", "Shuffle"]
+__all__ = ["FileShuffle"]
 
-Moved = int | tuple[int, bytes]  # what `put` yields: a task number, whose file has the bytes, or (task number, bytes)
 _INDEX_ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
 _ENTRY_BYTES = _INDEX_ENTRIES.size // 2
-_IN_MEMORY = 64 << 20  # bytes of an engine's partition kept in memory; a larger one goes to a temporary file
-
-
-class Pieces:
-    """The pieces of one partition, as (task number, bytes) in order of tasks. Each iteration reads them again."""
-
-    def __init__(self, read: Callable[[], Iterator[tuple[int, bytes]]]) -> None:
-        self._read = read
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return self._read()
-
-
-class Shuffle(Protocol):
-    """Moves pieces from tasks, numbered from 0, to `partitions`."""
-
-    @property
-    def partitions(self) -> int: ...
-
-    def put(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> Iterator[tuple[int, Moved]]:
-        """Take a task's pieces, at most one per partition, in order of partitions. Yield keyed elements for `get`."""
-
-    def get(self, partition: int, members: Iterable[Any]) -> contextlib.AbstractContextManager[Pieces]:
-        """Return the pieces of a partition. `members` are the elements that an engine collected for it. Files need none."""
 
 
 @dataclass(frozen=True)
 class FileShuffle:
     """Move pieces through local files below `root`, named after `name` and the task.
 
-    Tasks are numbered from 0 to `tasks` - 1. Only one number per task crosses between steps, whatever the number of partitions.
+    Tasks are numbered from 0 to `tasks` - 1, and partitions from 0 to `partitions` - 1.
     """
 
     root: Path
@@ -96,24 +65,8 @@ class FileShuffle:
                 lengths[partition + 1], digests[partition + 1] = len(data), range_digest(data)
             file.write(np.stack([np.cumsum(lengths, dtype="<u8"), digests], 1).tobytes())
 
-    def put(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> Iterator[tuple[int, int]]:
-        """Write a task's file and yield its number, with the same key for all tasks."""
-        self.write(task, pieces)
-        yield 0, task
-
-    def each_partition(self, written: tuple[int, Iterable[int]]) -> Iterator[tuple[int, int]]:
-        """Yield every partition after all tasks have written."""
-        # A partition that was read before all tasks have written would silently miss documents.
-        if len(found := {*written[1]}) != self.tasks:
-            raise VerificationError(f"of {self.tasks} tasks {len(found)} have written their files: run the same command again")
-        return ((partition, 0) for partition in range(self.partitions))
-
-    @contextlib.contextmanager
-    def get(self, partition: int, members: Iterable[Any] = ()) -> Iterator[Pieces]:
-        """Read the pieces of a partition from the files of all tasks."""
-        yield Pieces(partial(self._read_all, partition))
-
-    def _read_all(self, partition: int) -> Iterator[tuple[int, bytes]]:
+    def read(self, partition: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the pieces of a partition, as (task number, bytes) in order of tasks."""
         with storage_errors(f"cannot read {self.root / self.file(0)} and those after it"):
             for task in range(self.tasks):
                 path = f"{self.root}/{self.file(task)}"
@@ -144,55 +97,3 @@ class FileShuffle:
         if len(data) != end - start or (data and range_digest(data) != digest):
             raise ValueError
         return data
-
-
-@dataclass(frozen=True)
-class EngineShuffle:
-    """Move pieces through the GroupByKey of an engine."""
-
-    partitions: int
-
-    def put(self, task: int, pieces: Iterable[tuple[int, bytes | bytearray]]) -> Iterator[tuple[int, tuple[int, bytes]]]:
-        """Yield each piece and its task number, keyed by partition. Task 0 yields an element for every partition, so that each
-        exists."""
-        filled = set()
-        for partition, data in pieces:
-            filled.add(partition)
-            yield partition, (task, bytes(data))
-        # An engine's GroupByKey creates a group only for keys that occur. Every partition must
-        # exist, also without documents, because each one writes a file.
-        if task == 0:
-            yield from ((partition, (0, b"")) for partition in range(self.partitions) if partition not in filled)
-
-    @contextlib.contextmanager
-    def get(self, partition: int, members: Iterable[tuple[int, bytes]]) -> Iterator[Pieces]:
-        """Sort the pieces that the engine delivers, and drop repeated ones."""
-        places: dict[int, tuple[int, int]] = {}
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-            for task, data in members:
-                # An engine may run a task twice and deliver both results. They are equal, so the
-                # first is enough.
-                if data and task not in places:
-                    places[task] = file.tell(), len(data)
-                    file.write(data)
-
-            def read() -> Iterator[tuple[int, bytes]]:
-                for task, (start, length) in sorted(places.items()):
-                    file.seek(start)
-                    yield task, file.read(length)
-
-            yield Pieces(read)
-
-
-@dataclass(frozen=True)
-class Receive(InContext):
-    """Call a function with a partition's number and the pieces that a step delivered for it."""
-
-    shuffle: Shuffle
-    function: Callable[[int, Pieces, TaskContext], Any]
-
-    def __call__(self, group: tuple[int, Iterable[Any]], context: TaskContext = NO_CONTEXT) -> Any:
-        partition, members = group
-        with self.shuffle.get(partition, members) as pieces:
-            result = self.function(partition, pieces, context)
-            return list(result) if isinstance(result, Iterator) else result

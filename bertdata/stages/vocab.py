@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,15 @@ from ..dataset.run import STATE
 from ..records import Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
-from ..storage.progress import Work
+from ..run.job import Job, Stage, on_worker
 from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
-from .corpus_reader import DocumentReader
+from . import sampling
+from .corpus_reader import Corpus, DocumentReader
 
-__all__ = ["STAGE", "CountWords", "Train", "WordsReport"]
+__all__ = ["CountWords", "Train", "VocabJob", "WordsReport"]
 
-STAGE = "train vocabulary"  # name of the `Train` stage in progress and timing reports
 _MAX_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
 _ENGLISH_SHARE = (
     0.98  # minimum share of English characters at which accents are stripped; a few foreign documents do not change that
@@ -72,11 +72,11 @@ class CountWords:
     whole: bool
     reader: DocumentReader
 
-    def __call__(self, task: Task, work: Work) -> WordsReport:
+    def __call__(self, task: Task) -> WordsReport:
         parts: dict[str, Counter[str]] = defaultdict(Counter)
         tally = Tally("documents")
         sampled = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole, work=work):
+        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
                 if vocab.is_sampled(self.config.seed, doc_id, self.share):
@@ -121,12 +121,6 @@ class Train:
     share: float
     source: DocumentReader
 
-    kind: ClassVar = WordsReport
-
-    def roots(self) -> list[Path]:
-        """Return the directory of the vocabulary."""
-        return [self.root]
-
     def __call__(self, reports: Iterable[list[WordsReport]]) -> None:
         root, words, files = self.root, Counter[str](), list[Path]()
         corpus, tally, sampled = self.source.manifest(), Tally("documents"), 0
@@ -156,6 +150,48 @@ class Train:
         )
         write_beside(root, contents)
         manifest.store(root, contents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabJob(Job):
+    """Count the words of each task; train on the counts of all."""
+
+    config: VocabConfig
+    reader: DocumentReader
+    sample: sampling.Sample  # without its tasks
+    count: int  # of tasks
+
+    @classmethod
+    def of(
+        cls, source: Corpus, config: VocabConfig, sample: sampling.Sample, roots: Sequence[Path | None], work: Path
+    ) -> VocabJob:
+        """Return the job of `train_vocab`."""
+        (root,) = filter(None, roots)
+        return cls(
+            roots=(root,),
+            packages=config.packages,
+            config=config,
+            reader=source.reader,
+            sample=sample._replace(tasks=[]),
+            count=len(sample.tasks),
+        )
+
+    @on_worker
+    def count_words(self, task: Task) -> int:
+        """Count the words of a task's sampled documents."""
+        share, share_of_read, _ = self.sample
+        work = CountWords(self.roots[0], self.config, share_of_read, share_of_read == share, self.reader)
+        self.once("count", task, work, WordsReport)
+        return task.number
+
+    def stages(self, tasks: Sequence[Task]) -> list[Stage]:
+        """Return the stages of a run on this machine."""
+        return [Stage("count", self.count_words, tasks)]
+
+    def finish(self) -> None:
+        """Train, and write the vocabulary."""
+        train = Train(self.roots[0], self.config, self.sample.share, self.reader)
+        train(self.reports("count", self.count, WordsReport))
 
 
 def _characters(corpus: CorpusManifest) -> Counter[str]:

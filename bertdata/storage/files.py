@@ -120,12 +120,12 @@ def open_file(name: str | Path, ahead: int = _REQUEST_BYTES) -> IO[bytes]:
     path = to_path(name)
     with storage_errors(f"cannot read {path}"):
         if isinstance(path, Path):
-            return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path, name))
+            return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path))
         if is_private(path):
             return io.BytesIO(path.read_bytes())  # memory:// files share one position between readers
         is_object = path.protocol in OBJECT_STORES
         file = FirstBlock(path, ahead) if is_object else path.open("rb", cache_type="none")
-        return io.BufferedReader(Watched(file, path, name), ahead)
+        return io.BufferedReader(Watched(file, path), ahead)
 
 
 def _regular(path: str, flags: int) -> int:

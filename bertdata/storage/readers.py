@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .progress import CountedPath
 from .storage import storage_errors
 
 __all__ = ["FirstBlock", "Watched", "read_whole"]
@@ -20,12 +19,11 @@ def read_whole(path: Any) -> bytes:
 
 
 class Watched(io.RawIOBase):
-    """A file that raises StorageError if a disk or a store fails, and counts the bytes that are read from a `CountedPath`."""
+    """A file that raises StorageError if a disk or a store fails."""
 
-    def __init__(self, file: Any, path: Path, name: str | Path) -> None:
+    def __init__(self, file: Any, path: Path) -> None:
         super().__init__()
-        self._file, self._path, self._at = file, path, 0
-        self._counted = name if isinstance(name, CountedPath) else None
+        self._file, self._path = file, path
 
     def readable(self) -> bool:
         return True
@@ -35,15 +33,10 @@ class Watched(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         with storage_errors(f"cannot read {self._path}"):
-            count = int(self._file.readinto(buffer))
-        if self._counted is not None:
-            self._counted.read(self._at, count)
-        self._at += count
-        return count
+            return int(self._file.readinto(buffer))
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._at = int(self._file.seek(offset, whence))
-        return self._at
+        return int(self._file.seek(offset, whence))
 
     def close(self) -> None:
         self._file.close()

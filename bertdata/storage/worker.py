@@ -15,7 +15,6 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from .process import import_arrow_without_pandas
-from .progress import TaskContext, TaskProgress
 from .terminal import guard
 
 __all__ = ["main"]
@@ -46,30 +45,18 @@ def main() -> None:
 
 
 def _serve(pipe: Connection) -> None:
-    """Answer each request with its result, or with an exception and traceback. Raise EOFError after the last.
-
-    Send the progress of tasks before the answer.
-    """
+    """Answer each request with its result, or with an exception and traceback. Raise EOFError after the last."""
     work: Callable[[Any], Any] | None = None
-    sending = threading.Lock()  # reader threads may report progress, too
-
-    def report(progress: TaskProgress) -> None:
-        with sending:
-            if progress.done or select.select([], [pipe], [], 0)[1]:  # the driver may be busy, and the pipe full
-                pipe.send(progress)
-
-    context = TaskContext(report)
     while True:
         request = pipe.recv_bytes()
         try:
             new, element = ForkingPickler.loads(request)
             work = work if new is None else new
             assert work is not None
-            answer = ForkingPickler.dumps((context.bind(work)(element), None, ""))
+            answer = ForkingPickler.dumps((work(element), None, ""))
         except BaseException as error:
             answer = ForkingPickler.dumps((None, _portable(error), traceback.format_exc()))
-        with sending:
-            pipe.send_bytes(answer)
+        pipe.send_bytes(answer)
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BertDataError
 from .process import FOR_PARENT
-from .progress import TaskProgress
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -60,7 +59,6 @@ class Pool:
         count: Number of processes.
         verbose: Show their output.
         warn: Called with a message when a worker is replaced.
-        report: Called with the progress of each task.
     """
 
     def __init__(
@@ -68,9 +66,8 @@ class Pool:
         count: int,
         verbose: bool = False,
         warn: Callable[[str], object] = warnings.warn,
-        report: Callable[[TaskProgress], object] = lambda _: None,
     ) -> None:
-        self._count, self._verbose, self._warn, self._report = count, verbose, warn, report
+        self._count, self._verbose, self._warn = count, verbose, warn
         self._workers, self._has_replaced = list[_Worker](), False
 
     def __enter__(self) -> Self:
@@ -115,9 +112,6 @@ class Pool:
                 worker, element = busy[pipe]
                 try:
                     answer = worker.receive()
-                    if isinstance(answer, TaskProgress):
-                        self._report(answer)
-                        continue
                     del busy[pipe]
                     results.append(_result_of(answer))
                 # The worker disappeared in the middle of a task, often because the system ran out
@@ -177,7 +171,7 @@ class _Worker:
         self._work = work
 
     def receive(self) -> Any:
-        """Return the progress of a task or the answer for an element. Raise BertDataError if the worker is dead."""
+        """Return the answer for an element. Raise BertDataError if the worker is dead."""
         try:
             return self.pipe.recv()
         except (EOFError, OSError) as error:

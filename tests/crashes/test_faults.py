@@ -76,7 +76,7 @@ def remount(disk: Path, how: str) -> None:
 def test_a_full_disk(build: Build, parts: Path, text: Path, disk: Path, name: str, workers: int, kilobytes: int) -> None:
     arguments, output = command_line(name, text, parts), disk / "out"
     remount(disk, f"size={kilobytes}k")
-    done = shell('exec "$@"', name, *arguments, "--output", output, "--workers", workers, "--no-check-space")
+    done = shell('exec "$@"', name, *arguments, "--output", output, "--workers", workers)
     if done.returncode or name != "train-vocab":  # whose output may be small enough
         assert done.returncode == 4, done.stderr
         assert "No space left on device: free some space" in done.stderr and "same command" in done.stderr
@@ -91,7 +91,7 @@ def test_a_full_disk(build: Build, parts: Path, text: Path, disk: Path, name: st
 def test_a_disk_that_can_only_be_read(build: Build, parts: Path, text: Path, disk: Path, name: str) -> None:
     remount(disk, "ro")
     with pytest.raises(StorageError, match="read-only; choose another directory"):
-        build(name, disk / "out", *command_line(name, text, parts), "--no-check-space")
+        build(name, disk / "out", *command_line(name, text, parts))
 
 
 @pytest.mark.skipif(ROOT, reason="root may write anywhere")

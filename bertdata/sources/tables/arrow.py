@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from ...records import FileRange, Reject
 from ...storage.files import is_local, open_file, to_path
-from ...storage.progress import CountedPath
 from ...storage.storage import storage_errors
 from .columns import Columns, Row, RowAddress
 from .limits import Allowance, TooLarge, check_unpacked
@@ -219,8 +218,6 @@ def _rows(
     try:
         _check_unpacked(file, message)
         file.seek(message.start)
-        if isinstance(path, CountedPath) and is_local(path):  # a memory-mapped file does not count its reads
-            path.read(message.start, message.end - message.start)
         batch = pa.ipc.read_record_batch(file.read_buffer(message.end - message.start), schema)
     except TooLarge as error:
         yield batch_address.reject("too-large", str(error), message.end - message.start)

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from ...codec import decode, replace
 from ...config import CorpusConfig
@@ -56,12 +55,6 @@ class CorpusCommit:
     config: CorpusConfig
     inputs: StoredValue  # the `InputEntry` of each input file
     ignored: dict[str, dict[str, int]]  # number of files that were not read, by kind of input and suffix
-
-    kind: ClassVar = CorpusReport
-
-    def roots(self) -> list[Path]:
-        """Return the directory of the corpus."""
-        return [self.root]
 
     def __call__(self, reports: Iterable[list[CorpusReport]]) -> None:
         # A report has 1 kB, or 25 kB if it names many templates: keep its entry, and add up its counts by source.

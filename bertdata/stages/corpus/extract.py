@@ -16,13 +16,12 @@ from ...dataset.reports import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
 from ...sources.dumps import LOSSES, checksums, multistream
 from ...storage.files import digest
-from ...storage.progress import NO_WORK, Work
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
 from ...tally import Tally
 from ..corpus_report import CorpusReport, SourceCounts, TaskEntry, Templates
 from ..listing import Listing
-from ..selection import rules
+from ..selection.choose import needs
 from ..selection.facts import Facts
 from . import source_records
 from .filtering import check_dependencies
@@ -45,25 +44,25 @@ class Extract:
     count: int
     choosing: bool = False
 
-    def __call__(self, task: Task, work: Work = NO_WORK) -> CorpusReport:
+    def __call__(self, task: Task) -> CorpusReport:
         parts, kind = list(task.parts), task.kind
         check_dependencies(self.config.depends_on)
         with storage_errors("cannot read the input"):
             if kind == CHECKSUM:
                 digests = checksums.check(parts, task.checksum)
                 return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=task.checksum))
-            return read_unchanged((part.path for part in parts), partial(self._read, task, parts, work))
+            return read_unchanged((part.path for part in parts), partial(self._read, task, parts))
 
-    def _read(self, task: Task, parts: list[FileRange], work: Work) -> CorpusReport:
+    def _read(self, task: Task, parts: list[FileRange]) -> CorpusReport:
         if (kind := task.kind) == INDEX:
             index = multistream.read_index(parts[0].path, parts[1].path)
             return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts[:1]), index=index, dump=parts[1].name))
         # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
         # the documents are in memory, so that no rule has to read them again.
         most = quota(task.number, self.count, self.config.max_documents)
-        facts = Facts(rules.needs(self.config.choice)) if self.choosing else None
-        read = partial(source_records.read, kind, work.counted(parts), self.config)
-        entry, counts = write_shard(self.root, kind, task.number, self.count, self.config.format, read, most, facts, work)
+        facts = Facts(needs(self.config.choice)) if self.choosing else None
+        read = partial(source_records.read, kind, parts, self.config)
+        entry, counts = write_shard(self.root, kind, task.number, self.count, self.config.format, read, most, facts)
         written = None if facts is None else facts.write(self.root, task.number)
         inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
         return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)
@@ -78,7 +77,6 @@ def write_shard(
     read: Callable[[Counts], Iterator[Document | Drop | Reject]],
     most: int = 0,
     facts: Facts | None = None,
-    work: Work = NO_WORK,
 ) -> tuple[TaskEntry, SourceCounts]:
     """Write the records of one kind into a shard and lists of rejects and drops. Return the files and the counts of the records.
 
@@ -91,11 +89,10 @@ def write_shard(
         read: Function that returns the records and counts the text it leaves out.
         most: Maximum number of documents, or 0 for all.
         facts: Collector of document facts for the selection rules.
-        work: The progress of the task.
     """
     name = f"{number:05d}-of-{count:05d}"
     with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
-        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts, work=work)
+        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
         batches = ledger.batches(read(ledger.counts))
         shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
     tally, counts = ledger.tally, ledger.counts

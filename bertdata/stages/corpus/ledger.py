@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...dataset.shards.schema import DocumentBatch
 from ...records import Document, Drop, Reject
-from ...storage.progress import NO_WORK, Work
 from ...tally import Tally
 from ..listing import Listing
 from ..text_counts import Amounts
@@ -29,7 +28,6 @@ class Ledger:
     drops: Listing
     most: int = 0
     facts: Facts | None = None
-    work: Work = NO_WORK
     text_bytes: int = 0
     lost: int = 0
     amounts: Amounts = field(default_factory=Amounts)
@@ -37,10 +35,9 @@ class Ledger:
 
     def batches(self, records: Iterable[Document | Drop | Reject]) -> Iterator[Any]:
         """Yield record batches of documents. There is at least one, which may be empty."""
-        batch, work = DocumentBatch(), self.work
+        batch = DocumentBatch()
         for record in records:
             self.tally.entered += 1
-            work.add(documents=isinstance(record, Document), rejects=isinstance(record, Reject))
             if isinstance(record, Document):
                 self.tally.left += 1
                 before = batch.bytes
@@ -52,12 +49,10 @@ class Ledger:
                     yield self.amounts.add(batch.take())
             elif isinstance(record, Drop):
                 self.tally.dropped[record.reason] += 1
-                work.reasons[f"drops: {record.reason}"] += 1
                 if record.id:
                     self.drops.append({"id": record.id, "reason": record.reason, "detail": record.detail})
             else:
                 self.tally.rejected[record.reason] += 1
-                work.reasons[f"rejects: {record.reason}"] += 1
                 self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
                 self.lost += record.lost
             if self.tally.left == self.most > 0:

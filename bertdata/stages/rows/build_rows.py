@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,19 +16,16 @@ import numpy.typing as npt
 from ... import keys, rows
 from ...codec import Count, Record
 from ...config import PairsConfig
-from ...dataset import reports, shards
+from ...dataset import shards
 from ...dataset.manifest_records import ShardEntry
 from ...dataset.plan_files import StoredValue
 from ...dataset.reports import TaskReport
 from ...dataset.run import perform
 from ...errors import EmptyResultError
 from ...pieces import bare
-from ...records import ReportReference
-from ...storage.progress import NO_CONTEXT, TaskContext, Work
 from ...tally import StageCounts
 from ...text.language import writing
 from ...tokens import vocab
-from ..shuffle import Pieces
 from .partitions import Layout, Tokens, from_piece
 from .partners import DocumentOrigin
 from .static_masks import mask_rows
@@ -85,7 +82,7 @@ class BuildPartition:
     layout: Layout
     origins: tuple[tuple[str, str], ...]
 
-    def __call__(self, number: int, pieces: Pieces, context: TaskContext = NO_CONTEXT) -> ReportReference:
+    def __call__(self, number: int, pieces: Iterable[tuple[int, bytes]]) -> None:
         # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
         # random key of the document instead, so that any division makes the same rows.
         unsorted = Tokens.joined(from_piece(data) for _, data in pieces)
@@ -103,13 +100,11 @@ class BuildPartition:
         numbers = {origin: number for number, origin in enumerate(self.origins)}
         origin = np.array([numbers[each[:2]] for each in origins], np.uint16) if numbers else None
         facts = _facts(origins) if self.layout.partners.scripts else {}
-        done = []
         for output in self.outputs:
             task = [number, content.hexdigest()]
             rows_of, split = vocab.of_run(self.vocabulary), self.layout.split_of(number)
             work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
-            done.append(perform(output.root, "pairs", number, task, work, PartitionReport, context=context))
-        return reports.reference(number, "pairs", done)
+            perform(output.root, "pairs", number, task, work, PartitionReport)
 
     def _partition(self, documents: Tokens) -> rows.Partition:
         vocabulary = vocab.of_run(self.vocabulary)
@@ -145,7 +140,7 @@ class _Build:
     number: int
     count: int
 
-    def __call__(self, work: Work) -> PartitionReport:
+    def __call__(self) -> PartitionReport:
         config = self.output.config
         built = self._pairs()
         columns, counts = self._columns(built), self._counts(built)
@@ -155,7 +150,6 @@ class _Build:
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
         name = shards.name(self.split, self.number, self.count, config.format)
         file = shards.write(self.output.root, name, schema, [shards.pair_batch(schema, columns)], config.format)
-        work.add(documents=len(self.partition.ids))
         tallies, groups = [tally.counts() for tally in built.tallies], {**self.tokens, **self._partners(built)}
         return PartitionReport(
             shard=file, counts=SplitCounts(split=self.split, tallies=tallies, statistics=counts, groups=groups)

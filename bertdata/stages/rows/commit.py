@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ...config import LABEL_1_COUNTS, PairsConfig
 from ...dataset import croissant, manifest
@@ -38,12 +38,6 @@ class PairsCommit:
     source: DocumentReader
     documents: int
     spill: Path
-
-    kind: ClassVar = PartitionReport
-
-    def roots(self) -> list[Path]:
-        """Return the directories of the rows."""
-        return [output.root for output in self.outputs]
 
     def __call__(self, reports: Iterable[list[PartitionReport]]) -> None:
         sums = [defaultdict[str, _SplitSum](_SplitSum) for _ in self.outputs]  # by split

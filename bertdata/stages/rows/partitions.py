@@ -22,21 +22,17 @@ import numpy as np
 
 from ... import keys
 from ...config import PairsConfig
-from ...dataset import manifest
 from ...dataset.manifest_records import DifferentIds
 from ...dataset.plan_files import StoredValue
-from ...dataset.reports import FilesReport
 from ...dataset.run import STATE
 from ...records import Task
 from ...storage.files import read_json, write_json
-from ...storage.progress import NO_CONTEXT, NO_WORK, InContext, TaskContext, Work
 from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
-from ..shuffle import FileShuffle, Moved, Shuffle
 from .encoding import encoder_of_run
 from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
 
-__all__ = ["Layout", "PutTokens", "Tokenize", "Tokens", "WriteTokens", "different_ids", "from_piece", "shard_count", "to_piece"]
+__all__ = ["Layout", "Tokenize", "Tokens", "different_ids", "different_ids_name", "from_piece", "shard_count", "to_piece"]
 
 _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
 
@@ -183,33 +179,33 @@ class Tokenize:
     layout: Layout
     chinese_words: str = "none"
 
-    def __call__(self, task: Task, work: Work = NO_WORK) -> list[tuple[int, bytes]]:
+    def __call__(self, task: Task) -> list[tuple[int, bytes]]:
         """Return the serialized documents of each non-empty partition, in order of partitions.
 
         `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
         task, and a file records the text.
         """
         try:
-            return self._by_partition(task, work, exact=False)
+            return self._by_partition(task, exact=False)
         except DifferentIdsError as error:
             write_json(self.root / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
-            return self._by_partition(task, work, exact=True)
+            return self._by_partition(task, exact=True)
 
-    def _by_partition(self, task: Task, work: Work, exact: bool) -> list[tuple[int, bytes]]:
+    def _by_partition(self, task: Task, exact: bool) -> list[tuple[int, bytes]]:
         by_partition = defaultdict[int, list[Tokens]](list)
-        for documents in self.documents(task, work, exact):
+        for documents in self.documents(task, exact):
             partitions = self.layout.of_documents(documents.ids, documents.origins)
             order = sorted(range(len(partitions)), key=partitions.__getitem__)
             for partition, numbers in groupby(order, partitions.__getitem__):
                 by_partition[partition].append(documents.take([*numbers]))
         return [(partition, to_piece(Tokens.joined(by_partition.pop(partition)))) for partition in sorted(by_partition)]
 
-    def documents(self, task: Task, work: Work = NO_WORK, exact: bool = False) -> Iterator[Tokens]:
+    def documents(self, task: Task, exact: bool = False) -> Iterator[Tokens]:
         """Yield the documents of a task, some at a time."""
         encode = encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
-        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most, work=work):
+        for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
             tokens, ends, continues = encode(languages, documents, paragraphs, exact)
             found = origins(sources, languages, documents, self.layout.partners.scripts)
             sentences = documents.value_lengths().to_numpy()
@@ -218,34 +214,6 @@ class Tokenize:
             lengths = [counts * tokens.itemsize, sentences * sizes.itemsize, counts * (len(continues) > 0)]
             columns = [column.tobytes() for column in (tokens, sizes, continues)]
             yield Tokens(ids.to_pylist(), found, [each.tolist() for each in lengths], columns)
-
-
-@dataclass(frozen=True)
-class WriteTokens:
-    """Tokenize a task's documents, write them to its shuffle file, and return the report of the task."""
-
-    tokenize: Tokenize
-    shuffle: FileShuffle
-
-    def __call__(self, task: Task, work: Work) -> FilesReport:
-        root, names = self.shuffle.root, [self.shuffle.file(task.number)]
-        self.shuffle.write(task.number, self.tokenize(task, work))
-        if (root / (different := different_ids_name(task.number))).exists():
-            names.append(different)
-        return FilesReport(files=[manifest.entry(root, name) for name in names])
-
-
-@dataclass(frozen=True)
-class PutTokens(InContext):
-    """Tokenize a task's documents, send them to the engine's shuffle, and yield its elements."""
-
-    tokenize: Tokenize
-    shuffle: Shuffle
-
-    def __call__(self, task: Task, context: TaskContext = NO_CONTEXT) -> Iterator[tuple[int, Moved]]:
-        with context.working("tokenize", task.number) as work:
-            pieces = self.tokenize(task, work)
-        return self.shuffle.put(task.number, pieces)
 
 
 def different_ids_name(number: int) -> str:

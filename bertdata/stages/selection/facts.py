@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +20,7 @@ from ..text_counts import count_words
 from .duplicates import HASH_BYTES, MIN_PARAGRAPH_CHARS, fingerprint, normal
 from .minhash import SIGNATURE_VALUES, Signer
 
-__all__ = [
-    "FACTS_PREFIX",
-    "Facts",
-    "Needs",
-    "flat",
-    "group_of",
-    "hashes",
-    "ids",
-    "long_hashes",
-    "long_paragraphs",
-    "read",
-    "signature_payloads",
-    "signatures",
-]
+__all__ = ["FACTS_PREFIX", "Facts", "Needs", "bytes_of", "group_of", "read"]
 
 FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
 ROWS_PER_BATCH = 1024  # rows of a record batch; the last one may have fewer
@@ -135,45 +122,8 @@ def read(root: Path, task: int) -> pa.RecordBatch:
     return shards.joined([*shards.read_batches(root / _name(task), _FORMAT)])[0]
 
 
-def ids(table: pa.RecordBatch, rows: npt.NDArray[Any]) -> pa.Array:
-    """Return the ids of documents, as the payloads of claims."""
-    return table.column("id").take(pa.array(rows)).cast(pa.large_binary())
-
-
-def signatures(table: pa.RecordBatch) -> npt.NDArray[np.uint8]:
-    """Return the signatures of all documents: [N, SIGNATURE_VALUES]."""
-    return _bytes_of(table.column("signature"))
-
-
-def hashes(table: pa.RecordBatch) -> npt.NDArray[np.uint64]:
-    """Return the hashes of all documents, as two numbers each [N, 2]."""
-    return _bytes_of(table.column("hash")).view(">u8")
-
-
-def long_hashes(table: pa.RecordBatch) -> npt.NDArray[np.uint64]:
-    """Return the hashes of all long paragraphs, as two numbers each [P, 2]."""
-    return _bytes_of(table.column("long_hash").flatten()).view(">u8")
-
-
-def _bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:
+def bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:
     """Return the values of a column as an array [N, bytes]."""
     width = column.type.byte_width
     values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
     return values[column.offset * width :][: len(column) * width].reshape(len(column), width)
-
-
-def signature_payloads(table: pa.RecordBatch, rows: npt.NDArray[Any]) -> pa.Array:
-    """Return the signatures of documents, as the payloads of claims."""
-    ends = np.arange(len(rows) + 1, dtype=np.int64) * SIGNATURE_VALUES
-    return pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(signatures(table)[rows])])
-
-
-def flat(table: pa.RecordBatch, name: str) -> npt.NDArray[np.uint64]:
-    """Concatenate the values of a list column."""
-    return np.asarray(table.column(name).flatten().to_numpy())
-
-
-def long_paragraphs(table: pa.RecordBatch) -> tuple[Any, Any]:
-    """Return the document of each long paragraph, and the paragraph's index in it."""
-    lengths = table.column("long_index").value_lengths().to_numpy()
-    return np.repeat(np.arange(len(lengths)), lengths), flat(table, "long_index").astype(np.int64)

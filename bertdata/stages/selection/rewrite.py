@@ -18,21 +18,19 @@ import numpy as np
 import pyarrow as pa
 
 from ...codec import encode, replace
-from ...dataset import reports, shards
+from ...dataset import shards
 from ...dataset.manifest_records import CorpusShard, ListEntry
-from ...dataset.run import STATE, perform
+from ...dataset.run import STATE
 from ...errors import VerificationError
-from ...records import Document, ReportReference
+from ...records import Document
 from ...storage.files import digest, is_local
 from ...storage.moves import move
-from ...storage.progress import NO_CONTEXT, InContext, TaskContext, Work
 from ...tally import Tally
 from ..corpus_reader import text_bytes
-from ..corpus_report import CorpusReport, SourceCounts
+from ..corpus_report import CorpusReport
 from ..listing import Listing
 from ..text_counts import Amounts, count_words
-from .decisions import WHOLE_DOCUMENT, Losses
-from .rules import LISTED
+from .choose import LISTED, WHOLE_DOCUMENT
 
 __all__ = ["Rewrite", "replace_rewritten"]
 
@@ -64,34 +62,24 @@ def _put(root: Path, file: F) -> F:
 
 
 @dataclass(frozen=True)
-class Rewrite(InContext):
-    """Return a task's report without the documents that it has lost. If it has lost any, rewrite its shard and lists."""
+class Rewrite:
+    """Rewrite the shard and the lists of a task without its losses, and return the new report of the task.
+
+    Most tasks of a corpus without copies lose nothing, so their shards stay.
+    """
 
     root: Path
-    rounds: tuple[str, ...]
     format: str
     count: int
 
-    def __call__(self, task: int, context: TaskContext = NO_CONTEXT) -> ReportReference:
-        step, report = "extract", reports.stored(self.root, "extract", task, CorpusReport)
-        shard, counts, losses = report.entry.shard, report.counts, Losses(self.root, task, self.rounds)
-        # Most tasks of a corpus without copies lose nothing, so their shards stay. A check has no shard.
-        if shard and counts and len(losses.table.columns):
-            # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
-            identity = [shard.sha256, *losses.digests()]
-            work = partial(self._rewrite, task, report, shard, counts, losses)
-            step, report = "choose", perform(self.root, "choose", task, identity, work, CorpusReport, context=context)
-        return reports.reference(task, step, [report])
-
-    def _rewrite(
-        self, task: int, report: CorpusReport, shard: CorpusShard, counts: SourceCounts, losses: Losses, work: Work
-    ) -> CorpusReport:
-        root = self.root
+    def __call__(self, task: int, report: CorpusReport, lost: pa.RecordBatch) -> CorpusReport:
+        root, shard, counts = self.root, report.entry.shard, report.counts
+        assert shard and counts, "a check of a file loses no documents"
         if digest(root / shard.name) != shard.sha256:
             raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
         with Listing(root, _CHOSEN_PREFIX + name) as listed:
-            removal = _Removal(losses, Tally.of(counts.tally), listed, work)
+            removal = _Removal(lost.to_pylist(), Tally.of(counts.tally), listed)
             for drops in report.entry.drops:  # the new list starts with the drops of the first step
                 listed.copy(root / drops.name)
             batches = removal.batches(shards.read_batches(root / shard.name, self.format))
@@ -119,20 +107,16 @@ class _Removal:
         result     row 5 with its paragraph 1, the first 100 words of row 6, row 7
     """
 
-    losses: Losses
+    losses: list[dict[str, Any]]  # in order of rows
     tally: Tally
     listed: Listing
-    work: Work
     text_bytes: int = 0
     amounts: Amounts = field(default_factory=Amounts)
     documents: int = 0  # documents that lose some of their paragraphs
     paragraphs: int = 0  # paragraphs lost by these documents
     words: int = 0  # words lost by documents that are cut
     _row: int = 0
-
-    def __post_init__(self) -> None:
-        # In order of documents, so that a batch takes a slice.
-        self._lost = self.losses.table.take(np.argsort(self.losses.table.columns["row"], kind="stable"))
+    _next: int = 0  # the next loss
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the remaining documents in full batches, as if the shard had been written without the others. There is at least
@@ -156,17 +140,20 @@ class _Removal:
         start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
         self._row = end
         kept, cuts = np.ones(batch.num_rows, bool), dict[int, int]()  # `cuts`: new number of words by document
-        trimmed, firsts = defaultdict[int, set[int]](set), dict[int, int]()  # lost paragraphs of a document, and its first loss
-        for at in range(*np.searchsorted(self._lost.columns["row"], [start, end])):
-            loss = self._lost.columns[at]
-            row = int(loss["row"]) - start
+        trimmed, firsts = (
+            defaultdict[int, set[int]](set),
+            dict[int, dict[str, Any]](),
+        )  # lost paragraphs of a document, and its first loss
+        while self._next < len(self.losses) and (loss := self.losses[self._next])["row"] < end:
+            self._next += 1
+            row = loss["row"] - start
             if loss["words"]:
-                cuts[row] = int(loss["words"])
+                cuts[row] = loss["words"]
             elif loss["paragraph"] == WHOLE_DOCUMENT:
-                self._lose(batch, kept, row, at)
+                self._lose(batch, kept, row, loss)
             else:
-                trimmed[row].add(int(loss["paragraph"]))
-                firsts.setdefault(row, at)
+                trimmed[row].add(loss["paragraph"])
+                firsts.setdefault(row, loss)
         for row, parts in trimmed.items():
             if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all paragraphs
                 self._lose(batch, kept, row, firsts[row])
@@ -187,15 +174,12 @@ class _Removal:
             built.add(document)
         return built.take()
 
-    def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, at: int) -> None:
-        reason, payload = self._lost.columns["reason"][at].decode(), self._lost.payload
+    def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, loss: dict[str, Any]) -> None:
         kept[row] = False
         self.tally.left -= 1
-        self.tally.dropped[reason] += 1
-        self.work.reasons[f"drops: {reason}"] += 1
-        if reason in LISTED:
-            first = payload[at].as_py().decode() if payload is not None else ""
-            self.listed.append({"id": batch.column("id")[row].as_py(), "reason": reason, "detail": f"of {first}"})
+        self.tally.dropped[loss["reason"]] += 1
+        if loss["reason"] in LISTED:
+            self.listed.append({"id": batch.column("id")[row].as_py(), "reason": loss["reason"], "detail": loss["detail"]})
 
 
 def _without(document: Document, trimmed: set[int]) -> Document:

@@ -1,0 +1,115 @@
+"""Define the work of a command: tasks that any worker may do, in any order and more than once, and a commit.
+
+A job is a small value that is sent to workers. Its methods are called by both descriptions of the run: `Job.stages`, the list of
+stages for local workers, and a Beam pipeline in `pipelines/`. A finished task is a record in ``.bertdata/tasks/STAGE/``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial, wraps
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from ..dataset.reports import TaskReport, stored
+from ..dataset.run import check_begun, clean_up, perform
+from ..dataset.staging import commit as committing
+from ..dataset.versions import versions
+from ..errors import StorageError, UsageError
+from ..records import Task
+from ..storage.fence import SEEN_S, admit
+from ..storage.storage import storage_errors
+
+__all__ = ["Job", "Stage", "on_worker"]
+
+R = TypeVar("R", bound=TaskReport)
+Method = TypeVar("Method", bound=Callable[..., Any])
+installed = cache(versions)  # the versions of packages on this host
+
+
+class Stage(NamedTuple):
+    """Tasks that local workers may do in any order, after all tasks of the stage before. `name` is that of its records."""
+
+    name: str
+    work: Callable[[Any], object]
+    tasks: Sequence[Any]
+
+
+def on_worker(method: Method) -> Method:
+    """Make a method of a job check its host before it begins, and name the host in errors of storage."""
+
+    @wraps(method)
+    def checked(job: Job, *arguments: Any) -> Any:
+        try:
+            with storage_errors():
+                job.check()
+                return method(job, *arguments)
+        except StorageError as error:
+            if (host := os.uname().nodename) == job.host:
+                raise
+            raise type(error)(f"worker on {host}: {error}") from error
+
+    return checked  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What every job knows.
+
+    Attributes:
+        roots: The build directory of each output.
+        packages: Packages whose versions affect the output's bytes. Workers must have the same versions.
+    """
+
+    roots: tuple[Path, ...]
+    packages: tuple[str, ...] = ()
+    host: str = field(default_factory=lambda: os.uname().nodename)
+    versions: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "versions", versions(self.packages))
+
+    def check(self) -> None:
+        """Raise an error on a host with other versions, on one that does not see the build, and after a newer run has begun."""
+        here = installed(self.packages)
+        if other := [f"{name} {here[name]}, not {version}" for name, version in self.versions.items() if here[name] != version]:
+            raise UsageError(
+                f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs. Install the same versions "
+                "on all hosts ('code' is a digest of bertdata's source), then run the same command again"
+            )
+        for root in self.roots:
+            admit(root, seen_s=SEEN_S)
+            check_begun(root)
+
+    def once(self, stage: str, task: Task, work: Callable[[Task], R], kind: type[R], root: Path | None = None) -> R:
+        """Do a task and record its report, of the type `kind`, or return the report of an earlier run."""
+        identity = [task.kind, task.checksum, *task.names()]  # without paths, which differ between machines
+        return perform(root or self.roots[0], stage, task.number, identity, partial(work, task), kind, task.paths())
+
+    def reports(self, stage: str, count: int, kind: type[R]) -> Iterator[list[R]]:
+        """Read the records of a stage in order: of each task, one per root. Raise VerificationError if one is missing."""
+        return ([stored(root, stage, number, kind) for root in self.roots] for number in range(count))
+
+    def stages(self, tasks: Sequence[Task]) -> list[Stage]:
+        """Return the stages of a run on this machine."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Add up the reports, and write each output's manifest last."""
+        raise NotImplementedError
+
+    def commit(self, done: object = None) -> None:
+        """Finish the outputs and move them into place, unless an earlier call has done so. An engine may call twice."""
+        with storage_errors(), contextlib.ExitStack() as stack:
+            to_do = [stack.enter_context(committing(root)) for root in self.roots]
+            if any(to_do):
+                if moved := [root for root, is_left in zip(self.roots, to_do, strict=True) if not is_left and not root.exists()]:
+                    complete = moved[0].parent.parent
+                    raise StorageError(f"{complete} is complete, the others are not: run the same command again")
+                self.check()
+                self.finish()
+        for root in self.roots:  # in a store; on a disk, the commit has moved the build away
+            clean_up(root)

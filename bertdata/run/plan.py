@@ -1,0 +1,145 @@
+"""Plan a command and run the plan: lock its outputs, do the tasks here or with Beam, and return the datasets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..dataset import manifest
+from ..dataset.data_set import DataSet
+from ..dataset.run import building, is_complete, is_done, unfinished
+from ..dataset.spilled import spilling
+from ..errors import TransferError, UsageError
+from ..records import Task
+from ..reports.summary import count
+from ..storage.files import is_private
+from ..storage.process import imports_frozen, worker_count
+from . import local
+from .job import Job
+from .progress import Reporter
+
+__all__ = ["Output", "Plan", "RunOptions", "reused_tasks", "run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to run a plan. These options do not affect the output's bytes.
+
+    Attributes:
+        workers: Number of local worker processes. None means one per usable CPU, or one for little input.
+        overwrite: Replace a finished dataset once the new one is complete.
+        beam_args: Options for Beam, such as ``--runner=DataflowRunner``. Empty runs locally without Beam.
+        verbose: Show the logs of Beam and the workers.
+    """
+
+    workers: int | None = None
+    overwrite: bool = False
+    beam_args: tuple[str, ...] = ()
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """A dataset that a run writes: its directory, and the settings and inputs that affect its bytes."""
+
+    directory: Path
+    identity: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The work of a command. A plan whose outputs are complete already has no job.
+
+    Attributes:
+        outputs: The datasets to write.
+        summary: The plan in one line.
+        tasks: The tasks of the first stage.
+        bytes: The bytes of input.
+        job: Makes the job from the build directory of each output (None if it is complete) and a directory for work files.
+        notes: Further lines to print.
+        reads: Paths of the inputs.
+    """
+
+    outputs: tuple[Output, ...]
+    summary: str
+    tasks: Sequence[Task] = ()
+    bytes: int = 0
+    job: Callable[[Sequence[Path | None], Path], Job] | None = None
+    notes: tuple[str, ...] = ()
+    reads: tuple[str | Path, ...] = ()
+
+    @property
+    def directories(self) -> list[Path]:
+        """The directories of the outputs."""
+        return [output.directory for output in self.outputs]
+
+    def to_do(self, overwrite: bool) -> list[Path]:
+        """Return the directories of outputs to build: those that are not complete, or all with `overwrite`."""
+        return [each.directory for each in self.outputs if overwrite or not is_done(each.directory, each.identity)]
+
+
+def reused_tasks(plan: Plan) -> Iterator[str]:
+    """Yield a message for each output with finished tasks that this run reuses from an earlier run."""
+    for output in plan.outputs:
+        done = unfinished(output.directory, output.identity)
+        if any(done.values()):
+            tasks = ", ".join(f"{count(number, 'task')} of {name}" for name, number in done.items())
+            yield f"{output.directory}: an earlier run finished {tasks}, which this run reuses"
+
+
+def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any]]:
+    """Build the outputs that are not complete yet, and return all of them.
+
+    Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
+    """
+    workers = _workers([*plan.directories, *plan.reads], options)
+    for line in reused_tasks(plan):
+        reporter.note(line)
+    with contextlib.ExitStack() as stack:
+        roots: list[Path | None] = []
+        for output in plan.outputs:  # each stays locked until the block ends; the job commits
+            begun = building(output.directory, output.identity, overwrite=options.overwrite)
+            roots.append(_unfinished(stack.enter_context(begun)))
+        first = next(filter(None, roots), None)
+        if first and plan.job and options.beam_args:
+            _with_beam(plan, plan.job(roots, first), options)
+        elif first and plan.job:
+            job = plan.job(roots, stack.enter_context(spilling(first)))
+            processes = worker_count(workers, len(plan.tasks), plan.bytes)
+            local.run(job, plan.tasks, processes, options.verbose, reporter.warning, reporter.progress)
+    return [DataSet.read(directory, new=bool(first)) for directory in plan.directories]
+
+
+def _with_beam(plan: Plan, job: Job, options: RunOptions) -> None:
+    with imports_frozen():  # Beam takes a second
+        from bertdata.pipelines import engine
+    engine.run(job, plan.tasks, options.beam_args)
+    if not all(map(is_complete, plan.directories)):
+        raise TransferError("the engine ended before the run was complete: run the same command again")
+
+
+def _unfinished(root: Path) -> Path | None:
+    """Return `root` if it is not complete. Otherwise check that the files in its manifest exist, and return None."""
+    if not is_complete(root):
+        return root
+    manifest.check_files(root, manifest.listed(manifest.read(root)))
+    return None
+
+
+def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
+    """Return the requested number of workers, or 1 for a path in the memory of this process."""
+    if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
+        raise UsageError(
+            f"`workers` is {options.workers!r}: use an integer of 1 or more, or None to let the command choose",
+            field="workers",
+            value=options.workers,
+        )
+    private = next(filter(is_private, paths), None)
+    if private is None:
+        return options.workers
+    if (options.workers or 1) > 1 or options.beam_args:
+        raise UsageError(f"{private} is in the memory of this process. Omit `workers` and --runner, or use another path")
+    return 1

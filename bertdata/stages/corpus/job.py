@@ -1,0 +1,106 @@
+"""Build a corpus: extract each task into a shard, choose documents, rewrite the shards that lose some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from ...config import CorpusConfig
+from ...config.input_kinds import PROJECTS
+from ...dataset.plan_files import StoredValue
+from ...dataset.reports import stored
+from ...dataset.run import perform
+from ...records import Task
+from ...run.job import Job, Stage, on_worker
+from ..corpus_report import CorpusReport
+from ..selection.choose import choose, losses
+from ..selection.rewrite import Rewrite
+from .commit import CorpusCommit
+from .extract import Extract
+from .plan_tasks import CorpusPlan, packages
+
+__all__ = ["CorpusJob"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusJob(Job):
+    """The work of build-corpus.
+
+    Attributes:
+        count: Number of tasks, of which the first `shards` write a shard, and the first `wikis` read dumps.
+        inputs: The manifest entry of each input file.
+        ignored: Number of files that are not read, by kind of input and suffix.
+    """
+
+    config: CorpusConfig
+    count: int
+    shards: int
+    wikis: int
+    inputs: StoredValue
+    ignored: dict[str, dict[str, int]]
+
+    @classmethod
+    def of(cls, plan: CorpusPlan, config: CorpusConfig, roots: Sequence[Path | None], work: Path) -> CorpusJob:
+        """Return the job of `build_corpus`."""
+        (root,) = filter(None, roots)
+        return cls(
+            roots=(root,),
+            packages=packages(config),
+            config=config,
+            count=len(plan.tasks),
+            shards=plan.shard_count,
+            wikis=sum(task.kind in PROJECTS for task in plan.tasks),
+            inputs=StoredValue.written(root, "inputs", plan.inputs),
+            ignored={kind: dict(suffixes) for kind, suffixes in plan.ignored.items()},
+        )
+
+    @property
+    def chooses(self) -> bool:
+        """Whether documents are chosen after the extraction."""
+        choice = self.config.choice
+        sampled = choice.mix.strip() or choice.sample_documents or choice.word_limits
+        return bool(self.wikis or choice.dedup != "none" or choice.dedup_paragraphs or sampled)
+
+    @on_worker
+    def extract(self, task: Task) -> int:
+        """Write the documents of a task to a shard, or check a file."""
+        self.once("extract", task, Extract(self.roots[0], self.config, self.shards, self.chooses), CorpusReport)
+        return task.number
+
+    @on_worker
+    def choose(self, _: object) -> list[int]:
+        """Decide which documents each task loses, after all are extracted. Return the tasks that write a shard."""
+        choose(self.roots[0], self.shards, self.wikis, self.config.choice)
+        return [*range(self.shards)]
+
+    @on_worker
+    def rewrite(self, number: int) -> int:
+        """Rewrite the shard of a task without its losses, if it has any."""
+        (root,), (lost,) = self.roots, losses(self.roots[0], number, number + 1)
+        if lost.num_rows:
+            report = stored(root, "extract", number, CorpusReport)
+            # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
+            identity = [report.entry.files[0].sha256, sha256(lost.serialize()).hexdigest()]
+            rewrite = Rewrite(root, self.config.format, self.shards)
+            perform(root, "choose", number, identity, partial(rewrite, number, report, lost), CorpusReport)
+        return number
+
+    def stages(self, tasks: Sequence[Task]) -> list[Stage]:
+        """Return the stages of a run on this machine."""
+        extract = Stage("extract", self.extract, tasks)
+        choose = [Stage("choose", self.choose, [None]), Stage("rewrite", self.rewrite, range(self.shards))]
+        return [extract, *choose] if self.chooses else [extract]
+
+    def finish(self) -> None:
+        """Add up the counts, and write the data card and the manifest."""
+        CorpusCommit(self.roots[0], self.config, self.inputs, self.ignored)(self._reports())
+
+    def _reports(self) -> Iterator[list[CorpusReport]]:
+        """Yield the report of each task, without its losses if it has any."""
+        lost = [batch.num_rows > 0 for batch in losses(self.roots[0])] if self.chooses else []
+        for number in range(self.count):
+            step = "choose" if number < len(lost) and lost[number] else "extract"
+            yield [stored(self.roots[0], step, number, CorpusReport)]

@@ -1,1 +1,0 @@
-"""Run bertdata from a Dataflow Flex Template: its image, its parameters, and its launcher."""
