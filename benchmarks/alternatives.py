@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 
 __all__ = ["Make", "alternatives"]
 

@@ -25,7 +25,7 @@ from alternatives import Make, alternatives
 from ratios import ratio
 
 import bertdata
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.training import loader
 
 SIZES = {

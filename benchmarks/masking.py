@@ -81,7 +81,7 @@ def main() -> int:
 
 def _load(directory: Path) -> Rows:
     made = manifest.read(directory, PairsManifest)
-    batches = [b for s in made.shards for b in shards.read_batches(directory / s.name, made.settings.format)]
+    batches = [b for s in made.shards for b in shards.read_batches(directory / s.name)]
     flat = [[b.column(name).flatten().to_numpy() for b in batches] for name in ("input_ids", "token_type_ids")]
     lengths = np.concatenate([b.column("input_ids").value_lengths().to_numpy() for b in batches])
     labels = np.concatenate([b.column("next_sentence_label").to_numpy() for b in batches])

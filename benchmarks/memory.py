@@ -25,7 +25,6 @@ from typing import NamedTuple
 from grow import Dump, read_dump, write_dump
 from measured import numbers, run, workplace
 
-from bertdata.config.base import FORMATS as SHARDS
 from bertdata.config.objectives import OBJECTIVES, PACKED
 from bertdata.exports import FORMATS
 from bertdata.tokens import vocab
@@ -80,12 +79,10 @@ def cases(workers: int) -> list[Case]:
         Case("corpus sample", both + "--sample-documents 100"),
         Case("corpus words", both + "--max-words text=10000"),
         Case("corpus exclude", corpus + "--exclude {excluded}"),
-        *(Case(f"corpus {kind}", corpus + f"--format {kind}") for kind in SHARDS[1:]),
         Case("vocab", "train-vocab {corpus} --size 8000"),
         *(Case(f"vocab {model}", f"train-vocab {{corpus}} --size 8000 --model {model}") for model in ("bpe", "unigram")),
         *(Case(f"pairs {objective}", f"{rows}--objective {objective}") for objective in OBJECTIVES),
         *(Case(f"pairs {objective} packed", f"{rows}--objective {objective} --pack") for objective in PACKED),
-        *(Case(f"pairs {kind}", f"{rows}--format {kind}") for kind in SHARDS[1:]),
         Case("pairs static", rows + "--masking static"),
         Case("pairs whole words", rows + "--masking static --whole-word"),
         Case("pairs two lengths", rows + "--max-seq-length 128 --max-seq-length 512"),

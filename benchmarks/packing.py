@@ -30,10 +30,10 @@ def first_fit(sizes: list[int], most: int) -> int:
     return int((room < most).sum())
 
 
-def lengths(path: Path, format: str) -> list[int]:
+def lengths(path: Path) -> list[int]:
     """Return the lengths of a shard's rows or segments."""
     found: list[int] = []
-    for batch in read_batches(path, format):
+    for batch in read_batches(path):
         for row in batch.to_pylist():
             found += np.diff([*row.get("document_starts", [0]), len(row["input_ids"])]).tolist()
     return found
@@ -45,10 +45,10 @@ def main() -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="rows, as make-pairs writes them")
     directory = parser.parse_args().directory
     made = manifest.read(directory, PairsManifest)
-    most, format = made.settings.max_seq_length, made.settings.format
+    most = made.settings.max_seq_length
     rows, tokens = {"no packing": 0, "first fit": 0, "best fit": 0}, 0
     for shard in made.shards:
-        sizes = np.random.default_rng(0).permutation(lengths(directory / shard.name, format)).tolist()
+        sizes = np.random.default_rng(0).permutation(lengths(directory / shard.name)).tolist()
         tokens += sum(sizes)
         rows["no packing"] += len(sizes)
         rows["first fit"] += first_fit(sizes, most)

@@ -123,7 +123,7 @@ def read(path: Path, length: int = 0, split: str = "") -> Rows:
     if made.settings.objective != "nsp":
         sys.exit(f"{path} holds no pairs for next sentence prediction")
     files_of_split = [shard.name for shard in made.shards if shard.name.startswith(f"data/{split}")]
-    batches = [batch for name in files_of_split for batch in shards.read_batches(path / name, made.settings.format)]
+    batches = [batch for name in files_of_split for batch in shards.read_batches(path / name)]
     columns = [[b.column(name) for b in batches] for name in ("input_ids", "token_type_ids", "next_sentence_label")]
     ids, types = (np.concatenate([c.flatten().to_numpy() for c in column]).astype(np.int64) for column in columns[:2])
     ends = np.append(0, np.cumsum(np.concatenate([c.value_lengths().to_numpy() for c in columns[0]])))

@@ -220,7 +220,7 @@ def _data(root: Path, length: int, packed: bool) -> Path:
     config = PairsConfig(objective="documents" if packed else "nsp", pack=packed, max_seq_length=length, shards=1)
     schema = shards.pair_schema(len(pieces), columns)
     batch = shards.pair_batch(schema, columns)
-    entry = shards.write(root, shards.name("train", 0, 1, config.format), schema, [batch], config.format)
+    entry = shards.write(root, shards.name("train", 0, 1), schema, [batch])
     names = vocab.write(root, vocab.Vocabulary(pieces, True, True))
     tally = Tally("rows", entered=ROWS, left=ROWS)
     parts = len(columns["part_ends"]) if packed else 0

@@ -127,7 +127,7 @@ def _read(corpus: Path) -> dict[str, list[str]]:
     found = manifest.read(corpus, CorpusManifest)
     texts: dict[str, list[str]] = {}
     for shard in found.shards:
-        for batch in shards.read_batches(corpus / shard.name, found.settings.format):
+        for batch in shards.read_batches(corpus / shard.name):
             columns = (batch.column(name).to_pylist() for name in ("language", "sentences"))
             for language, sentences in zip(*columns, strict=True):
                 texts.setdefault(language, []).extend(sentences)

@@ -23,15 +23,14 @@ if TYPE_CHECKING:
     from .commands.export import export
     from .commands.inspect import inspect
     from .commands.make_pairs import make_pairs
-    from .commands.push import push
     from .commands.status import status
     from .commands.templates import templates
     from .commands.train_vocab import train_vocab
-    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
+    from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
     from .config.mixture import Mixture
     from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
     from .dataset.data_set import DataSet, open
-    from .dataset.shards import Shards
+    from .dataset.rows import Shards
     from .errors import BertDataError
     from .reports.fertility import compare_vocabularies
     from .reports.page.dataset_page import report
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
     from .training import attention
     from .training.loader import batches
     from .training.masks import MaskConfig, Schedule
+    from .training.plans import BatchFormat
     from .training.served import steps_of, trace_steps
     from .training.trainer import train
-    from .training.windowed_plan import BatchFormat
     from .verification import verify
 
 __version__ = "0.1.0"
@@ -57,7 +56,6 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "export": "commands.export",
     "report": "reports.page.dataset_page",
     "trace": "stages.trace",
-    "push": "commands.push",
     "verify": "verification",
     "inspect": "commands.inspect",
     "templates": "commands.templates",
@@ -70,9 +68,9 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
     "Progress": "run.progress",
-    "Shards": "dataset.shards",
+    "Shards": "dataset.rows",
     "batches": "training.loader",
-    "BatchFormat": "training.windowed_plan",
+    "BatchFormat": "training.plans",
     "MaskConfig": "training.masks",
     "Schedule": "training.masks",
     "attention": "training.attention",
@@ -89,7 +87,6 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "ChoiceConfig": "config",
     "VocabConfig": "config",
     "PairsConfig": "config",
-    "PushConfig": "config",
     "TrainConfig": "config.train",
     "Mixture": "config.mixture",
     "ModelConfig": "config.train",
@@ -114,7 +111,6 @@ __all__ = [
     "PairsConfig",
     "Phase",
     "Progress",
-    "PushConfig",
     "Schedule",
     "Shards",
     "TrainConfig",
@@ -133,7 +129,6 @@ __all__ = [
     "load_templates",
     "make_pairs",
     "open",
-    "push",
     "read_book",
     "report",
     "split_sentences",

@@ -51,10 +51,10 @@ def sentences(corpus: Path, language: str) -> Iterator[list[str]]:
     """Yield the words of each sentence of the documents in a language."""
     paths = sorted((corpus / "data").glob("*.arrow"))
     if not paths:
-        raise SystemExit(f"{corpus}: no data/*.arrow found. Pass a corpus of build-corpus with --format arrow-stream")
+        raise SystemExit(f"{corpus}: no data/*.arrow found. Pass a corpus of build-corpus")
     for path in paths:
         with pa.memory_map(str(path)) as source:
-            for batch in pa.ipc.open_stream(source):
+            for batch in pa.ipc.open_file(source).read_all().to_batches():  # mapped: nothing is copied
                 if "sentences" not in batch.schema.names:
                     raise SystemExit(f"{corpus}: these are rows, not documents. Pass a directory that build-corpus wrote")
                 for own, found in zip(batch.column("language").to_pylist(), batch.column("sentences").to_pylist(), strict=True):

@@ -172,7 +172,7 @@ def read_rows(directory: Path, split: str = "*") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for path in sorted((directory / "data").glob(f"{split}-*.arrow")):
         with pa.memory_map(str(path)) as source:
-            rows += pa.ipc.open_stream(source).read_all().to_pylist()
+            rows += pa.ipc.open_file(source).read_all().to_pylist()
     return rows
 
 

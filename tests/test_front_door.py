@@ -23,7 +23,7 @@ from bertdata.sample import sample
 from bertdata.stages.corpus.sources import source
 
 COMMANDS = (
-    *("build_corpus", "train_vocab", "make_pairs", "export", "push", "inspect", "open", "status"),
+    *("build_corpus", "train_vocab", "make_pairs", "export", "inspect", "open", "status"),
     *("templates", "download_wikipedia", "download_hub", "compare_vocabularies"),
 )
 
@@ -61,9 +61,7 @@ def test_a_dataset_shows_itself(sample_corpus: Path, sample_pairs: Path) -> None
     corpus, rows = bertdata.open(sample_corpus), bertdata.Shards(sample_pairs)
     assert repr(corpus) == f"DataSet('{sample_corpus}', documents: {corpus.rows:,} rows in {len(corpus.shards)} shards)"
     assert f"train: {len(rows):,} rows, nsp" in repr(rows)
-    assert "<td>redirect" not in corpus._repr_html_() and "redirect" in corpus._repr_html_()
     assert rows.decode(0).startswith("[CLS] ") and rows.decode(0).count("[SEP]") == 2
-    assert "[CLS]" in rows._repr_html_()
 
 
 def test_inspect_returns_examples_and_drops(sample_corpus: Path, sample_pairs: Path) -> None:

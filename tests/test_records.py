@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata import records
-from bertdata.dataset import plan_files
 from bertdata.records import Document, FileRange, Task
 
 LAW = settings(deadline=None, max_examples=60)
@@ -19,14 +18,6 @@ PARTS = st.lists(st.builds(FileRange, st.text(), st.text(), st.integers(0, 2**62
 
 def test_doctests() -> None:
     assert doctest.testmod(records).failed == 0
-
-
-@LAW
-@given(PARTS)
-def test_a_task_survives_the_file_of_tasks(parts: list[FileRange]) -> None:
-    task = Task(1, "books", tuple(parts))
-    read = plan_files._task(json.dumps(task).encode())
-    assert read == task and all(isinstance(part, FileRange) for part in read.parts)
 
 
 @LAW

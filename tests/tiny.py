@@ -37,6 +37,7 @@ def columns_of(lengths: Sequence[int], start: int, salt: int, words: bool) -> di
         "input_ids": flat,
         "token_type_ids": types,
         "next_sentence_label": np.arange(len(lengths)) % 2,
+        "origin": np.zeros(len(lengths), np.uint16),
     }
     return columns | ({"continues_word": (flat % 3 == 0) & (flat >= FIRST)} if words else {})
 
@@ -54,10 +55,11 @@ def write_pairs(
                 ends = np.zeros(len(part) + 1, np.int64)
                 columns |= {"masked_lm_positions": none, "masked_lm_labels": none, "masked_lm_ends": ends}
             schema = shards.pair_schema(len(PIECES), columns)
-            name = shards.name(split, index, len(parts), made.format)
-            entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)], made.format))
+            name = shards.name(split, index, len(parts))
+            entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)]))
     names = vocab.write(root, vocab.Vocabulary(PIECES, True, True))
     told: dict[str, Any] = {"files": [file_entry(root, name) for name in names], "vocab_size": len(PIECES)}
+    told["origins"] = [["text", "en"]]
     told["statistics"] = statistics([length for parts in lengths.values() for part in parts for length in part], made)
     told["splits"] = {
         split: {"shards": len(parts), **statistics([length for part in parts for length in part], made)}

@@ -21,7 +21,6 @@ _COMMANDS = {
     "train-vocab": "Train a vocabulary on a corpus: WordPiece, BPE or Unigram.",
     "make-pairs": "Build training rows from a corpus and a vocabulary.",
     "export": "Convert a corpus or rows to the format of another trainer.",
-    "push": "Upload a dataset to the Hugging Face Hub.",
     "train": "Train BERT on the rows of make-pairs.",
     "run": "Run the commands of one TOML file, from the input to a trained model.",
     "inspect": "Show a summary and examples of a dataset.",

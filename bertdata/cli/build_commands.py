@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..dataset import manifest
-from ..dataset.manifest_types import Manifest, VocabManifest
-from ..dataset.run import is_complete, leftovers
-from ..dataset.versions import made_elsewhere
+from ..dataset.build import is_complete
+from ..dataset.manifest_types import VocabManifest
+from ..dataset.tasks import leftovers
 from ..reports.summary import count, describe, size
 from . import output
 from .bars import reporting
@@ -123,7 +123,7 @@ def _show_plan(plan: Plan, options: RunOptions) -> None:
     todo = plan.to_do(options.overwrite)
     for directory in plan.directories:
         if directory not in todo:
-            echo(f"  {_describe_complete(manifest.read(directory), directory)}")
+            echo(f"  {_describe_complete(directory)}")
         elif options.overwrite and is_complete(directory):
             contents = manifest.read(directory)
             echo(f"  --overwrite replaces {directory}: {contents.kind}, {count(contents.rows, 'row')}")
@@ -131,11 +131,8 @@ def _show_plan(plan: Plan, options: RunOptions) -> None:
         echo(line)
 
 
-def _describe_complete(contents: Manifest, directory: Path) -> str:
-    """Describe a complete dataset, and the version that made it if it differs from this one."""
-    made_by = made_elsewhere(contents.versions)
-    rebuild = f"\n  It was made by {made_by}. Use --overwrite to build it again with this version." if made_by else ""
-    return f"{directory} is complete already: nothing to do{rebuild}"
+def _describe_complete(directory: Path) -> str:
+    return f"{directory} is complete already: nothing to do"
 
 
 def print_result(data_set: DataSet[Any], reading: str) -> None:
@@ -149,7 +146,7 @@ def print_result(data_set: DataSet[Any], reading: str) -> None:
             reasons.update(getattr(stage, fate))
         counts[fate] = dict(sorted(reasons.items()))
     output.event("done" if data_set.new else "nothing to do", counts=counts, path=str(data_set.path))
-    echo((describe if data_set.new else _describe_complete)(data_set.manifest, data_set.path))
+    echo(describe(data_set.manifest, data_set.path) if data_set.new else _describe_complete(data_set.path))
     for path, left in leftovers(data_set.path).items():
         echo(f"{path} ({size(left)}) is left over from a run that was not finished: continue it by its command, or remove it")
     if reading:

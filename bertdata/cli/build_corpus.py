@@ -145,7 +145,7 @@ def command(
     for note in plan.notes:
         echo(note, err=not dry_run)
     for corpus in build(plan, options, dry_run):
-        print_result(corpus, reading_line(str(output), config.format))
+        print_result(corpus, reading_line(str(output)))
         _report_excluded_ids(corpus, config)
 
 

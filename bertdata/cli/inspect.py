@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config.languages import problem_of
-from ..dataset.manifest import check_files, listed, read
+from ..dataset.manifest import check_files, listed, read, steady
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
-from ..dataset.staging import steady
 from ..errors import UsageError, did_you_mean
 from ..pieces import shown
 from ..records import Document

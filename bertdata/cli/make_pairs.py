@@ -67,7 +67,7 @@ def command(corpus: Path, vocab: Path, output: str, max_seq_length: tuple[int, .
     for note in plan.notes:
         echo(with_option_names(note), err=True)
     for pairs in build(plan, options, dry_run):
-        print_result(pairs, reading_line(str(pairs.path), config.format))
+        print_result(pairs, reading_line(str(pairs.path)))
         for warning in warnings_of(pairs):
             echo(f"warning: {with_option_names(warning)}", err=True, level="warning")
         if warning := poor_fit(pairs.manifest):

@@ -56,13 +56,6 @@ def _option(name: str) -> Callable[[Any], Any]:
 @click.option("--resume", is_flag=True, hidden=True, expose_value=False)  # any run resumes without it
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
 @click.option(
-    "--cache-bytes",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Size in bytes of the disk cache in TMPDIR for shards in an object store. A split that is larger is shuffled in parts, "
-    "each a third of the cache.  [default: cache_bytes in RUN.TOML, or no limit]",
-)
-@click.option(
     "--model",
     metavar="DIR",
     help="Train a masked language model of transformers from random weights, with the configuration of this model: a directory, "

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import CorpusConfig, read_small
 from ..config.input_kinds import INPUTS, PROJECTS, Paths, paths_of
+from ..dataset.build import finished
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import CorpusManifest
-from ..dataset.run import finished
 from ..dataset.versions import versions
 from ..errors import UsageError
 from ..records import Document

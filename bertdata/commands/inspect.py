@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..dataset import manifest
+from ..dataset.manifest import steady
 from ..dataset.manifest_types import CorpusManifest, Manifest, ReadableManifest
-from ..dataset.staging import steady
 from ..errors import UsageError
 from ..pieces import join
 from ..reports import examples

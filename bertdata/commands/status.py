@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..dataset import manifest
-from ..dataset.run import count_done
-from ..dataset.staging import STATE, builds, is_complete
+from ..dataset.build import STATE, builds, is_complete
+from ..dataset.tasks import finished_tasks
 from ..storage.files import is_local, read_json, to_path
-from ..storage.lock import holder, locked_by
+from ..storage.lock import locked_by
 from ..storage.storage import storage_errors
 
 __all__ = ["RunStatus", "status"]
@@ -21,7 +21,7 @@ class RunStatus(NamedTuple):
 
     state: Literal["complete", "running", "unfinished", "missing"]
     contents: str = ""  # the command of a run, or the kind of a complete dataset; empty if a stopped run has kept nothing
-    by: str = ""  # the process or job that is writing
+    by: str = ""  # the process that is writing
     finished: dict[str, int] = {}  # finished tasks by step, of a run that is not complete; optimizer steps of `train`
     rows: int = 0  # of a complete dataset
 
@@ -47,13 +47,13 @@ def status(directory: str | Path) -> RunStatus:
         'missing'
     """
     path = to_path(str(directory))
-    job, training = holder(path / STATE), _training_steps(path)
+    training = _training_steps(path)
     command, finished = max(_runs(path), default=("", {}), key=lambda run: sum(run[1].values()))
     if training is not None:
         command, finished = "train", {"train": training[0]}
     lock = locked_by(path / STATE / "lock") if is_local(path) else ""  # stores have no locks
-    if by := str(job) if job else lock:
-        return RunStatus("running", command, by, finished)
+    if lock:
+        return RunStatus("running", command, lock, finished)
     if (path / "manifest.json").exists():
         contents = manifest.read(path)
         return RunStatus("complete", contents.kind, rows=contents.rows)
@@ -76,10 +76,7 @@ def _training_steps(directory: Path) -> tuple[int, int] | None:
 
 
 def _runs(directory: Path) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the command of each unfinished run, and its number of finished tasks per step."""
-    roots = builds(directory) if is_local(directory) else {directory: read_json(directory / STATE / "run.json")}
-    for root, identity in roots.items():
+    """Yield the command of each unfinished run, and its number of finished tasks per stage."""
+    for root, identity in builds(directory).items():
         if isinstance(identity, dict) and not is_complete(root):
-            tasks = root / STATE / "tasks"
-            steps = sorted(path.name for path in tasks.iterdir()) if tasks.exists() else []
-            yield str(identity.get("command", "")), {step: count_done(root, step) for step in steps}
+            yield str(identity.get("command", "")), finished_tasks(root)

@@ -3,20 +3,18 @@
 `identity()` returns the fields that affect the output's bytes. A run resumes only if its identity is unchanged.
 """
 
-from .base import FORMATS, Config
+from .base import Config
 from .choice import ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
 from .objectives import LABEL_1_COUNTS, OBJECTIVES, PACKED
 from .pairs import PairsConfig, mask_shares
-from .push import PushConfig
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
 
 __all__ = [
     "CONFIGS",
-    "FORMATS",
     "LABEL_1_COUNTS",
     "OBJECTIVES",
     "PACKED",
@@ -25,7 +23,6 @@ __all__ = [
     "ExportConfig",
     "FilterConfig",
     "PairsConfig",
-    "PushConfig",
     "VocabConfig",
     "parse_toml",
     "read_small",

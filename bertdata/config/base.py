@@ -30,13 +30,10 @@ from ..errors import UsageError, did_you_mean
 
 __all__ = [
     "FILES",
-    "FORMATS",
     "FREE",
     "TYPE_NAMES",
     "Config",
     "Option",
-    "ShardFormat",
-    "format_packages",
     "option",
     "options_of",
     "type_problem",
@@ -45,8 +42,6 @@ __all__ = [
 C = TypeVar("C", bound="Config")
 TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
-ShardFormat = Literal["arrow-stream", "arrow-file", "parquet"]
-FORMATS: tuple[str, ...] = typing.get_args(ShardFormat)
 FREE: dict[str, Any] = {"identity": False}  # marks a field that does not affect the output's bytes
 FILES: dict[str, Any] = {"files": True}  # marks a field of user files: the identity stores their names and digests
 
@@ -87,11 +82,6 @@ class Option(NamedTuple):
         if high is not None and isinstance(value, float):
             allowed = f"a share between {low:,} and {high:,}"
         return f"use {allowed}" + (f", or omit it for {self.unset}" if self.unset else "")
-
-
-def format_packages(format: str) -> tuple[str, ...]:
-    """Return the packages that affect the bytes of shards in this format. Parquet files record the version of pyarrow."""
-    return ("pyarrow",) if format == "parquet" else ()
 
 
 def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .base import FILES, FREE, Config, ShardFormat, option
+from .base import FILES, FREE, Config, option
 from .choice import ChoiceConfig
 from .filters import FilterConfig
 from .languages import problem_of
@@ -148,7 +148,6 @@ class CorpusConfig(Config):
         least=1 << 10,
         most=1 << 31,
     )
-    format: ShardFormat = option("arrow-stream", "File format of the shards.", section=_OUTPUT)
     max_rejects: float = option(
         0.1,
         "Maximum share of rejected records, and of damaged bytes. The run fails above it.",

@@ -1,4 +1,4 @@
-"""The keyword options of `build_corpus`, `train_vocab`, `make_pairs` and `push`, for editors and type checkers.
+"""The keyword options of `build_corpus`, `train_vocab` and `make_pairs`, for editors and type checkers.
 
 They are the fields of the configurations, with the same names and types; tests/config/test_keywords.py compares them. The
 functions take them as ``**options: Unpack[PairsOptions]``. `help(bertdata.PairsConfig)` explains each.
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from .base import ShardFormat
 from .input_kinds import Paths
 
-__all__ = ["CorpusOptions", "PairsOptions", "PushOptions", "VocabOptions"]
+__all__ = ["CorpusOptions", "PairsOptions", "VocabOptions"]
 
 
 class CorpusOptions(TypedDict, total=False):
@@ -46,7 +45,6 @@ class CorpusOptions(TypedDict, total=False):
     max_documents: int
     task_bytes: int
     max_page_bytes: int
-    format: ShardFormat
     max_rejects: float
     languages: Sequence[str]
     min_characters: int
@@ -105,12 +103,4 @@ class PairsOptions(TypedDict, total=False):
     mask_shares: str
     chinese_words: Literal["none", "jieba"]
     special_tokens: str
-    format: ShardFormat
     seed: int
-
-
-class PushOptions(TypedDict, total=False):
-    """Options of `push`: those of `PushConfig`."""
-
-    format: Literal["as-is", "parquet"]
-    private: bool

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..errors import UsageError
 from ..extras import install
-from .base import FREE, Config, ShardFormat, format_packages, option
+from .base import FREE, Config, option
 from .objectives import OBJECTIVES, PACKED
 
 __all__ = ["PairsConfig", "mask_shares"]
@@ -156,7 +156,6 @@ class PairsConfig(Config):
         section=_ROWS_SECTION,
         metavar="ROLE=TOKEN,…",
     )
-    format: ShardFormat = option("arrow-stream", "File format of the shards.", section=_OUTPUT)
     seed: int = option(12345, "Random seed.", section=_OUTPUT)
 
     @property
@@ -168,7 +167,7 @@ class PairsConfig(Config):
     def packages(self) -> tuple[str, ...]:
         """The packages whose versions affect the output's bytes."""
         chinese = () if self.chinese_words == "none" else (self.chinese_words, "opencc")
-        return ("tokenizers", *format_packages(self.format), *chinese)
+        return ("tokenizers", *chinese)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -189,7 +189,6 @@ class TrainConfig(Config):
     gradient_checkpointing: bool = field(default=False, metadata=FREE)
     unpadded: bool = field(default=False, metadata=FREE)  # compute without padding, with all tokens concatenated
     workers: int = field(default=2, metadata=FREE)
-    cache_bytes: int = field(default=0, metadata=FREE)  # cache size per split, as for `Shards`; 0: no limit
     log_every: int = field(default=100, metadata=FREE)
     evaluate_every: int = field(default=10000, metadata=FREE)
     evaluate_batches: int = field(default=100, metadata=FREE)
@@ -210,7 +209,7 @@ class TrainConfig(Config):
         self._require(bool(self.phases), "phases: missing. Add at least one [[phases]] with shards and steps")
         for name in ("batch_size", "log_every", "evaluate_every", "evaluate_batches", "save_every", "keep"):
             self._require(getattr(self, name) >= 1, f"{name}: use at least 1")
-        for name in ("workers", "max_predictions", "cache_bytes"):
+        for name in ("workers", "max_predictions"):
             self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
         self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a value over 0, up to 1")
         self._require(

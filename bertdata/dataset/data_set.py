@@ -10,7 +10,6 @@ from ..storage.files import to_path
 from ..tally import StageCounts
 from . import manifest
 from .manifest_types import Manifest
-from .notebook import html_table
 
 __all__ = ["DataSet", "open"]
 
@@ -39,19 +38,6 @@ class DataSet(Generic[M]):
 
     def __repr__(self) -> str:
         return f"DataSet({str(self.path)!r}, {self.kind}: {self.rows:,} rows in {len(self.shards):,} shards)"
-
-    def _repr_html_(self) -> str:
-        """Show the counts of each stage, for notebooks."""
-        rows = [
-            [
-                each.stage,
-                each.entered,
-                each.left,
-                ", ".join(f"{n:,} {reason}" for reason, n in (each.dropped | each.rejected).items()),
-            ]
-            for each in self.counts
-        ]
-        return html_table(repr(self), ["stage", "in", "out", "dropped and rejected"], rows)
 
     @property
     def kind(self) -> str:

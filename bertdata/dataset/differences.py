@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from ..errors import few
 
-__all__ = ["FIELDS_WITHOUT_EFFECT", "differences", "translate_identity"]
+__all__ = ["FIELDS_WITHOUT_EFFECT", "differences"]
 
-FIELDS_WITHOUT_EFFECT = {"seen", "shuffle"}  # run record fields that affect no output byte: input timestamps, shuffle method
-_CONFIGS = {"build-corpus": CorpusConfig, "train-vocab": VocabConfig, "make-pairs": PairsConfig, "export": ExportConfig}
+FIELDS_WITHOUT_EFFECT = {"seen"}  # fields of a run that affect no output byte: timestamps of inputs
 _MAX_NAMED_INPUTS = 3  # maximum inputs of a kind that a message names
 
 
@@ -31,36 +29,6 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     if _has_parts(known) or _has_parts(now):
         return [f"{path}: {_in_words(known)} then, {_in_words(now)} now"]
     return [f"{path}: {known!r} then, {now!r} now"]
-
-
-def translate_identity(finished: dict[str, object], identity: dict[str, object]) -> dict[str, object]:
-    """Return an identity as the version that made a finished dataset would have recorded it.
-
-    The result has the versions of the dataset.  An option unknown to its version is omitted if it has its default value, and
-    an option unknown to this version is copied.
-
-    >>> made = {"command": "export", "config": {"to": "mds", "old": 1}, "versions": {"bertdata": "0.1.0"}}
-    >>> now = {"command": "export", "config": {"to": "mds", "split": "train"}, "versions": {"bertdata": "0.2.0"}}
-    >>> translate_identity(made, now) == made
-    True
-    """
-    config = _CONFIGS.get(str(finished.get("command")))
-    adapted = {**identity, **{key: finished[key] for key in ("versions",) if key in finished and key in identity}}
-    then, now = finished.get("config"), identity.get("config")
-    if config and isinstance(then, dict) and isinstance(now, dict):
-        adapted["config"] = _translate_options(then, now, config().identity())
-    return adapted
-
-
-def _translate_options(finished: dict[str, object], now: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:
-    adapted = {name: value for name, value in finished.items() if name not in now and name not in defaults}
-    for name, value in now.items():
-        then, default = finished.get(name), defaults.get(name)
-        if isinstance(value, dict) and isinstance(then, dict):
-            adapted[name] = _translate_options(then, value, default if isinstance(default, dict) else {})
-        elif name in finished or value != default:
-            adapted[name] = value
-    return adapted
 
 
 def _of_inputs(known: dict[str, dict[str, object]], now: dict[str, dict[str, object]]) -> list[str]:

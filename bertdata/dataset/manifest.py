@@ -7,6 +7,7 @@ all the others.  All files it names are in its directory: a name that points els
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,19 +19,17 @@ from ..codec import WrongValue, encode
 from ..config.base import Config
 from ..errors import NoInputError, UsageError, VerificationError
 from ..storage.files import OBJECT_STORES, digest, file_entry, is_local, size, write_json, write_text
-from ..storage.lock import holder
 from ..storage.storage import storage_errors
 from ..tally import StageCounts, Tally
+from .build import DATA, STATE, builds, is_complete
+from .build import MANIFEST as NAME
 from .manifest_records import File, FileEntry, ListEntry, RowFile, ShardInput
-from .manifest_rules import CARD, CROISSANT, FORMAT, LISTS, checked
+from .manifest_rules import CARD, FORMAT, LISTS, checked
 from .manifest_types import KINDS, Manifest
-from .staging import DATA, STATE, builds, finish_commit
-from .staging import MANIFEST as NAME
 from .versions import versions
 
 __all__ = [
     "CARD",
-    "CROISSANT",
     "FORMAT",
     "NAME",
     "as_inputs",
@@ -45,6 +44,7 @@ __all__ = [
     "read",
     "read_again",
     "read_json",
+    "steady",
     "store",
     "to_json",
     "write_list",
@@ -99,7 +99,7 @@ def head(kind: str, config: Config, shards: Sequence[RowFile], tallies: list[Tal
 def to_json(manifest: Manifest) -> dict[str, object]:
     """Return a manifest as JSON, with its keys in written order."""
     contents = encode(manifest)
-    last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card", "croissant") if key in contents}
+    last = {key: contents.pop(key) for key in ("inputs", "shards", "rows", "counts", "card") if key in contents}
     return {**contents, **last}
 
 
@@ -118,14 +118,13 @@ def check_rows(manifest: Manifest, counted: int) -> None:
         raise VerificationError(f"the shards have {manifest.rows} rows, but {counted} were counted: please report this")
 
 
-def store(directory: Path, manifest: Manifest | dict[str, object], card: str = "", croissant: str = "") -> None:
-    """Commit a dataset: write its data card and croissant.json, if any, and last its manifest, with the digests of all."""
+def store(directory: Path, manifest: Manifest | dict[str, object], card: str = "") -> None:
+    """Commit a dataset: write its data card, if any, and last its manifest, with the digests of all files."""
     contents = manifest if isinstance(manifest, dict) else to_json(manifest)
-    for key, (name, text) in {"card": (CARD, card), "croissant": (CROISSANT, croissant)}.items():
-        if text:
-            write_text(directory / name, text)
-            data = text.encode("utf-8")  # hash the text in memory: reading the file again would take a buffer of 512 kB
-            contents = {**contents, key: {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+    if card:
+        write_text(directory / CARD, card)
+        data = card.encode("utf-8")  # hash the text in memory: reading the file again would take a buffer of 512 kB
+        contents = {**contents, "card": {"name": CARD, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
     write_json(directory / NAME, {**contents, _OWN_DIGEST: _own_digest(contents)})
 
 
@@ -171,7 +170,6 @@ def read_json(directory: Path) -> dict[str, Any]:
     """Read an unmodified manifest. The values of its fields are not checked."""
     if not directory.is_dir():
         raise NoInputError(f"{directory} is not a directory. Pass a directory that bertdata has written")
-    finish_commit(directory, reading=True)
     manifest = _parse(directory / NAME)
     if not isinstance(manifest, dict) or "bertdata" not in manifest:
         _refuse(directory, manifest)
@@ -184,14 +182,14 @@ def read_json(directory: Path) -> dict[str, Any]:
 
 def _refuse(directory: Path, manifest: Any) -> NoReturn:
     """Raise the error for a directory without a valid manifest. `manifest` is the content found instead."""
-    if job := holder(directory / STATE):
-        raise NoInputError(f"{directory} is being written by {job}: wait until that has ended")
     if manifest is None and any((directory / name).exists() for name in _OF_RUNS):
         raise NoInputError(f"{directory} contains a training run, not a dataset. Show it with `bertdata report {directory}`")
     unfinished = (directory / STATE).is_dir()
     if manifest is not None and (unfinished or (isinstance(manifest, dict) and {"kind", "shards"} & manifest.keys())):
         raise VerificationError(f"{directory / NAME} is not a valid bertdata manifest any more: {_RESTORE_ADVICE}")
     if unfinished:
+        if is_local(directory) and any(map(is_complete, builds(directory))):  # between the renames of a commit, or killed there
+            raise NoInputError(f"{directory}: the new dataset is not in place yet. Run the command again")
         if is_local(directory) and any((directory / name).exists() for name in DATA):
             raise NoInputError(f"{directory}: manifest.json is missing. Restore it, or build the dataset again with `overwrite`")
         kept = builds(directory) or not is_local(directory)
@@ -232,8 +230,8 @@ def listed(manifest: Manifest) -> Iterator[File]:
 
 
 def descriptions(manifest: Manifest) -> list[FileEntry]:
-    """Return the entries of the data card and of croissant.json, if the dataset has them."""
-    return [entry for entry in (manifest.card, manifest.croissant) if entry]
+    """Return the entry of the data card, if the dataset has one."""
+    return [manifest.card] if manifest.card else []
 
 
 def check_files(directory: Path, files: Iterable[File]) -> None:
@@ -250,6 +248,27 @@ def check_files(directory: Path, files: Iterable[File]) -> None:
         if (sizes.get(path.path) if known else path.stat().st_size if path.is_file() else None) != file.bytes:
             raise VerificationError(f"{path} is missing or cut: build it again with `overwrite`")
         check_inside(directory, file.name)
+
+
+@contextlib.contextmanager
+def steady(*directories: Path) -> Iterator[None]:
+    """Raise VerificationError if a dataset is replaced while the block opens its files, which would mix old and new ones."""
+
+    def look() -> list[Any]:
+        # The inode and time of a manifest change with each commit, because a commit renames a new file into place.
+        stats = []
+        for path in (directory / NAME for directory in directories if is_local(directory)):
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                stats.append((str(path), status.st_ino, status.st_mtime_ns, status.st_size))
+        return stats
+
+    before = look()
+    try:
+        yield
+    finally:
+        if before != look():
+            raise VerificationError(f"{directories[0]} was replaced while it was read: read it again")
 
 
 def check_inside(directory: Path, name: str) -> None:

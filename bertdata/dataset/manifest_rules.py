@@ -18,10 +18,10 @@ from ..errors import UsageError
 from .manifest_records import FileEntry, Statistics
 from .manifest_types import KINDS, CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 
-__all__ = ["CARD", "CROISSANT", "FORMAT", "LISTS", "VOCABULARIES", "checked"]
+__all__ = ["CARD", "FORMAT", "LISTS", "VOCABULARIES", "checked"]
 
 FORMAT = 1  # increased when a reader of the old format would misread the new one
-CARD, CROISSANT = "README.md", "croissant.json"
+CARD = "README.md"
 LISTS = ("shards", "rejects", "drops", "files")  # keys with lists of file entries
 # The files of a WordPiece vocabulary as in BERT, and of every other vocabulary.
 VOCABULARIES = (("vocab.txt", "tokenizer.json", "tokenizer_config.json"), ("tokenizer.json", "tokenizer_config.json"))
@@ -29,9 +29,9 @@ _FILE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-
 # at most one folder deep, not hidden except LDDL's file list
 _MIN_BATCH_BYTES = 256  # a safe lower bound: an empty record batch has 680
 _FIRST_OPTIONS = {  # options of the first manifests; a later option may be missing and then has its default
-    "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice", "format"),
+    "documents": ("definition_lists", "variant", "language", "filters", "exclude", "choice"),
     "vocabulary": ("size", "lowercase", "strip_accents", "layout", "seed"),
-    "pairs": ("objective", "max_seq_length", "dupe_factor", "provenance", "masking", "chinese_words", "format", "seed"),
+    "pairs": ("objective", "max_seq_length", "dupe_factor", "provenance", "masking", "chinese_words", "seed"),
     "export": ("to", "split"),
 }
 
@@ -78,8 +78,6 @@ def _names(contents: dict[str, object], manifest: Manifest) -> Iterator[str]:
         yield "card is missing"
     elif manifest.card.name != CARD:
         yield f"card.name is not {CARD}"
-    if manifest.croissant and manifest.croissant.name != CROISSANT:
-        yield f"croissant.name is not {CROISSANT}"
     known = sorted(file.name for file in manifest.files) if isinstance(manifest, VocabManifest | PairsManifest) else None
     if known is not None and known not in map(sorted, VOCABULARIES):
         yield f"files does not name {', '.join(VOCABULARIES[0])}, or the last two of them"
@@ -144,8 +142,7 @@ def _pairs(manifest: PairsManifest) -> Iterator[str]:
     if sum(counts.values()) != len(manifest.shards):
         yield f"splits have {sum(counts.values()):,} shards, but {len(manifest.shards):,} are listed"
         return
-    suffix = "parquet" if config.format == "parquet" else "arrow"
-    wanted = {f"data/{split}-{i:05d}-of-{n:05d}.{suffix}" for split, n in counts.items() for i in range(n)}
+    wanted = {f"data/{split}-{i:05d}-of-{n:05d}.arrow" for split, n in counts.items() for i in range(n)}
     if unknown := sorted(wanted.symmetric_difference(shard.name for shard in manifest.shards)):
         yield f"shards are not those of splits: {ascii(unknown[0])}"
 

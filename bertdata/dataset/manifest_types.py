@@ -52,7 +52,6 @@ class Manifest(Record, frozen=True, kw_only=True, dict=True):
         rows: Number of documents or rows in all shards.
         counts: Records that entered and left each stage, with those dropped and rejected by reason.
         card: README.md, the data card. A vocabulary or an export has none.
-        croissant: croissant.json, if there is one.
     """
 
     bertdata: Count
@@ -64,7 +63,6 @@ class Manifest(Record, frozen=True, kw_only=True, dict=True):
     rows: Count
     counts: Sequence[StageCounts]
     card: FileEntry | None = None
-    croissant: FileEntry | None = None
 
 
 class CorpusManifest(Manifest, frozen=True, kw_only=True):

@@ -2,9 +2,6 @@
 
 They are part of a run's identity, its manifest, and each worker's check. A version that does not affect the bytes, such
 as NumPy's or Beam's, is omitted, so that an update does not prevent resuming a run.
-
->>> made_elsewhere({**versions(), "bertdata": "0.0.1"}).partition(";")[0]
-'bertdata 0.0.1'
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from pathlib import Path
 from .. import __version__
 from ..storage.files import digest
 
-__all__ = ["code_digest", "made_elsewhere", "versions"]
+__all__ = ["code_digest", "versions"]
 
 CODE_DIGITS = 16  # digits of the SHA-256 of the code: 64 bits distinguish versions
 NOT_IN_A_RUN = frozenset(("cli", "pipelines", "sample", "training", "verification"))  # their code does not affect any bytes
@@ -55,21 +52,6 @@ def _sources() -> Iterator[tuple[str, str]]:
             if name.endswith(_SOURCE_SUFFIXES):
                 path = os.path.join(folder, name)
                 yield os.path.relpath(path, package), path
-
-
-def made_elsewhere(recorded: dict[str, str]) -> str:
-    """Describe the versions that made a dataset, and how this installation differs; an empty string if it does not.
-
-    Args:
-        recorded: ``versions`` of the dataset's manifest or of its run.
-    """
-    here = versions([name for name in recorded if name not in ("bertdata", "code", "unicode", "python", "apache-beam", "numpy")])
-    differing = [name for name in here if recorded.get(name) != here[name]]
-    if not differing:
-        return ""
-    names = ["bertdata", *(name for name in differing if name != "bertdata")]
-    then, now = (", ".join(f"{name} {known.get(name, 'unknown')}" for name in names) for known in (recorded, here))
-    return f"{then}; this is {now}"
 
 
 def _version(name: str) -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import File, FileEntry
 from ..dataset.manifest_types import PairsManifest, ReadableManifest
-from ..dataset.reports import TaskReport
+from ..dataset.tasks import TaskReport
 from ..errors import UsageError, VerificationError
 from ..pieces import Special
 from ..records import FileRange, Task
@@ -34,6 +34,7 @@ __all__ = [
     "nothing_more",
     "read",
     "write_file",
+    "write_parquet",
 ]
 
 Array = npt.NDArray[Any]
@@ -59,7 +60,7 @@ class ExportSource(NamedTuple):
             path = to_path(part.path)
             if digest(path) != digests[part.name]:
                 raise VerificationError(f"{path} does not match the SHA-256 in the manifest: build it again with `overwrite`")
-            for batch in shards.read_batches(path, contents.settings.format, part.start, part.end):
+            for batch in shards.read_batches(path, part.start, part.end):
                 tally.entered += batch.num_rows
                 yield batch
 
@@ -178,6 +179,19 @@ def column(batch: pa.RecordBatch, name: str) -> ListColumn:
     # A slice of an Arrow array keeps the offsets of the original. Subtract the first one.
     offsets = lists.offsets.to_numpy()
     return ListColumn(lists.flatten().to_numpy(zero_copy_only=False), (offsets - offsets[0]).astype(np.int64))
+
+
+def write_parquet(root: Path, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> ExportFile:
+    """Write a Parquet file atomically, with a row group per record batch; return its entry."""
+    import pyarrow.parquet as pq  # imported only if needed: it slows down every start
+
+    def write(file: IO[bytes]) -> None:
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for batch in batches:
+                if batch.num_rows:  # `datasets` fails on an empty row group, but reads a file without row groups
+                    writer.write_batch(batch)
+
+    return write_file(root, name, write)
 
 
 def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> ExportFile:

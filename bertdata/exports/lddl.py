@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..dataset import shards
 from ..dataset.manifest_types import PairsManifest
 from ..storage.files import json_text, write_text
-from .base import ExportFile, ExportReport, Format, Shard, column
+from .base import ExportFile, ExportReport, Format, Shard, column, write_parquet
 from .bert import only_nsp
 
 __all__ = ["LDDL"]
@@ -70,9 +69,7 @@ def _batches(shard: Shard, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 def _write(shard: Shard) -> list[ExportFile]:
     schema = pa.schema(_COLUMNS + (_MASK_COLUMNS if shard.rows_manifest.settings.masking == "static" else []))
-    return [
-        ExportFile.of(shards.write(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema), "parquet"))
-    ]
+    return [write_parquet(shard.root, f"data/shard-{shard.number}.parquet", schema, _batches(shard, schema))]
 
 
 def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:

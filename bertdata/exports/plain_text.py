@@ -14,9 +14,8 @@ from typing import IO
 
 import pyarrow as pa
 
-from ..dataset import shards
 from ..records import PARAGRAPH, UNSPACED, Document
-from .base import ExportFile, Format, Shard, write_file
+from .base import ExportFile, Format, Shard, write_file, write_parquet
 
 __all__ = ["JSON_LINES", "PARQUET", "text_of"]
 
@@ -55,7 +54,7 @@ def _json_lines(shard: Shard) -> list[ExportFile]:
 
 def _parquet(shard: Shard) -> list[ExportFile]:
     batches = (pa.RecordBatch.from_pylist(rows, schema=_SCHEMA) for rows in _rows(shard))
-    return [ExportFile.of(shards.write(shard.root, f"{shard.stem}.parquet", _SCHEMA, batches, "parquet"))]
+    return [write_parquet(shard.root, f"{shard.stem}.parquet", _SCHEMA, batches)]
 
 
 JSON_LINES = Format("documents", _json_lines)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import ExportConfig
-from ..dataset import croissant, manifest
+from ..dataset import manifest
 from ..dataset.manifest_records import ExportedShard
 from ..dataset.manifest_types import ExportManifest, PairsManifest
-from ..dataset.plan_files import StoredValue
+from ..dataset.tasks import StoredValue
 from ..errors import EmptyResultError
 from ..pieces import VocabularyEntries
 from ..records import Task
@@ -84,7 +84,7 @@ class ExportCommit:
             files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
-        manifest.store(root, contents, croissant=croissant.text(contents, croissant.columns(root, contents)))
+        manifest.store(root, contents)
 
 
 @dataclass(frozen=True, kw_only=True)

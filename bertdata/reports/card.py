@@ -19,29 +19,11 @@ from .vocabulary_warnings import has_spaces
 __all__ = ["reading_line", "snippets", "write"]
 
 _DOCUMENTS = "One document per row: its sentences in order, and where paragraphs start."
-_LIST_FILES = """import glob
-names = sorted(glob.glob("data/train-*.arrow"))"""
-_POLARS = {
-    "arrow-stream": f"""import polars
-{_LIST_FILES}
-print(polars.concat([polars.read_ipc_stream(name) for name in names]).head())""",
-    "arrow-file": """import polars
-print(polars.scan_ipc("data/train-*.arrow").head().collect())""",
-    "parquet": """import polars
-print(polars.scan_parquet("data/train-*.parquet").head().collect())""",
-}
-_DUCKDB = {
-    "arrow-stream": f"""import duckdb, pyarrow
-{_LIST_FILES}
-rows = pyarrow.concat_tables([pyarrow.ipc.open_stream(pyarrow.memory_map(name)).read_all() for name in names])
-duckdb.sql("SELECT count(*) FROM rows").show()""",
-    "arrow-file": f"""import duckdb, pyarrow.dataset
-{_LIST_FILES}
-rows = pyarrow.dataset.dataset(names, format="ipc")
-duckdb.sql("SELECT count(*) FROM rows").show()""",
-    "parquet": """import duckdb
-duckdb.sql("SELECT count(*) FROM 'data/train-*.parquet'").show()""",
-}
+_POLARS = """import polars
+print(polars.scan_ipc("data/train-*.arrow").head().collect())"""
+_DUCKDB = """import duckdb, glob, pyarrow.dataset
+rows = pyarrow.dataset.dataset(sorted(glob.glob("data/train-*.arrow")), format="ipc")
+duckdb.sql("SELECT count(*) FROM rows").show()"""
 _DATASETS = """import datasets, os  # which takes no "." for a directory
 print(datasets.load_dataset(os.getcwd(), split="train")[0])"""
 _TORCH = """import bertdata
@@ -50,19 +32,16 @@ for batch in bertdata.batches(bertdata.Shards("."), 8, for_model="custom"):  # o
     break"""
 
 
-def reading_line(directory: str, format: str = "") -> str:
+def reading_line(directory: str) -> str:
     """Return the line of Python that reads a dataset; of one in a store, its shards have to be named."""
     if "://" in directory:
-        suffix = "parquet" if format == "parquet" else "arrow"
-        return f'datasets.load_dataset("{suffix}", data_files="{directory}/data/train-*.{suffix}", split="train")'
+        return f'datasets.load_dataset("arrow", data_files="{directory}/data/train-*.arrow", split="train")'
     return f'datasets.load_dataset({json.dumps(directory, ensure_ascii=False)}, split="train")'
 
 
 def write(manifest: ReadableManifest) -> str:
     """Return the card, with the front matter that `datasets` and the Hub read."""
-    config = manifest.settings
-    suffix = "parquet" if config.format == "parquet" else "arrow"
-    splits = [(split, f"data/{split}-*.{suffix}") for split in getattr(manifest, "splits", ["train"])]
+    splits = [(split, f"data/{split}-*.arrow") for split in getattr(manifest, "splits", ["train"])]
     lines = [
         "---",
         "configs:",
@@ -82,7 +61,7 @@ def write(manifest: ReadableManifest) -> str:
         "## How to read it",
         "",
         "Each of these runs in the dataset's directory.",
-        *(line for code in snippets(manifest.kind, config.format).values() for line in ("", "```python", code, "```")),
+        *(line for code in snippets(manifest.kind).values() for line in ("", "```python", code, "```")),
         "",
         "## Where the text comes from",
         "",
@@ -229,11 +208,11 @@ def _stage(stage: StageCounts) -> str:
     return f"| {stage.stage} | {stage.entered:,} | {stage.left:,} | {gone[0]} | {gone[1]} |"
 
 
-def snippets(kind: str, format: str) -> dict[str, str]:
-    """Return lines of Python by the tool that they read a dataset with; of torch only for rows that can be mapped.
+def snippets(kind: str) -> dict[str, str]:
+    """Return lines of Python by the tool that they read a dataset with; of torch only for rows.
 
-    >>> list(snippets("pairs", "arrow-stream")), list(snippets("documents", "parquet"))
+    >>> list(snippets("pairs")), list(snippets("documents"))
     (['datasets', 'torch', 'polars', 'duckdb'], ['datasets', 'polars', 'duckdb'])
     """
-    torch = {"torch": _TORCH} if kind == "pairs" and format != "parquet" else {}
-    return {"datasets": _DATASETS, **torch, "polars": _POLARS[format], "duckdb": _DUCKDB[format]}
+    torch = {"torch": _TORCH} if kind == "pairs" else {}
+    return {"datasets": _DATASETS, **torch, "polars": _POLARS, "duckdb": _DUCKDB}

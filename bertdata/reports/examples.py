@@ -46,7 +46,7 @@ def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: Vo
     left = number
     for shard in manifest.shards:
         if left < shard.rows:
-            for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
+            for batch in shards.read_batches(directory / shard.name):
                 if left < batch.num_rows:
                     found = batch.slice(left, 1)
                     check_rows(directory, [(number, found)], manifest, vocabulary)

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import manifest, shards
+from ..dataset.manifest import steady
 from ..dataset.manifest_types import CorpusManifest
-from ..dataset.staging import steady
 from ..errors import UsageError
 from ..pieces import shown
 from ..storage.files import to_path
@@ -134,7 +134,7 @@ def _sample(corpus: Path, manifest: CorpusManifest) -> Iterator[pa.RecordBatch]:
     stride, number = -(-sum(source.text_bytes for source in manifest.sources.values()) // _MAX_SAMPLE_BYTES) or 1, 0
     columns = ["source", "language", "sentences", "paragraph_starts"]
     for shard in manifest.shards:
-        for batch in shards.read_batches(corpus / shard.name, manifest.settings.format):
+        for batch in shards.read_batches(corpus / shard.name):
             chosen = np.arange(-number % stride, batch.num_rows, stride)
             number += batch.num_rows
             yield batch.select(columns).take(pa.array(chosen))

@@ -51,7 +51,7 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
             return
     before = 0
     for shard in manifest.shards:
-        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
+        for batch in shards.read_batches(directory / shard.name):
             yield from (before + row for row in (_rows(batch, filters, probes) if pairs else _documents(batch, filters)))
             before += batch.num_rows
             del batch
@@ -66,7 +66,7 @@ def _lengths(directory: Path, manifest: ReadableManifest) -> Iterator[tuple[int,
     """Yield the length of each row and its negated number, so that of equal lengths the first row is the largest."""
     number = 0
     for shard in manifest.shards:
-        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
+        for batch in shards.read_batches(directory / shard.name):
             if isinstance(manifest, PairsManifest):
                 lengths = pc.list_value_length(batch.column("input_ids")).to_numpy()
             else:

@@ -145,7 +145,7 @@ def _locations(directory: Path, manifest: CorpusManifest, name: str) -> Iterator
     before = 0
     for shard in manifest.shards:
         row = 0
-        for batch in shards.read_batches(directory / shard.name, manifest.settings.format):
+        for batch in shards.read_batches(directory / shard.name):
             for at in named_rows(batch, name):
                 location = f"{batch.column('id')[at]} is in {shard.name}, row {row + at}"
                 yield f"{location}; see it with: bertdata inspect {directory} --row {before + row + at}"
@@ -185,7 +185,7 @@ def example(directory: Path, manifest: CorpusManifest) -> str:
     """Return the id of a corpus' first document."""
     for shard in manifest.shards:
         if shard.rows:
-            batch = next(shards.read_batches(directory / shard.name, manifest.settings.format, 0, 1))
+            batch = next(shards.read_batches(directory / shard.name, 0, 1))
             return str(batch.column("id")[0])
     return "enwiki:12"
 

@@ -14,13 +14,12 @@ from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ..dataset.reports import TaskReport, stored
-from ..dataset.run import check_begun, clean_up, perform
-from ..dataset.staging import commit as committing
+from ..dataset.build import committing, is_complete, is_in_place, put_in_place, token
+from ..dataset.tasks import TaskReport, check_begun, perform, stored
 from ..dataset.versions import versions
-from ..errors import StorageError, UsageError
+from ..errors import OutputLockedError, StorageError, UsageError
 from ..records import Task
-from ..storage.fence import SEEN_S, admit
+from ..storage.files import is_local
 from ..storage.storage import storage_errors
 
 __all__ = ["Job", "Stage", "on_worker"]
@@ -68,9 +67,11 @@ class Job:
     packages: tuple[str, ...] = ()
     host: str = field(default_factory=lambda: os.uname().nodename)
     versions: dict[str, str] = field(init=False)
+    tokens: tuple[str, ...] = field(init=False)  # of this command, for outputs in a store
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", versions(self.packages))
+        object.__setattr__(self, "tokens", tuple(map(token, self.roots)))
 
     def check(self) -> None:
         """Raise an error on a host with other versions, on one that does not see the build, and after a newer run has begun."""
@@ -80,9 +81,10 @@ class Job:
                 f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs. Install the same versions "
                 "on all hosts ('code' is a digest of bertdata's source), then run the same command again"
             )
-        for root in self.roots:
-            admit(root, seen_s=SEEN_S)
+        for root, known in zip(self.roots, self.tokens, strict=True):
             check_begun(root)
+            if token(root) != known:
+                raise OutputLockedError(f"{root}: a newer run replaced this one. Run one command at a time")
 
     def once(self, stage: str, task: Task, work: Callable[[Task], R], kind: type[R], root: Path | None = None) -> R:
         """Do a task and record its report, of the type `kind`, or return the report of an earlier run."""
@@ -104,12 +106,15 @@ class Job:
     def commit(self, done: object = None) -> None:
         """Finish the outputs and move them into place, unless an earlier call has done so. An engine may call twice."""
         with storage_errors(), contextlib.ExitStack() as stack:
-            to_do = [stack.enter_context(committing(root)) for root in self.roots]
-            if any(to_do):
-                if moved := [root for root, is_left in zip(self.roots, to_do, strict=True) if not is_left and not root.exists()]:
+            for root in self.roots:
+                stack.enter_context(committing(root))
+            moved = [root for root in self.roots if is_local(root) and is_in_place(root)]
+            left = [root for root in self.roots if root not in moved]
+            if not all(map(is_complete, left)):
+                if moved:
                     complete = moved[0].parent.parent
                     raise StorageError(f"{complete} is complete, the others are not: run the same command again")
                 self.check()
                 self.finish()
-        for root in self.roots:  # in a store; on a disk, the commit has moved the build away
-            clean_up(root)
+            for root in left:
+                put_in_place(root)

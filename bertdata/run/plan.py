@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset import manifest
+from ..dataset.build import building, is_complete, is_done, work_directory
 from ..dataset.data_set import DataSet
-from ..dataset.run import building, is_complete, is_done, unfinished
-from ..dataset.spilled import spilling
+from ..dataset.tasks import unfinished
 from ..errors import TransferError, UsageError
 from ..records import Task
 from ..reports.summary import count
@@ -101,13 +101,15 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
     with contextlib.ExitStack() as stack:
         roots: list[Path | None] = []
         for output in plan.outputs:  # each stays locked until the block ends; the job commits
-            begun = building(output.directory, output.identity, overwrite=options.overwrite)
-            roots.append(_unfinished(stack.enter_context(begun)))
+            roots.append(stack.enter_context(building(output.directory, output.identity, overwrite=options.overwrite)))
+            if roots[-1] is None:
+                contents = manifest.read(output.directory)
+                manifest.check_files(output.directory, manifest.listed(contents))
         first = next(filter(None, roots), None)
         if first and plan.job and options.beam_args:
             _with_beam(plan, plan.job(roots, first), options)
         elif first and plan.job:
-            job = plan.job(roots, stack.enter_context(spilling(first)))
+            job = plan.job(roots, stack.enter_context(work_directory(first)))
             processes = worker_count(workers, len(plan.tasks), plan.bytes)
             local.run(job, plan.tasks, processes, options.verbose, reporter.warning, reporter.progress)
     return [DataSet.read(directory, new=bool(first)) for directory in plan.directories]
@@ -119,14 +121,6 @@ def _with_beam(plan: Plan, job: Job, options: RunOptions) -> None:
     engine.run(job, plan.tasks, options.beam_args)
     if not all(map(is_complete, plan.directories)):
         raise TransferError("the engine ended before the run was complete: run the same command again")
-
-
-def _unfinished(root: Path) -> Path | None:
-    """Return `root` if it is not complete. Otherwise check that the files in its manifest exist, and return None."""
-    if not is_complete(root):
-        return root
-    manifest.check_files(root, manifest.listed(manifest.read(root)))
-    return None
 
 
 def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:

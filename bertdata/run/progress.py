@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ..dataset.run import count_done
+from ..dataset.tasks import count_done
 from .job import Stage
 
 __all__ = ["Progress", "PythonReporter", "Reporter", "watched"]

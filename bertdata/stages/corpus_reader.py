@@ -38,22 +38,20 @@ class DocumentReader(NamedTuple):
     directory: str
     sha256: str
 
-    def columns(
-        self, task: Task, *names: str, whole: bool = True, most: int = 0
-    ) -> Iterator[list[pa.Array]]:
+    def columns(self, task: Task, *names: str, whole: bool = True, most: int = 0) -> Iterator[list[pa.Array]]:
         """Read columns of a task's documents in slices of at most `most` bytes (0: 5 MiB), or one larger document.
 
         The first task of a shard verifies the complete shard, if the `whole` corpus is read. A task
         also verifies its shard if it was modified after the manifest was written, or while it was read. Raise VerificationError
         if a shard does not match its digest.
         """
-        format, digests = _known(self)
+        digests = _digests(self)
         for part in task.parts:
             path = to_path(part.path)
             before = stamp(path)
             if (whole and part.start == 0) or self._is_later(before):
                 _check(path, digests[part.name])
-            batches = shards.read_batches(path, format, part.start, part.end)
+            batches = shards.read_batches(path, part.start, part.end)
             for cut in _slices((batch.select(names) for batch in batches), most or _SLICE_BYTES):
                 yield cut.columns
             if stamp(path) != before:
@@ -122,10 +120,9 @@ def _cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
 
 
 @functools.lru_cache(maxsize=2)
-def _known(reader: DocumentReader) -> tuple[str, dict[str, str]]:
-    """Return the format of a corpus' shards, and their digests by name."""
-    contents = reader.manifest()
-    return contents.settings.format, {shard.name: shard.sha256 for shard in contents.shards}
+def _digests(reader: DocumentReader) -> dict[str, str]:
+    """Return the digests of a corpus' shards by name."""
+    return {shard.name: shard.sha256 for shard in reader.manifest().shards}
 
 
 class Corpus(NamedTuple):

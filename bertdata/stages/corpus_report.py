@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..codec import Count, Record
 from ..dataset.manifest_records import CorpusShard, ListEntry, ShardEntry
-from ..dataset.reports import InputRange, TaskReport
+from ..dataset.tasks import InputRange, TaskReport
 from ..sources.dumps.multistream import Index
 from ..tally import StageCounts
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..dataset.run import STATE
+from ..dataset.build import STATE
 from ..errors import VerificationError
 from ..storage.files import replacing
 from ..storage.ranges import range_digest

@@ -14,8 +14,8 @@ import pyarrow as pa
 from ..config import CorpusConfig
 from ..config.input_kinds import paths_of
 from ..dataset import manifest, shards
+from ..dataset.manifest import steady
 from ..dataset.manifest_types import CorpusManifest, PairsManifest
-from ..dataset.staging import steady
 from ..errors import UsageError
 from ..records import Document, FileRange, Page
 from ..reports.checks import check_rows
@@ -102,7 +102,7 @@ def trace(
 def _document(directory: Path, contents: CorpusManifest, name: str) -> Document | None:
     """Return the first document with this id or title."""
     for shard in contents.shards:
-        for batch in shards.read_batches(directory / shard.name, contents.settings.format):
+        for batch in shards.read_batches(directory / shard.name):
             for at in named_rows(batch, name):
                 return Document(**batch.slice(at, 1).to_pylist()[0])
     return None
@@ -246,7 +246,7 @@ def _rows(directory: Path, sentences: list[Any]) -> Iterator[TracedRow]:
     contents, vocabulary = manifest.read(directory, PairsManifest), read_any(directory)
     before, shown = 0, 0
     for shard in contents.shards:
-        for batch in shards.read_batches(directory / shard.name, contents.settings.format):
+        for batch in shards.read_batches(directory / shard.name):
             check_rows(directory, [(before, batch)], contents, vocabulary)
             for row in rows_with(batch, probes):
                 yield TracedRow(before + row, batch.slice(row, 1).to_pylist()[0])

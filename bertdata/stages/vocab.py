@@ -22,10 +22,10 @@ from tokenizers import Tokenizer
 from ..codec import Count
 from ..config import VocabConfig
 from ..dataset import manifest, manifest_records, shards
+from ..dataset.build import STATE
 from ..dataset.manifest_records import File, Sample, ShardEntry
 from ..dataset.manifest_types import CorpusManifest, VocabManifest
-from ..dataset.reports import TaskReport
-from ..dataset.run import STATE
+from ..dataset.tasks import TaskReport
 from ..records import Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
@@ -88,7 +88,7 @@ class CountWords:
                 parts[language].update(self._count(sentences))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
-        file = shards.write(self.root, name, _WORDS_SCHEMA, self._batches(parts), "arrow-stream")
+        file = shards.write(self.root, name, _WORDS_SCHEMA, self._batches(parts))
         return WordsReport(words=file, tally=tally.counts(), sampled_bytes=sampled)
 
     def _count(self, sentences: list[str]) -> Counter[str]:
@@ -237,7 +237,7 @@ def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, C
     """Yield words and their counts for each file and language, without accents if they are stripped."""
     bare = vocab.Vocabulary(list(vocab.SPECIAL), bool(config.lowercase), strip_accents=True).tokenizer()
     for path in files:
-        for batch in shards.read_batches(path, "arrow-stream"):
+        for batch in shards.read_batches(path):
             if batch.num_rows:
                 counts = batch.column("count").to_pylist()
                 words = Counter(dict(zip(batch.column("word").to_pylist(), counts, strict=True)))

@@ -29,7 +29,6 @@ from urllib.parse import unquote
 from ..errors import UsageError
 from ..extras import missing_package
 from . import stores
-from .fence import admit
 from .readers import FirstBlock, Watched, read_whole
 from .storage import storage_errors
 
@@ -194,7 +193,6 @@ def _sent(path: Any, temporary: Any) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryDirectory(prefix="bertdata-") as directory:
         with open(Path(directory, path.name), "xb") as file:
             yield file
-        admit(path)
         if path.protocol in OBJECT_STORES:
             path.fs.put_file(file.name, path.path)
         else:

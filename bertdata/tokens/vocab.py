@@ -24,7 +24,7 @@ from tokenizers.trainers import WordPieceTrainer
 
 from .. import keys
 from ..config import VocabConfig
-from ..dataset.plan_files import StoredValue
+from ..dataset.tasks import StoredValue
 from ..errors import EmptyResultError
 from ..pieces import BERT_TOKENS, ROLES, Special, VocabularyEntries, continues_word, of_bert, of_tokenizer
 from ..storage.files import write_json, write_text

@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..config import OBJECTIVES
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from .masks import Masker, is_causal, next_tokens
 from .row_plan import Batch, BatchPlan
 from .unpadded import Arrays
-from .windowed_plan import WindowPlan
 
 __all__ = ["StepsAhead", "masked_arrays"]
 
@@ -26,9 +25,9 @@ class StepsAhead:
     step's share.
     """
 
-    def __init__(self, plan: BatchPlan | WindowPlan, make: Callable[[list[Batch]], list[Arrays]], *, alone: bool = False) -> None:
+    def __init__(self, plan: BatchPlan, make: Callable[[list[Batch]], list[Arrays]], *, alone: bool = False) -> None:
         self._plan, self._make = plan, make
-        self._alone = alone or not isinstance(plan, BatchPlan)  # in a store, the next step may be in another window
+        self._alone = alone
         self._last, self._stride = -1, 0
         self._made: dict[int, Arrays] = {}
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..config.mixture import Mixture
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..extras import missing_package
 from ..storage.process import obey_parent
 from .masks import MaskConfig
-from .windowed_plan import BatchFormat
+from .plans import BatchFormat
 
 try:
     import torch
@@ -59,7 +59,7 @@ def batches(
         start_step: The first step. A step is a global batch; steps are counted over all epochs.
         steps: Number of steps, which may span epochs. After them, another pass raises UsageError. With None, a pass ends with its
             epoch, and the next pass continues with the next epoch.
-        whole: For evaluation: the remaining rows form a last, short batch of each window of `shards`, so an epoch has every row.
+        whole: For evaluation: the remaining rows form a last, short batch, so an epoch has every row.
             Every pass has the same rows with the masks of epoch 0.
         masks: Masking options. Default: as in BERT. Static masks are used unchanged.
         mixture: Shares of languages or sources, exact over an epoch. An evaluation (`whole`) has every row instead.
@@ -77,7 +77,7 @@ def batches(
 
     Packed rows also have ``position_ids`` [B, L], counted from 0 in each segment, and ``document_ids`` [B, L], the segment number
     from 1 on (0: padding), from which `training.attention` builds masks. They have ``document_starts`` [B, D], padded with 0, and
-    their labels of pairs are [B, D], padded with -100. D is the same for all batches of a window.
+    their labels of pairs are [B, D], padded with -100. D is the same for all batches.
 
     With `causal_share`, ``causal`` [B] ([K] if unpadded) is 1 for a causal batch, in which a position must attend only to itself
     and earlier ones. P is then L.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import keys
 from ..config import OBJECTIVES, mask_shares
 from ..config.base import Config, option
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from ..rows import masking

@@ -23,10 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config.mixture import Mixture
-from ..dataset.shards import Shards
-from ..dataset.shards.origins import Origin
+from ..dataset.rows import Origin, Shards
 from ..errors import UsageError
-from .row_plan import BatchPlan
 
 __all__ = ["Expected", "Groups", "counts", "drawn", "expected", "grouped"]
 
@@ -58,8 +56,6 @@ def grouped(shards: Shards, mixture: Mixture, rows: int) -> Groups:
 
     Raise UsageError if the rows do not have the groups, or if it would serve the same rows more than 1,000 times.
     """
-    if len(shards.windows) > 1:
-        raise UsageError("`mixture` needs all rows in the cache: raise `cache_bytes`, or omit it", field="mixture")
     of_origin = [getattr(origin, mixture.by) or "unknown" for origin in shards.origins]
     names = sorted({*of_origin})
     if (weighted := {*(mixture.weights or names)}) != {*names}:
@@ -122,7 +118,7 @@ def expected(shards: Shards, mixture: Mixture | None, rows: int) -> dict[str, di
 
 def drawn(shards: Shards, plan: Any, steps: range) -> dict[str, dict[str, int]]:
     """Count the rows of steps by source and by language, or return an empty dict for rows of one source and language."""
-    if len(shards.origins) < 2 or not isinstance(plan, BatchPlan):
+    if len(shards.origins) < 2:
         return {}
     rows = sum(
         (np.bincount(shards.origins_of(plan[step].rows), minlength=len(shards.origins)) for step in steps), np.zeros(1, np.int64)

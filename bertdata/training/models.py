@@ -13,9 +13,9 @@ from collections.abc import Container
 from typing import Any, NamedTuple
 
 from ..config import OBJECTIVES
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
-from .windowed_plan import BatchFormat
+from .plans import BatchFormat
 
 __all__ = ["CUSTOM", "MODELS", "ModelClass", "Target", "target_for", "target_of"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..codec import encode
 from ..config import OBJECTIVES
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..labels import IGNORED
 from ..pieces import ROLES
 from ..reports.predicted import NAME, Pair, Predictions, Row, Word

@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..extras import missing_package
 from ..pieces import BEGINS, ROLES, bare, continues_word

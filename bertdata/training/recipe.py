@@ -9,15 +9,15 @@ from typing import NamedTuple
 from .. import keys
 from ..config import OBJECTIVES
 from ..config.train import ModelConfig, Phase, TrainConfig
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..storage.files import read_json, write_json
 from .masks import MaskConfig, Schedule
 from .mixture import Expected, drawn, expected
+from .plans import BatchFormat, PlanOptions, plan_of
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
 from .row_plan import BatchPlan
-from .windowed_plan import BatchFormat, PlanOptions, WindowPlan, plan_of
 from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
@@ -43,7 +43,7 @@ class PhaseRows(NamedTuple):
         """The first step after this phase."""
         return self.first + self.phase.steps
 
-    def drawn(self, plan: BatchPlan | WindowPlan, step: int, every: int) -> dict[str, dict[str, int]]:
+    def drawn(self, plan: BatchPlan, step: int, every: int) -> dict[str, dict[str, int]]:
         """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language."""
         first = max(self.first, (step - 1) // every * every)
         return drawn(self.shards, plan, range(first - self.first, step - self.first))
@@ -56,7 +56,7 @@ class PhaseRows(NamedTuple):
         """Return the expected number of tokens in a step."""
         return sum(each.tokens for each in self.expected()["source"].values()) / self.phase.steps
 
-    def plan(self) -> BatchPlan | WindowPlan:
+    def plan(self) -> BatchPlan:
         """Return the batches of the phase."""
         return plan_of(self.shards, self.batch_size, **self.options)
 
@@ -73,8 +73,8 @@ class Recipe(NamedTuple):
     def write_tokenizer(self, directory: Path) -> None:
         """Write the rows' tokenizer to a checkpoint, with the model's length, to which it truncates texts."""
         rows = self.parts[0].shards
-        for name in rows.vocabulary_files:
-            (directory / name).write_bytes((rows.paths[0] / name).read_bytes())
+        for path in rows.vocabulary_files:
+            (directory / path.name).write_bytes(path.read_bytes())
         settings = directory / "tokenizer_config.json"
         write_json(settings, {**(read_json(settings) or {}), "model_max_length": self.model.max_position_embeddings})
 
@@ -86,7 +86,7 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     # Phases run one after another, such as 900,000 steps at 128 tokens, then 100,000 at 512. Each
     # has its own order of rows: the seed of a phase is derived from its index.
     for index, phase in enumerate(config.phases):
-        shards = Shards(phase.shards, weights=phase.weights or None, cache_bytes=config.cache_bytes or None)
+        shards = Shards(phase.shards, weights=phase.weights or None)
         options = PlanOptions(
             seed=keys.key(config.seed, "phase", index),
             # The phase is one epoch, over which the shares are exact.
@@ -145,7 +145,7 @@ def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
 
 def _validation(rows: Shards) -> Shards | None:
     have = all(any(shard.name.startswith("data/validation-") for shard in each.shards) for each in rows.manifests)
-    return Shards(rows.paths, split="validation", cache_bytes=rows.cache_bytes) if have else None
+    return Shards(rows.paths, split="validation") if have else None
 
 
 def _check(part: PhaseRows, first: Shards, model: ModelConfig | Pretrained, processes: int) -> None:

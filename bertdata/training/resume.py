@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..codec import Count, Record
+from ..dataset.build import STATE
 from ..dataset.differences import differences
-from ..dataset.run import STATE
 from ..errors import OutputExistsError, ResumeError, UsageError, few
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, read_json, write_json
 from ..storage.lock import lock

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..config.train import TrainConfig, read_training
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from ..storage.files import replacing
@@ -28,7 +28,6 @@ from .ahead import masked_arrays
 from .masks import MaskConfig, Masker
 from .permutation import Ints
 from .recipe import PhaseRows, prepare
-from .row_plan import BatchPlan
 
 __all__ = ["Served", "steps_of", "trace_steps"]
 
@@ -68,14 +67,12 @@ def steps_of(run: TrainConfig | str | Path, document: str, *, world_size: int = 
         world_size: Number of training processes, which decides the rank.
 
     Raises:
-        UsageError: The rows do not store documents, or a phase reads them in windows (`cache_bytes`).
+        UsageError: The rows do not store documents.
     """
     found: list[Served] = []
     for number, part in enumerate(_parts(run, world_size)):
         rows = _rows_of(part.shards, document)
         plan = part.plan()
-        if not isinstance(plan, BatchPlan):
-            raise UsageError(f"phase {number} reads its rows in windows. Set `cache_bytes` to at least their total size, or to 0")
         # Without the inverse, finding the steps of a document would mean planning every step of the
         # run.
         entries = plan.entries(rows)
@@ -130,17 +127,15 @@ def _served(
 def _rows_of(shards: Shards, document: str) -> npt.NDArray[np.int64]:
     """Return the numbers of the rows with text of a document."""
     found = [np.zeros(0, np.int64)]
-    for number in range(len(shards.windows)):
-        window = shards.window(number)
-        for start, view in zip(window.starts.tolist(), window.views, strict=True):
-            names = [name for name in _DOCUMENTS if name in view.batch.schema.names]
-            if not names:
-                raise UsageError(f"{shards.paths[0]} does not store the documents of its rows: make them with `provenance`")
-            for column in map(view.batch.column, names):
-                ids = column.flatten() if pa.types.is_list(column.type) else column
-                at = np.flatnonzero(pc.equal(ids, document).to_numpy(zero_copy_only=False))
-                rows = pc.list_parent_indices(column).to_numpy()[at] if pa.types.is_list(column.type) else at
-                found.append(start + rows.astype(np.int64))
+    for start, batch in zip(shards.firsts.tolist(), shards.batches, strict=False):
+        names = [name for name in _DOCUMENTS if name in batch.schema.names]
+        if not names:
+            raise UsageError(f"{shards.paths[0]} does not store the documents of its rows: make them with `provenance`")
+        for column in map(batch.column, names):
+            ids = column.flatten() if pa.types.is_list(column.type) else column
+            at = np.flatnonzero(pc.equal(ids, document).to_numpy(zero_copy_only=False))
+            rows = pc.list_parent_indices(column).to_numpy()[at] if pa.types.is_list(column.type) else at
+            found.append(start + rows.astype(np.int64))
     return np.unique(np.concatenate(found))
 
 

@@ -13,16 +13,16 @@ import torch
 from torch.utils.data import Dataset, get_worker_info
 
 from ..config.mixture import Mixture
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from .ahead import StepsAhead, masked_arrays
 from .attention import ModelArguments, for_transformers
 from .masks import MaskConfig, Masker
 from .models import Target, target_for
+from .plans import BatchFormat, plan_of
 from .row_plan import Batch
 from .unpadded import Arrays, segments, unpad
-from .windowed_plan import BatchFormat, plan_of
 
 __all__ = ["HOW_TO", "Batches", "Tensors"]
 

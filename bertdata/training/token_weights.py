@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..storage.files import read_json
 

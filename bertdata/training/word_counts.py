@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dataset.shards import Shards
+from ..dataset.rows import Shards
 from ..errors import UsageError
 
 __all__ = ["Words", "words_per_token"]

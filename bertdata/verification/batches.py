@@ -1,4 +1,4 @@
-"""Read the record batches of a shard and check each: schema, end mark, validity, no nulls, number of rows.
+"""Read the record batches of a shard and check each: schema, validity, no nulls, number of rows.
 
 A file is memory-mapped, so a shard with one large batch needs no extra memory.
 """
@@ -10,38 +10,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..dataset.manifest_records import ShardEntry
-from ..dataset.shards.schema import as_written
-from ..dataset.shards.write import check_end
 from .directory import CheckFailed
 
 __all__ = ["check", "check_schema", "read"]
 
-_PARQUET_ROWS = 1 << 14  # rows read from a Parquet file at a time
 
-
-def read(path: Path, format: str, schema: pa.Schema, entry: ShardEntry) -> Iterator[pa.RecordBatch]:
-    """Yield a shard's record batches. For a Parquet file, yield parts of them.
+def read(path: Path, schema: pa.Schema, entry: ShardEntry) -> Iterator[pa.RecordBatch]:
+    """Yield a shard's record batches.
 
     Raise CheckFailed if it cannot be read, has another schema, or has a different number of rows or batches than its manifest
     entry.
     """
     rows = count = 0
     try:
-        for batch, number in _batches(path, format, schema):
-            check(batch, f" of row group or batch {number}")
+        for batch, number in _batches(path, schema):
+            check(batch, f" of batch {number}")
             rows, count = rows + batch.num_rows, number + 1
             yield batch
             del batch
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise  # the disk failed; a file that is too short to map raises EINVAL
-        raise CheckFailed(f"can't be read as {format}: {' '.join(str(error).split())}") from error
+        raise CheckFailed(f"cannot be read as an Arrow file: {' '.join(str(error).split())}") from error
     if rows != entry.rows:
         raise CheckFailed(f"contains {rows:,} rows, but the manifest lists {entry.rows:,}")
-    if count != entry.batches and format != "parquet":  # Parquet splits a large batch into two row groups
+    if count != entry.batches:
         raise CheckFailed(f"contains {count:,} record batches, but the manifest lists {entry.batches:,}")
 
 
@@ -52,34 +47,17 @@ def check(batch: pa.RecordBatch, where: str = "") -> None:
         _check_nulls(column, f"column {name}{where}")
 
 
-def _batches(path: Path, format: str, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
+def _batches(path: Path, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Yield record batches, and each one's number in the file."""
     with pa.memory_map(str(path)) as source:
-        if format == "parquet":
-            with pq.ParquetFile(source) as file:
-                check_schema(file.schema_arrow, schema)
-                for group in range(file.num_row_groups):
-                    for batch in file.iter_batches(_PARQUET_ROWS, row_groups=[group]):
-                        yield batch, group
-        elif format == "arrow-file":
-            reader = pa.ipc.open_file(source)
-            check_schema(reader.schema, schema)
-            for number in range(reader.num_record_batches):
-                yield reader.get_batch(number), number
-        else:
-            check_end(path)
-            stream = pa.ipc.open_stream(source)
-            check_schema(stream.schema, schema)
-            for number, batch in enumerate(stream):
-                yield batch, number
-                del batch
-            if source.tell() != source.size():
-                raise CheckFailed(f"ends at byte {source.tell():,}, but the file has {source.size():,}")
+        reader = pa.ipc.open_file(source)
+        check_schema(reader.schema, schema)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number), number
 
 
 def check_schema(schema: pa.Schema, wanted: pa.Schema) -> None:
     """Raise CheckFailed unless the columns, their types and their `datasets` features are as written."""
-    wanted = as_written(wanted, schema.names)
     if schema.names != wanted.names:
         names = ", ".join(ascii(name)[1:-1] for name in schema.names)
         raise CheckFailed(f"has the columns {names}, not {', '.join(wanted.names)}")

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ..config import CONFIGS, CorpusConfig, PairsConfig
 from ..dataset import manifest
+from ..dataset.manifest import steady
 from ..dataset.manifest_records import CorpusShard, File, FileEntry, ListEntry, RowFile, ShardEntry
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
-from ..dataset.staging import steady
 from ..errors import VerificationError
 from ..storage.files import is_private, json_text, to_path
 from ..storage.process import cores, worker_count
@@ -146,7 +146,7 @@ class _Whole:
         return Result(contents.kind, 1 + len(checked_files) + len(listed), contents.rows, size, found, self.notes)
 
     def _check_text(self) -> None:
-        """Check the bytes of the manifest, the data card and croissant.json."""
+        """Check the bytes of the manifest and the data card."""
         if (self.directory / manifest.NAME).read_bytes() != json_text(self.stored).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "has the original contents, but not the original bytes")
         for entry in manifest.descriptions(self.manifest):

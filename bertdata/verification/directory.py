@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dataset.build import REPORT, STATE
 from ..dataset.manifest import CARD, NAME, check_inside, descriptions, listed
 from ..dataset.manifest_records import File
 from ..dataset.manifest_types import Manifest
-from ..dataset.run import STATE
-from ..dataset.staging import REPORT
 from ..errors import VerificationError
 from ..storage.files import TEMPORARY_PREFIX, is_local, open_file, to_path
 from ..storage.storage import storage_errors

@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
     """Check a shard of documents. Return its documents and text, total and by source."""
     counts: Counter[str] = Counter()
-    for batch in batches.read(path, config.format, DOCUMENT, entry):
+    for batch in batches.read(path, DOCUMENT, entry):
         if batch.num_rows:
             counts.update(check_batch(batch, counts["documents"], config.language))
         del batch

@@ -49,7 +49,7 @@ def check(
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
     documents: set[str] = set()  # at most a few more than two per group
-    for batch in batches.read(path, config.format, schema_of(config, vocabulary, origins), entry):
+    for batch in batches.read(path, schema_of(config, vocabulary, origins), entry):
         for part in parts(batch):
             if origins and not (known := part.column("origin").to_numpy() < origins).all():
                 raise CheckFailed(f"row {counts['rows'] + int(known.argmin())} has an origin that is not in the manifest")

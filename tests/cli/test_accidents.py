@@ -124,7 +124,7 @@ def test_rows_of_one_id_are_told_and_exchange_no_text(run: Run, sample_vocab: Pa
     import pyarrow as pa
 
     with pa.memory_map(str(next((tmp_path / "pairs" / "data").iterdir()))) as source:
-        pairs = pa.ipc.open_stream(source).read_all().to_pylist()
+        pairs = pa.ipc.open_file(source).read_all().to_pylist()
     assert all((row["a_document"] == row["b_document"]) == (row["next_sentence_label"] == 0) for row in pairs)
 
 

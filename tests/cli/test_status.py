@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import bertdata
-from bertdata.dataset.run import building
-from bertdata.dataset.staging import STATE
+from bertdata.dataset.build import STATE, building
 from bertdata.storage.files import write_json
 from bertdata.storage.lock import lock
 

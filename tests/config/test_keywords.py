@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 import bertdata
-from bertdata.config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, PushConfig, VocabConfig
+from bertdata.config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
 from bertdata.config.base import Config, options_of
-from bertdata.config.keywords import CorpusOptions, PairsOptions, PushOptions, VocabOptions
+from bertdata.config.keywords import CorpusOptions, PairsOptions, VocabOptions
 from bertdata.errors import UsageError
 
 KINDS = [
     (CorpusOptions, (CorpusConfig, FilterConfig, ChoiceConfig), {"templates", "exclude", "exclude_ids", "depends_on"}),
     (VocabOptions, (VocabConfig,), set()),
     (PairsOptions, (PairsConfig,), set()),
-    (PushOptions, (PushConfig,), set()),
 ]
 WIDER = {"namespaces", "languages", "max_seq_length", "extra_tokens"}  # keywords that accept more types than the field
 

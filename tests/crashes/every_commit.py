@@ -1,9 +1,9 @@
-"""Kill a process before each change that it makes on the disk while it puts a dataset in place; then read it, or go on.
+"""Kill a process before each change that it makes on the disk while it puts a dataset in place, then run a command again.
 
     python every_commit.py DIRECTORY true|false          replaces a dataset, or is the first
 
-Prints, as JSON, how many changes a commit makes, and what was seen after each kill: of the old dataset and the new one, which is
-in place; as it stands, after it is read, after the same command is given again, and after a command with other settings.
+Prints, as JSON, how many changes a commit makes, and which dataset is in place after each kill: at once, after the same command
+is run again, and after a command with other settings. Then the files that are left in the state directory.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bertdata.dataset.run import building
-from bertdata.dataset.staging import finish_commit
+from bertdata.dataset.build import building
 from bertdata.errors import OutputExistsError
 from bertdata.storage.files import write_json, write_text
 
@@ -69,12 +68,12 @@ def forked(work: Callable[[], None], directory: Path, number: int) -> bool:
 def again(directory: Path, identity: dict[str, Any]) -> None:
     """Give a command again, one that writes the new dataset where it is not whole."""
     with contextlib.suppress(OutputExistsError), building(directory, identity) as root:
-        if root != directory:
+        if root is not None:
             write(root, "new")
 
 
 def try_all(work: Path, replaces: bool) -> dict[str, Any]:
-    """Kill at each change of a commit, by a reader where it replaces a dataset, else by the same command; tell what is seen."""
+    """Kill the same command at each change of a commit. Return what is seen."""
     kept, directory, after = (work / name for name in ("kept", "corpus", "after"))
     if replaces:
         with building(kept, _OLD) as root:
@@ -90,9 +89,9 @@ def try_all(work: Path, replaces: bool) -> dict[str, Any]:
     for number in range(1, 200):
         shutil.rmtree(directory, ignore_errors=True)
         shutil.copytree(kept, directory)
-        killed = forked((lambda: finish_commit(directory)) if replaces else (lambda: again(directory, _NEW)), directory, number)
+        killed = forked((lambda: again(directory, _NEW)), directory, number)
         state = [seen(directory)]
-        for step in (lambda: finish_commit(after, reading=True), lambda: again(after, _NEW), lambda: again(after, _OTHER)):
+        for step in (lambda: again(after, _NEW), lambda: again(after, _OTHER)):
             shutil.rmtree(after, ignore_errors=True)
             shutil.copytree(directory, after)
             assert not forked(step, after, 0)

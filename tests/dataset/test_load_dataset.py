@@ -16,7 +16,7 @@ def lying(directory: Path) -> Rows:
     made, rows = read_manifest(directory), Rows()
     for shard in made["shards"]:
         split = shard["name"].removeprefix("data/").partition("-")[0]
-        for batch in shards.read_batches(directory / shard["name"], made["config"]["format"]):
+        for batch in shards.read_batches(directory / shard["name"]):
             rows.setdefault(split, []).extend(batch.to_pylist())
     return rows
 
@@ -58,9 +58,9 @@ def test_another_data_set_of_the_same_name_and_one_that_is_replaced(
     assert set(first) == ({"train", "validation"} if kind == "splits" else {"train"}) and lying(other) != first
     make(one, 2, "--overwrite")
     assert load_datasets(one, other) == [lying(one), lying(other)] and lying(one) != first
-    make(one, 1, "--overwrite", "--format", "parquet")
+    make(one, 1, "--overwrite")
     assert load_datasets(one) == [lying(one)] == [lying(other)]
-    make(one, 0, "--overwrite", "--format", "arrow-file")
+    make(one, 0, "--overwrite")
     assert load_datasets(one) == [lying(one)] == [first]
     shutil.move(one, tmp_path / "moved")
     assert load_datasets(tmp_path / "moved") == [first]

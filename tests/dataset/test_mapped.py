@@ -19,7 +19,7 @@ from tiny import FIRST, PIECES, row_of, write_pairs
 
 import bertdata
 from bertdata.dataset import manifest
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import NoInputError, UsageError, VerificationError
 
 LENGTHS = {"train": [[8, 30, 64, 9], [11], [40, 5, 5]], "validation": [[12, 13]]}
@@ -62,15 +62,12 @@ def test_every_column_of_real_pairs_is_what_pyarrow_reads(sample_pairs: Path) ->
         assert found["next_sentence_label"][number] == row["next_sentence_label"]
 
 
-@pytest.mark.parametrize("format", ["arrow-stream", "arrow-file"])
-def test_masks_and_words_of_any_format(
-    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, format: str
-) -> None:
+def test_masks_and_words(build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path) -> None:
     """Static masks lie in lists of their own; the flags of words lie eight in a byte, wherever a row begins."""
-    options = ["--masking", "static", "--format", format, "--shards", 2]
+    options = ["--masking", "static", "--shards", 2]
     made = build("make-pairs", tmp_path / "static", sample_corpus, "--vocab", sample_vocab, *options)
     shards = Shards(made, verify=True)
-    rows = [row for batch in _batches(made, format) for row in batch.to_pylist()]
+    rows = [row for batch in _batches(made) for row in batch.to_pylist()]
     found = shards.gather(np.arange(len(rows)), 128)
     assert found["masked_lm_positions"].shape == (len(rows), shards.max_predictions) == (len(rows), 19)
     for number, row in enumerate(rows):
@@ -78,19 +75,18 @@ def test_masks_and_words_of_any_format(
         assert found["masked_lm_positions"][number][used].tolist() == row["masked_lm_positions"]
         assert found["masked_lm_labels"][number][used].tolist() == row["masked_lm_labels"]
         assert not found["masked_lm_positions"][number][~used].any()
-    words = Shards(write_pairs(tmp_path / "words", LENGTHS, words=True, format=format))
+    words = Shards(write_pairs(tmp_path / "words", LENGTHS, words=True))
     found = words.gather(np.arange(8), 64)
     want = (found["input_ids"] % 3 == 0) & (found["input_ids"] >= FIRST)
     assert found["continues_word"].dtype == bool
     assert (found["continues_word"] == want).all()
 
 
-def _batches(root: Path, format: str) -> list[pa.RecordBatch]:
+def _batches(root: Path) -> list[pa.RecordBatch]:
     batches = []
     for path in sorted((root / "data").glob("train-*")):
         with pa.memory_map(str(path)) as source:
-            opened = pa.ipc.open_stream(source) if format == "arrow-stream" else pa.ipc.open_file(source)
-            batches += opened.read_all().to_batches()
+            batches += pa.ipc.open_file(source).read_all().to_batches()
     return batches
 
 
@@ -126,8 +122,8 @@ def _short_shard(root: Path) -> str:
     return path.name
 
 
-def _cut_stream(root: Path) -> str:
-    """The end mark is overwritten: the size is right, and Arrow alone would read on or stop."""
+def _no_footer(root: Path) -> str:
+    """The end of the footer is overwritten, and the size is right."""
     path = root / "data/train-00002-of-00003.arrow"
     path.write_bytes(path.read_bytes()[:-8] + bytes(8))
     return path.name
@@ -155,7 +151,7 @@ def _wrong_size(root: Path) -> str:
     return "vocab.txt"
 
 
-@pytest.mark.parametrize("damage", [_no_shard, _short_shard, _cut_stream, _no_arrow, _wrong_rows, _wrong_vocabulary, _wrong_size])
+@pytest.mark.parametrize("damage", [_no_shard, _short_shard, _no_footer, _no_arrow, _wrong_rows, _wrong_vocabulary, _wrong_size])
 def test_damage_is_named(pairs: Path, damage: Callable[[Path], str]) -> None:
     named = damage(pairs)
     with pytest.raises(VerificationError, match=named):
@@ -210,7 +206,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, pairs: Path, sample_corpus
 def test_a_row_is_a_dict_of_its_columns(pairs: Path, sample_pairs: Path) -> None:
     shards = Shards(pairs)
     assert [row["input_ids"].tolist() for row in shards] == [row_of(n, length) for n, length in enumerate(FLAT)]
-    assert shards[4].keys() == {"input_ids", "token_type_ids", "next_sentence_label"}
+    assert shards[4].keys() == {"input_ids", "token_type_ids", "next_sentence_label", "origin"}
     assert shards[-1]["input_ids"].tolist() == shards[7]["input_ids"].tolist() == row_of(7, 5)
     assert shards[np.int64(1)]["next_sentence_label"] == 1 and shards[1]["input_ids"].dtype == np.uint16
     assert [len(row["input_ids"]) for row in shards[-3:]] == [40, 5, 5]
@@ -229,7 +225,7 @@ def test_a_row_is_a_dict_of_its_columns(pairs: Path, sample_pairs: Path) -> None
 def test_rows_need_neither_torch_nor_pandas(pairs: Path) -> None:
     code = "import sys; sys.modules.update(torch=None, pandas=None); import bertdata; "
     code += f"rows = bertdata.Shards({str(pairs)!r}); print(len(rows), len(rows[-1]), len(list(rows)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "8 3 8\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "8 4 8\n"
 
 
 def test_a_file_url_is_a_path(pairs: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Build
-from tiny import write_pairs
 
 from bertdata.dataset import manifest
-from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
-from bertdata.dataset.shards import Origin, Shards, read_batches
+from bertdata.dataset.manifest_types import CorpusManifest
+from bertdata.dataset.rows import Origin, Shards
+from bertdata.dataset.shards import read_batches
 from bertdata.verification.check import verify
 
 ROWS = {
@@ -32,7 +32,7 @@ def test_a_row_has_the_origin_of_its_first_document(
     made = build("make-pairs", tmp_path / "rows", sample_corpus, *(options if "pairs" in kind else options[:-1]), *ROWS[kind])
     corpus, expected = manifest.read(sample_corpus, CorpusManifest), {}
     for shard in corpus.shards:
-        for batch in read_batches(sample_corpus / shard.name, corpus.settings.format):
+        for batch in read_batches(sample_corpus / shard.name):
             columns = (batch.column(name).to_pylist() for name in ("id", "source", "language"))
             expected.update({document: Origin(*rest) for document, *rest in zip(*columns, strict=True)})
     for split in ("train", "validation"):
@@ -43,14 +43,3 @@ def test_a_row_has_the_origin_of_its_first_document(
         assert found == [expected[each if isinstance(each, str) else each[0]] for each in documents]
         assert split == "validation" or len(set(found)) > 2
     assert verify(made, workers=1).problems == []
-
-
-def test_rows_without_origins_have_the_only_one_of_their_corpus(tmp_path: Path) -> None:
-    """Rows of earlier versions can be read together with others."""
-    roots = [write_pairs(tmp_path / name, {"train": [[9, 12]]}) for name in ("old", "older")]
-    contents = manifest.read_json(roots[0])
-    manifest.store(roots[0], {**contents, "tokens": {"books": {"en": 30}}}, "# Pairs\n")
-    assert manifest.read(roots[0], PairsManifest).origins is None
-    rows = Shards(roots)
-    assert rows.origins == [Origin("", ""), Origin("books", "en")]
-    assert rows.origins_of(np.array([3, 0, 1])).tolist() == [0, 1, 1]

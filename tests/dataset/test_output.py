@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from bertdata.dataset import manifest
-from bertdata.dataset import run as output
+from bertdata.dataset.build import STATE, building, is_complete
 from bertdata.dataset.differences import differences
 from bertdata.dataset.manifest import NAME
-from bertdata.dataset.reports import FilesReport, InputRange
-from bertdata.dataset.run import STATE, building, is_complete, perform
+from bertdata.dataset.tasks import FilesReport, InputRange, count_done, leftovers, perform
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError
 from bertdata.storage.files import TEMPORARY_PREFIX, digest, read_json, write_json, write_text
-from bertdata.storage.lock import Job, lock, release, reserve
+from bertdata.storage.lock import lock
 
 IDENTITY: dict[str, Any] = {
     "command": "build-corpus",
-    "config": {"seed": 1, "format": "arrow-stream"},
+    "config": {"seed": 1, "mix": "a"},
     "inputs": [{"name": "a.xml", "bytes": 10}, {"name": "b.xml", "bytes": 20}],
 }
 OTHER = {**IDENTITY, "command": "x"}
@@ -128,16 +127,16 @@ def test_the_same_run_goes_on_and_then_is_done(directory: Path) -> None:
     root = _begin(directory)
     with building(directory, {**IDENTITY, "inputs": IDENTITY["inputs"][::-1]}) as again:  # their order does not matter
         assert again == root and _content(root) == {"data/part": "done so far"}
-        assert output.count_done(root, "extract") == 1 and output.count_done(root, "other") == 0
+        assert count_done(root, "extract") == 1 and count_done(root, "other") == 0
         write_json(root / NAME, {})
     with building(directory, IDENTITY) as done:
-        assert done == directory and is_complete(done)
+        assert done is None and is_complete(directory)
     assert _content(directory) == {"data/part": "done so far", NAME: "{}\n"} and _state(directory) == AT_REST
 
 
 CHANGES = [
-    ({"config": {"seed": 2, "format": "arrow-stream"}}, r"config\.seed: 1 then, 2 now"),
-    ({"config": {"seed": 1}}, r"config\.format: 'arrow-stream' then, None now"),
+    ({"config": {"seed": 2, "mix": "a"}}, r"config\.seed: 1 then, 2 now"),
+    ({"config": {"seed": 1}}, r"config\.mix: 'a' then, None now"),
     ({"command": "make-pairs"}, "command: 'build-corpus' then, 'make-pairs' now"),
     ({"inputs": [{"name": "a.xml", "bytes": 11}, {"name": "b.xml", "bytes": 20}]}, r"1 input has changed: a\.xml \(bytes\)"),
     ({"inputs": [{"name": "a.xml", "bytes": 10}]}, "1 input is gone: b\\.xml[;:]"),
@@ -223,17 +222,6 @@ def test_a_run_that_has_done_nothing_leaves_nothing(directory: Path) -> None:
     with pytest.raises(RuntimeError), building(directory, IDENTITY):
         raise RuntimeError
     assert _state(directory) == ["lock"]
-    job = Job("7", "PortableRunner", "localhost:8099")
-    with pytest.raises(RuntimeError), building(directory, IDENTITY) as root:
-        reserve(directory / STATE, job)
-        raise RuntimeError  # this command loses sight of the job, which goes on
-    assert root.exists()
-    for how in ({}, {"overwrite": True}):
-        with pytest.raises(OutputLockedError, match="job 7 of PortableRunner"), building(directory, OTHER, **how):
-            pass
-    release(directory / STATE)
-    with building(directory, IDENTITY) as again:
-        assert again == root
 
 
 def test_overwrite_builds_apart_and_replaces_when_whole(directory: Path) -> None:
@@ -257,12 +245,12 @@ def test_overwrite_that_fails_keeps_the_old_and_goes_on(directory: Path) -> None
         raise RuntimeError
     assert _content(directory) == WHOLE
     with building(directory, IDENTITY) as done:
-        assert done == directory, "without --overwrite the finished one is what was asked for"
-    assert output.leftovers(directory) == {str(root): sum(p.stat().st_size for p in root.rglob("*") if p.is_file())}
+        assert done is None, "without --overwrite the finished dataset is what was asked for"
+    assert leftovers(directory) == {str(root): sum(p.stat().st_size for p in root.rglob("*") if p.is_file())}
     with building(directory, IDENTITY, overwrite=True) as again:
         assert again == root and _content(root) == {"data/new": "second"}
         write_json(root / NAME, {})
-    assert _content(directory) == {"data/new": "second", NAME: "{}\n"} and output.leftovers(directory) == {}
+    assert _content(directory) == {"data/new": "second", NAME: "{}\n"} and leftovers(directory) == {}
 
 
 def test_overwrite_of_an_unfinished_run_of_other_settings(directory: Path) -> None:
@@ -337,7 +325,7 @@ class Work:
         if not self.input.exists():
             self.input.write_text("the input")
 
-    def __call__(self, _progress: object) -> Done:
+    def __call__(self) -> Done:
         self.done += 1
         write_text(self.root / "data" / "a", self.text)
         source = InputRange(name="", path=str(self.input), start=4, end=9, sha256=digest(self.input, 4, 9))
@@ -351,7 +339,7 @@ def test_a_task_is_done_once_and_its_report_remembered(directory: Path) -> None:
     work = Work(directory)
     first = perform(directory, "extract", 3, TASK, work, Done, {})
     assert perform(directory, "extract", 3, TASK, work, Done, {}) == first and work.done == 1
-    assert output.count_done(directory, "extract") == 1
+    assert count_done(directory, "extract") == 1
     perform(directory, "extract", 4, TASK, work, Done, {})
     perform(directory, "other", 3, TASK, work, Done, {})
     assert work.done == 3
@@ -400,13 +388,13 @@ def test_a_removed_input_is_an_error_of_ours(directory: Path) -> None:
 
 
 def test_a_failed_task_leaves_no_record(directory: Path) -> None:
-    def fail(_progress: object) -> Done:
+    def fail() -> Done:
         raise RuntimeError("broken")
 
     work = Work(directory)
     with pytest.raises(RuntimeError):
         perform(directory, "extract", 0, TASK, fail, Done)
-    assert output.count_done(directory, "extract") == 0
+    assert count_done(directory, "extract") == 0
     assert perform(directory, "extract", 0, TASK, work, Done, {}).n == 1
 
 

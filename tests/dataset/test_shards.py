@@ -1,4 +1,4 @@
-"""Shards: what goes in comes out, in every format and by every reader, and a damaged file says so."""
+"""Shards: what goes in comes out, and by every reader, and a damaged file says so."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bertdata.config import FORMATS
 from bertdata.dataset import shards
 from bertdata.dataset.manifest_records import ShardEntry
 from bertdata.errors import VerificationError
@@ -81,9 +79,9 @@ def _batch(many: list[Document]) -> pa.RecordBatch:
     return gathered.take()
 
 
-def _write_documents(root: Path, format: str, *batches: list[Document]) -> Path:
-    name = shards.name("train", 0, 1, format)
-    told = shards.write(root, name, shards.DOCUMENT, map(_batch, batches), format)
+def _write_documents(root: Path, *batches: list[Document]) -> Path:
+    name = shards.name("train", 0, 1)
+    told = shards.write(root, name, shards.DOCUMENT, map(_batch, batches))
     path = root / name
     rows, size = sum(map(len, batches)), path.stat().st_size
     assert told == ShardEntry(name=name, rows=rows, batches=len(batches), bytes=size, sha256=digest(path))
@@ -91,33 +89,31 @@ def _write_documents(root: Path, format: str, *batches: list[Document]) -> Path:
     return path
 
 
-def _write_pairs(root: Path, format: str) -> Path:
-    schema, name = shards.pair_schema(30522, PAIR_ROWS[0]), shards.name("train", 0, 1, format)
-    shards.write(root, name, schema, [shards.pair_batch(schema, PAIRS)], format)
+def _write_pairs(root: Path) -> Path:
+    schema, name = shards.pair_schema(30522, PAIR_ROWS[0]), shards.name("train", 0, 1)
+    shards.write(root, name, schema, [shards.pair_batch(schema, PAIRS)])
     return root / name
 
 
-@pytest.mark.parametrize("format", FORMATS)
 @LAW
 @given(many=st.lists(st.lists(documents(), min_size=1, max_size=3), min_size=1, max_size=3), data=st.data())
 @pytest.mark.slow
-def test_documents_round_trip(tmp_path: Path, format: str, many: list[list[Document]], data: st.DataObject) -> None:
-    path = _write_documents(tmp_path, format, *many)
-    read = [rows_of(batch) for batch in shards.read_batches(path, format)]
+def test_documents_round_trip(tmp_path: Path, many: list[list[Document]], data: st.DataObject) -> None:
+    path = _write_documents(tmp_path, *many)
+    read = [rows_of(batch) for batch in shards.read_batches(path)]
     assert read == many
     start = data.draw(st.integers(0, len(many)))
     end = data.draw(st.integers(start, len(many)))
-    part = [rows_of(batch) for batch in shards.read_batches(path, format, start, end)]
+    part = [rows_of(batch) for batch in shards.read_batches(path, start, end)]
     assert part == many[start:end]
 
 
-@pytest.mark.parametrize("format", FORMATS)
 @LAW
 @given(columns=pair_columns())
-def test_pairs_round_trip(tmp_path: Path, format: str, columns: dict[str, Any]) -> None:
+def test_pairs_round_trip(tmp_path: Path, columns: dict[str, Any]) -> None:
     schema = shards.pair_schema(30522, PAIR_ROWS[0])
-    shards.write(tmp_path, "x", schema, [shards.pair_batch(schema, columns)], format)
-    rows = [row for batch in shards.read_batches(tmp_path / "x", format) for row in batch.to_pylist()]
+    shards.write(tmp_path, "x", schema, [shards.pair_batch(schema, columns)])
+    rows = [row for batch in shards.read_batches(tmp_path / "x") for row in batch.to_pylist()]
     ends = columns["ends"]
     for row, (start, end) in zip(rows, zip(ends[:-1], ends[1:], strict=True), strict=True):
         assert row["input_ids"] == columns["input_ids"][start:end].tolist()
@@ -125,9 +121,8 @@ def test_pairs_round_trip(tmp_path: Path, format: str, columns: dict[str, Any]) 
     assert [row["next_sentence_label"] for row in rows] == columns["next_sentence_label"].tolist()
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_equal_batches_give_equal_bytes(tmp_path: Path, format: str) -> None:
-    assert digest(_write_documents(tmp_path / "a", format, SOME)) == digest(_write_documents(tmp_path / "b", format, SOME))
+def test_equal_batches_give_equal_bytes(tmp_path: Path) -> None:
+    assert digest(_write_documents(tmp_path / "a", SOME)) == digest(_write_documents(tmp_path / "b", SOME))
 
 
 def test_a_batch_is_empty_again_after_it_was_taken() -> None:
@@ -142,9 +137,8 @@ def test_a_batch_is_empty_again_after_it_was_taken() -> None:
 
 
 def test_names_are_those_that_datasets_looks_for() -> None:
-    assert shards.name("train", 3, 16, "arrow-stream") == "data/train-00003-of-00016.arrow"
-    assert shards.name("validation", 0, 1, "arrow-file") == "data/validation-00000-of-00001.arrow"
-    assert shards.name("train", 15, 16, "parquet") == "data/train-00015-of-00016.parquet"
+    assert shards.name("train", 3, 16) == "data/train-00003-of-00016.arrow"
+    assert shards.name("validation", 0, 1) == "data/validation-00000-of-00001.arrow"
 
 
 def test_ids_take_two_bytes_up_to_65536_words() -> None:
@@ -156,15 +150,14 @@ def test_ids_take_two_bytes_up_to_65536_words() -> None:
     assert schema.names == [*PAIR_ROWS[0], "a_document", "b_document"]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_masks_and_words_are_columns(tmp_path: Path, format: str) -> None:
+def test_masks_and_words_are_columns(tmp_path: Path) -> None:
     flags, positions = np.arange(12) % 3 == 1, np.array([1, 65535, 2])
     masks = {"masked_lm_positions": positions, "masked_lm_labels": np.array([7, 65535, 9]), "masked_lm_ends": [0, 2, 3]}
     columns = {**PAIRS, "continues_word": flags, **masks}
     schema = shards.pair_schema(30522, columns)
     assert schema.names == [*PAIR_ROWS[0], "continues_word", "masked_lm_positions", "masked_lm_labels"]
-    shards.write(tmp_path, "x", schema, [shards.pair_batch(schema, columns)], format)
-    rows = [row for batch in shards.read_batches(tmp_path / "x", format) for row in batch.to_pylist()]
+    shards.write(tmp_path, "x", schema, [shards.pair_batch(schema, columns)])
+    rows = [row for batch in shards.read_batches(tmp_path / "x") for row in batch.to_pylist()]
     assert [row["continues_word"] for row in rows] == [flags[:5].tolist(), flags[5:].tolist()]
     assert [row["masked_lm_positions"] for row in rows] == [[1, 65535], [2]]
     assert [row["masked_lm_labels"] for row in rows] == [[7, 65535], [9]]
@@ -174,9 +167,9 @@ def test_masks_and_words_are_columns(tmp_path: Path, format: str) -> None:
 
 
 def test_the_default_is_one_record_batch_mapped_without_a_copy(tmp_path: Path) -> None:
-    path = _write_pairs(tmp_path, "arrow-stream")
+    path = _write_pairs(tmp_path)
     before = pa.total_allocated_bytes()
-    (batch,) = pa.ipc.open_stream(pa.memory_map(str(path)))
+    (batch,) = shards.map_batches(path)
     values = batch.column("input_ids").flatten().to_numpy(zero_copy_only=True)
     assert pa.total_allocated_bytes() == before
     assert values.tolist() == PAIRS["input_ids"].tolist()
@@ -187,24 +180,17 @@ def test_the_default_is_one_record_batch_mapped_without_a_copy(tmp_path: Path) -
 # --- other readers ---
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_pyarrow_reads_it(tmp_path: Path, format: str) -> None:
-    path = _write_pairs(tmp_path, format)
-    if format == "parquet":
-        assert pq.read_table(path).to_pylist() == PAIR_ROWS
-    else:
-        with pa.memory_map(str(path)) as source:
-            reader = pa.ipc.open_stream(source) if format == "arrow-stream" else pa.ipc.open_file(source)
-            assert reader.read_all().to_pylist() == PAIR_ROWS
+def test_pyarrow_reads_it(tmp_path: Path) -> None:
+    path = _write_pairs(tmp_path)
+    with pa.memory_map(str(path)) as source:
+        assert pa.ipc.open_file(source).read_all().to_pylist() == PAIR_ROWS
 
 
-@pytest.mark.parametrize("format", ["arrow-file", "parquet"])
-def test_polars_reads_it(tmp_path: Path, format: str) -> None:
+def test_polars_reads_it(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
-    read = polars.read_parquet if format == "parquet" else polars.read_ipc
-    documents = read(_write_documents(tmp_path / "d", format, SOME))
+    documents = polars.read_ipc(_write_documents(tmp_path / "d", SOME))
     assert documents.to_dicts() == [_row(document) for document in SOME]
-    assert read(_write_pairs(tmp_path / "p", format)).to_dicts() == PAIR_ROWS
+    assert polars.read_ipc(_write_pairs(tmp_path / "p")).to_dicts() == PAIR_ROWS
 
 
 @pytest.fixture(scope="module")
@@ -224,20 +210,9 @@ def _check_features(datasets: Any, features: Any) -> None:
     assert features["token_type_ids"].feature == datasets.Value("uint8")
 
 
-def test_datasets_maps_the_default(tmp_path: Path, datasets: Any) -> None:
-    read = datasets.Dataset.from_file(str(_write_pairs(tmp_path / "p", "arrow-stream")))
-    _check_features(datasets, read.features)
-    assert read.to_list() == PAIR_ROWS
-    assert len(read.data.column("input_ids").chunks) == 1
-    documents = datasets.Dataset.from_file(str(_write_documents(tmp_path / "d", "arrow-stream", SOME)))
-    assert documents.to_list() == [_row(document) for document in SOME]
-    assert documents.features["sentences"].feature == datasets.Value("string")
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_load_dataset_reads_the_directory(tmp_path: Path, datasets: Any, format: str) -> None:
+def test_load_dataset_reads_the_directory(tmp_path: Path, datasets: Any) -> None:
     root = tmp_path / "pairs"
-    _write_pairs(root, format)
+    _write_pairs(root)
     (root / ".bertdata" / "work").mkdir(parents=True)
     (root / ".bertdata" / "work" / "tokens.arrow").write_bytes(b"not for readers")
     (root / "manifest.json").write_text("{}\n")
@@ -249,57 +224,52 @@ def test_load_dataset_reads_the_directory(tmp_path: Path, datasets: Any, format:
 # --- damage ---
 
 
-def _rows(path: Path, format: str) -> int:
-    return sum(batch.num_rows for batch in shards.read_batches(path, format))
+def _rows(path: Path) -> int:
+    return sum(batch.num_rows for batch in shards.read_batches(path))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_file_cut_anywhere_is_named(tmp_path: Path, format: str) -> None:
-    path = _write_documents(tmp_path, format, SOME, SOME)
+def test_a_file_cut_anywhere_is_named(tmp_path: Path) -> None:
+    path = _write_documents(tmp_path, SOME, SOME)
     whole, cut = path.read_bytes(), tmp_path / "cut"
-    assert _rows(path, format) == 6
+    assert _rows(path) == 6
     quiet = []
-    step = 8 if format == "arrow-stream" else 61  # a stream's messages begin at multiples of 8
-    for size in {*range(0, len(whole), step), *range(len(whole) - 9, len(whole))}:
+    for size in {*range(0, len(whole), 8), *range(len(whole) - 9, len(whole))}:
         cut.write_bytes(whole[:size])
         try:
-            quiet.append((size - len(whole), _rows(cut, format)))
+            quiet.append((size - len(whole), _rows(cut)))
         except VerificationError as error:
             assert str(cut) in str(error)
-    assert sorted(quiet) == []  # a stream cut at a record batch's end reads as fewer rows
+    assert sorted(quiet) == []
 
 
-@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("content", [None, b"", b"no shard at all" * 9])
-def test_a_missing_or_foreign_file_is_named(tmp_path: Path, format: str, content: bytes | None) -> None:
+def test_a_missing_or_foreign_file_is_named(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "train.arrow"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(VerificationError, match=r"train\.arrow is missing or damaged.*build the dataset again"):
-        _rows(path, format)
+        _rows(path)
 
 
-@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.slow
-def test_flipped_bytes_raise_our_error_or_none(tmp_path: Path, format: str) -> None:
+def test_flipped_bytes_raise_our_error_or_none(tmp_path: Path) -> None:
     """A flipped byte of text can't be seen here (the manifest's SHA-256 does); what is seen must be our error."""
-    path = _write_pairs(tmp_path, format)
+    path = _write_pairs(tmp_path)
     whole, bad, refused = path.read_bytes(), tmp_path / "bad", 0
     for at in range(0, len(whole), 5):
         bad.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
         try:
-            _rows(bad, format)
+            _rows(bad)
         except VerificationError:
             refused += 1
     assert refused > 20
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_write_that_fails_leaves_nothing(tmp_path: Path, format: str) -> None:
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def batches() -> Any:
         yield _batch(SOME)
         raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError):
-        shards.write(tmp_path, "data/x", shards.DOCUMENT, batches(), format)
+        shards.write(tmp_path, "data/x", shards.DOCUMENT, batches())
     assert list((tmp_path / "data").iterdir()) == []

@@ -18,7 +18,7 @@ from bertdata.cli import cli
 from bertdata.config.base import options_of
 from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
 from bertdata.dataset import manifest_records, manifest_types
-from bertdata.dataset.shards.schema import DOCUMENT, pair_schema
+from bertdata.dataset.shards import DOCUMENT, pair_schema
 
 REFERENCE = hook("reference")
 

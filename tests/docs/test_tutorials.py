@@ -15,7 +15,7 @@ from conftest import SAMPLE, read_manifest, read_rows
 from pages import DOCS, blocks, commands
 
 from bertdata.cli import cli
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 
 ELSEWHERE = ("download", "doctor")  # what needs a network; these have tests of their own
 CONVERTED = "corpus-simplified"

@@ -137,27 +137,6 @@ def test_lddl(parts: Path, build: Build, static: Path, tmp_path: Path, masking: 
 
 
 @pytest.mark.parametrize("to", ["jsonl", "parquet"])
-def test_croissant_of_texts(parts: Path, build: Build, tmp_path: Path, to: str) -> None:
-    """`mlcroissant` reads an export by its croissant.json: the texts that the files hold."""
-    made = build("export", tmp_path / "out", parts / "build-corpus", "--to", to)
-    found = read("croissant", made)
-    assert [row["text"] for row in found] == [text_of(Document(**row)) for row in read_rows(parts / "build-corpus")]
-
-
-def test_croissant_of_rows(parts: Path, build: Build, tmp_path: Path) -> None:
-    """`mlcroissant` reads Parquet rows of all splits, and accepts the description of Arrow shards."""
-    options = ["--vocab", parts / "train-vocab", "--format", "parquet", "--validation-fraction", 0.3, "--pack", "--provenance"]
-    made = build("make-pairs", tmp_path / "rows", parts / "build-corpus", *options)
-    wanted = rows_of(made) + [
-        {name: getattr(value, "tolist", lambda value=value: value)() for name, value in row.items()}
-        for row in Shards(made, split="validation")
-    ]
-    found = read("croissant", made)
-    assert [row["input_ids"] for row in found] == [row["input_ids"] for row in wanted]
-    assert read("croissant", parts / "build-corpus") == []
-
-
-@pytest.mark.parametrize("to", ["jsonl", "parquet"])
 def test_texts(parts: Path, build: Build, tmp_path: Path, to: str) -> None:
     """Every document's text, by `datasets`."""
     pytest.importorskip("datasets")

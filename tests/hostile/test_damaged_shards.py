@@ -93,7 +93,7 @@ def test_reading_a_damaged_shard(kind: str, count: int, request: pytest.FixtureR
     files = damaged(path.read_bytes(), count)
 
     def read() -> None:
-        for batch in shards.read_batches(tmp_path / "a.arrow", "arrow-stream"):
+        for batch in shards.read_batches(tmp_path / "a.arrow"):
             batch.to_pylist()
 
     ends = outcomes(each(files, tmp_path / "a.arrow", read))

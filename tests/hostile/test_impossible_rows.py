@@ -61,7 +61,7 @@ def rewrite(directory: Path, change: Callable[[dict[str, Values], pa.Schema], No
     contents = json.loads((directory / "manifest.json").read_text("utf-8"))
     entry = max(contents["shards"], key=lambda shard: shard["rows"])
     path = directory / entry["name"]
-    with pa.ipc.open_stream(path.read_bytes()) as reader:
+    with pa.ipc.open_file(path.read_bytes()) as reader:
         schema, batches = reader.schema, list(reader)
     columns = batches[0].to_pydict()
     change(columns, schema)

@@ -23,7 +23,7 @@ from bertdata.chains.train_vocab import TrainVocab
 from bertdata.chains.transforms import Gather, TaskRunner
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import versions
-from bertdata.dataset.reports import TaskReport
+from bertdata.dataset.tasks import TaskReport
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
 from bertdata.records import ReportReference, Task

@@ -31,7 +31,7 @@ from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfi
 from bertdata.dataset import plan_files
 from bertdata.dataset.manifest_records import InputEntry
 from bertdata.dataset.manifest_types import CorpusManifest
-from bertdata.dataset.plan_files import StoredValue
+from bertdata.dataset.tasks import StoredValue
 from bertdata.errors import StorageError, VerificationError
 from bertdata.exports.base import ExportSource
 from bertdata.records import FileRange, ReportReference, Task

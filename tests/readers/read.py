@@ -106,25 +106,7 @@ def parquet(directory: Path) -> Rows:
     return _texts("parquet", directory, "parquet")
 
 
-def croissant(directory: Path) -> Rows:
-    """The rows of every split, by `mlcroissant`, which raises for an invalid croissant.json."""
-    import mlcroissant
-
-    dataset = mlcroissant.Dataset(jsonld=str(directory / "croissant.json"))
-    if {file.encoding_formats[0].partition("arrow")[1] for file in dataset.metadata.file_sets} == {"arrow"}:
-        return  # mlcroissant reads no Arrow files
-    for split in dataset.metadata.record_sets:
-        for record in dataset.records(split.id):
-            yield {name.rpartition("/")[2]: _plain(value) for name, value in record.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return value.decode() if isinstance(value, bytes) else getattr(value, "tolist", lambda: value)()
-
-
-READERS = {read.__name__: read for read in (mds, mds_streaming, megatron, tfrecord, hdf5, lddl, jsonl, parquet, croissant)}
+READERS = {read.__name__: read for read in (mds, mds_streaming, megatron, tfrecord, hdf5, lddl, jsonl, parquet)}
 
 if __name__ == "__main__":
     name, where = sys.argv[1:]

@@ -14,26 +14,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from bertdata.chains import local
+from bertdata.chains.build_corpus import BuildCorpus
+from bertdata.chains.steps import Step
 from bertdata.pipelines.engines import engine
+from bertdata.stages.selection.claims import Table
+from bertdata.stages.selection.decisions import LOST, WHOLE_DOCUMENT, Losses, merged, read_kept, write_kept
+from bertdata.storage.progress import TaskProgress
 from conftest import Run, build_of, digests, leftovers, read_manifest, read_rows
 from test_resume import kill_in_mid_run
 
 from bertdata import keys
-from bertdata.chains import local
-from bertdata.chains.build_corpus import BuildCorpus
-from bertdata.chains.steps import Step
 from bertdata.config import ChoiceConfig, CorpusConfig
-from bertdata.dataset.run import STATE
+from bertdata.dataset.build import STATE
 from bertdata.errors import TooManyRejectsError, UsageError, VerificationError
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.selection import facts, rewrite, rounds, rules
-from bertdata.stages.selection.claims import Table
-from bertdata.stages.selection.decisions import LOST, WHOLE_DOCUMENT, Losses, merged, read_kept, write_kept
 from bertdata.stages.selection.rewrite import Rewrite
 from bertdata.stages.shuffle import FileShuffle
 from bertdata.storage.files import write_json
 from bertdata.storage.moves import move
-from bertdata.storage.progress import TaskProgress
 
 TEXT = """the tide turned at noon and grey herons left marsh while ferry waited by old pier for nobody in long winter rain
 seven lamps burned on every boat that crossed after dark until morning came over empty harbour walls"""
@@ -280,13 +280,12 @@ def test_a_sample_holds_the_smaller_one(inputs: dict[str, list[tuple[str, str]]]
     assert read_rows(build(tmp_path / "seed", inputs, sample_documents=10, seed=1)) != small
 
 
-@pytest.mark.parametrize("format", ["arrow-stream", "parquet"])
 def test_empty_shards_are_read_by_datasets(
-    inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, run: Run, format: str
+    inputs: dict[str, list[tuple[str, str]]], tmp_path: Path, run: Run
 ) -> None:
     datasets = pytest.importorskip("datasets")
     texts = [item for _, path in inputs["text"] for item in ("--text", path)]
-    options = ("--sample-documents", 1, "--task-bytes", 1 << 16, "--format", format, "--workers", 1)
+    options = ("--sample-documents", 1, "--task-bytes", 1 << 16, "--workers", 1)
     books = [item for _, path in inputs["books"] for item in ("--books", path)]
     run("build-corpus", *texts, *books, *options, "--output", tmp_path / "out")
     made = read_manifest(tmp_path / "out")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bertdata.dataset.plan_files import StoredValue
+from bertdata.dataset.tasks import StoredValue
 from bertdata.records import Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.rows import encoding, partitions

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from bertdata.stages.selection.rounds import Received
 from tiny import corpus_manifest
 
 from bertdata.codec import encode
 from bertdata.dataset import manifest, shards
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.selection import claims
-from bertdata.stages.selection.rounds import Received
 from bertdata.stages.shuffle import Pieces
 
 
@@ -26,8 +26,8 @@ def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
     sizes = [[2 << 20], [3 << 19], [4 << 20, 300, 7 << 20, *[1 << 20] * 9], [400, 500], [1], [600, 6 << 20]]  # by batch
     made = [[{"id": str(size), "sentences": ["tea"] * 5 + ["a" * size]} for size in batch] for batch in sizes]
     batches = [pa.RecordBatch.from_pylist(rows, schema) for rows in made]
-    shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches, "arrow-file")
-    manifest.store(tmp_path, corpus_manifest([{**encode(shard), "text_bytes": 1}], format="arrow-file"), "# Corpus\n")
+    shard = shards.write(tmp_path, "data/train-00000-of-00001.arrow", schema, batches)
+    manifest.store(tmp_path, corpus_manifest([{**encode(shard), "text_bytes": 1}]), "# Corpus\n")
     source = corpus.read(tmp_path)
     slices = [pa.table(columns, schema) for task in source.tasks for columns in source.reader.columns(task, *schema.names)]
     assert [row for part in slices for row in part.to_pylist()] == [row for rows in made for row in rows]

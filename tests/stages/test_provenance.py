@@ -10,7 +10,7 @@ import pytest
 from conftest import REPOSITORY, Build
 
 from bertdata.cli import cli
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 
 ROWS: dict[str, list[Any]] = {
     "documents": ["--objective", "documents", "--dupe-factor", 2, "--max-seq-length", 64],

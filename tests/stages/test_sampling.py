@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
+from bertdata.chains import local
+from bertdata.chains.train_vocab import TrainVocab
 from conftest import SAMPLE, Build
 from tiny import corpus_manifest
 
-from bertdata.chains import local
-from bertdata.chains.train_vocab import TrainVocab
 from bertdata.codec import decode
 from bertdata.config import VocabConfig
 from bertdata.dataset import shards
 from bertdata.dataset.manifest_types import CorpusManifest
-from bertdata.errors import VerificationError
 from bertdata.records import FileRange, Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages import sampling
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
 from bertdata.stages.sampling import Sample
-from bertdata.storage.files import open_file, write_json
+from bertdata.storage.files import write_json
 
 
 def large(shard_count: int, batches: int = 8) -> Corpus:
@@ -55,39 +51,9 @@ def test_a_small_corpus_is_read_whole(source: Corpus, config: VocabConfig) -> No
     assert found.tasks == source.tasks and found.share_of_read == found.share
 
 
-def test_only_headers_are_read_of_what_comes_before_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = pa.schema([("text", pa.string())])
-    batches = [pa.record_batch([pa.array([f"{number} " + "tea " * 50_000])], schema=schema) for number in range(5)]
-    shards.write(tmp_path, "stream.arrow", schema, batches, "arrow-stream")
-    path = tmp_path / "stream.arrow"
-    for start, end in ((0, 1), (3, 4), (2, 5), (4, 5)):
-        assert list(shards.read_batches(path, "arrow-stream", start, end)) == batches[start:end]
-    read: list[int] = []
-
-    class Counting:
-        def __init__(self, file: Any) -> None:
-            self.file, self.closed = file, False
-
-        def read(self, size: int = -1) -> bytes:
-            data: bytes = self.file.read(size)
-            read.append(len(data))
-            return data
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.file, name)
-
-    counting: Any = lambda path, ahead: pa.PythonFile(Counting(open_file(path, ahead)), "r")  # noqa: E731
-    monkeypatch.setattr(sys.modules["bertdata.dataset.shards.write"], "_source", counting)
-    assert list(shards.read_batches(path, "arrow-stream", 4, 5)) == batches[4:]
-    assert sum(read) < 1.1 * batches[4].nbytes
-    path.write_bytes(path.read_bytes()[: 3 * batches[0].nbytes])
-    with pytest.raises(VerificationError, match="missing or damaged"):
-        list(shards.read_batches(path, "arrow-stream", 4, 5))
-
-
 def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some batches are read; how many documents there are, and of which languages, the corpus tells."""
-    monkeypatch.setattr(shards.schema, "BATCH_BYTES", 1 << 12)
+    monkeypatch.setattr(shards, "BATCH_BYTES", 1 << 12)
     words = ("--wikipedia", SAMPLE / "*multistream.xml.bz2", "--books", SAMPLE / "books")
     source = corpus.read(build("build-corpus", tmp_path / "corpus", *words))
     monkeypatch.setattr(sampling, "_MIN_BATCHES", 4)

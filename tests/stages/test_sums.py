@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-
 from bertdata.chains import transforms
 from bertdata.chains.transforms import CommitOnce, Gather
+
 from bertdata.dataset import reports
-from bertdata.dataset.reports import record_path
+from bertdata.dataset.tasks import record_path
 from bertdata.errors import VerificationError
 from bertdata.records import ReportReference
 from bertdata.stages.corpus import sums

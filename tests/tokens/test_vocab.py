@@ -303,7 +303,7 @@ def test_coverage_is_that_of_the_text(sample_corpus: Path, sample_vocab: Path) -
 
 def _documents(corpus: Path) -> list[dict[str, Any]]:
     found = manifest.read(corpus, CorpusManifest)
-    batches = [b for s in found.shards for b in shards.read_batches(corpus / s.name, found.settings.format)]
+    batches = [b for s in found.shards for b in shards.read_batches(corpus / s.name)]
     return [row for batch in batches for row in batch.to_pylist()]
 
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import Build
 from tiny import CLS, FIRST, PIECES, SEP, row_of, write_pairs
 
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError
 from bertdata.labels import IGNORED
 

@@ -15,13 +15,13 @@ from conftest import Build
 from bertdata.cli import cli
 from bertdata.config.mixture import Mixture
 from bertdata.config.train import Phase, TrainConfig, parse_training
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError
 from bertdata.training.mixture import counts, drawn
+from bertdata.training.plans import plan_of
 from bertdata.training.recipe import prepare
 from bertdata.training.row_plan import BatchPlan
 from bertdata.training.served import steps_of
-from bertdata.training.windowed_plan import plan_of
 
 
 @pytest.fixture(scope="module")
@@ -105,19 +105,12 @@ def test_phases_of_a_run_have_their_mixtures(rows: Path) -> None:
     assert found == seen and len(seen) > 3
 
 
-@pytest.mark.parametrize(("mixture", "cached"), [(None, 1.0), (Mixture(by="language", temperature=0.0), 1.0), (None, 0.7)])
-def test_a_dry_run_shows_the_tokens_of_each_language(rows: Path, tmp_path: Path, mixture: Mixture | None, cached: float) -> None:
-    """Also for rows that are read in windows."""
-    cache = int(cached * sum(path.stat().st_size for path in (rows / "data").iterdir())) if cached < 1 else 0
-    shards, steps, size = Shards(rows, cache_bytes=cache or None), 90, 8
-    if cache:  # an epoch goes through the windows one after another
-        assert len(shards.windows) > 1
-        steps = plan_of(shards, size, seed=7).batches
+@pytest.mark.parametrize("mixture", [None, Mixture(by="language", temperature=0.0)])
+def test_a_dry_run_shows_the_tokens_of_each_language(rows: Path, tmp_path: Path, mixture: Mixture | None) -> None:
+    shards, steps, size = Shards(rows), 90, 8
     run = tmp_path / "run.toml"
     mixed = 'mixture = { by = "language", temperature = 0 }' if mixture else ""
-    run.write_text(
-        f'batch_size = {size}\ncache_bytes = {cache}\n[[phases]]\nshards = "{rows}"\nsteps = {steps}\n{mixed}\n', "utf-8"
-    )
+    run.write_text(f'batch_size = {size}\n[[phases]]\nshards = "{rows}"\nsteps = {steps}\n{mixed}\n', "utf-8")
     shown = CliRunner().invoke(cli, ["train", str(run), "--dry-run"])
     assert shown.exit_code == 0, shown.output
     served = _rows_of(plan_of(shards, size, seed=7, mixture=mixture and dataclasses.replace(mixture, epoch_steps=steps)), steps)

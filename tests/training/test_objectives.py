@@ -13,7 +13,7 @@ from conftest import Build
 from tiny import write_pairs
 
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import ResumeError, UsageError
 from bertdata.labels import IGNORED
 from bertdata.training.masks import MaskConfig, Rows, Schedule, is_causal

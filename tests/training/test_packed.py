@@ -12,7 +12,7 @@ from tiny import write_pairs
 
 from bertdata.config import PACKED
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError, VerificationError
 from bertdata.labels import IGNORED
 from bertdata.rows import masking

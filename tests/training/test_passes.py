@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny import write_pairs
 
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError
 
 torch = pytest.importorskip("torch")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import Build
 
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError
 
 torch = pytest.importorskip("torch")

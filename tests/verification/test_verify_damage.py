@@ -13,29 +13,26 @@ from typing import Any
 import pytest
 from conftest import Build, Run
 
+from bertdata.dataset.build import REPORT
 from bertdata.dataset.manifest import NAME
-from bertdata.dataset.staging import REPORT
 from bertdata.errors import NoInputError
 from bertdata.verification import verify
 
-KINDS = ("documents", "documents-file", "documents-parquet", "vocabulary", "pairs", "pairs-file", "pairs-parquet")
+KINDS = ("documents", "vocabulary", "pairs")
 Find = Callable[[Path], bool]
 
 
 @pytest.fixture(scope="module")
 def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A dataset of each kind and format, of some ten kilobytes in a few shards; corpora have rejects and drops."""
+    """A dataset of each kind, of some ten kilobytes in a few shards; corpora have rejects and drops."""
     root = tmp_path_factory.mktemp("sets")
     lines = text.read_text(encoding="utf-8").splitlines()[:80]
     (root / "text.jsonl").write_text("\n".join([lines[0][:-2], lines[2], *lines[1:]]))
     found = {}
-    for format, suffix in (("arrow-stream", ""), ("arrow-file", "-file"), ("parquet", "-parquet")):
-        corpus = ["--text", root / "text.jsonl", "--task-bytes", 1 << 16, "--format", format]
-        found[f"documents{suffix}"] = build("build-corpus", root / f"documents{suffix}", *corpus)
+    found["documents"] = build("build-corpus", root / "documents", "--text", root / "text.jsonl", "--task-bytes", 1 << 16)
     found["vocabulary"] = build("train-vocab", root / "vocabulary", found["documents"], "--size", 600)
-    for format, suffix in (("arrow-stream", ""), ("arrow-file", "-file"), ("parquet", "-parquet")):
-        options = ["--vocab", found["vocabulary"], "--shards", 3, "--format", format, "--masking", "static", "--provenance"]
-        found[f"pairs{suffix}"] = build("make-pairs", root / f"pairs{suffix}", found["documents"], *options)
+    options = ["--vocab", found["vocabulary"], "--shards", 3, "--masking", "static", "--provenance"]
+    found["pairs"] = build("make-pairs", root / "pairs", found["documents"], *options)
     assert set(found) == set(KINDS)
     return found
 

@@ -1,6 +1,6 @@
 """The report of a dataset as one HTML page, made of its manifest and of a bounded read of its shards."""
 
-from ...dataset.staging import REPORT
+from ...dataset.build import REPORT
 from .dataset_page import report as write_report
 from .dataset_page import write_beside
 

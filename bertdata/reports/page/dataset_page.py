@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dataset import manifest as manifests
+from ...dataset.build import REPORT
+from ...dataset.manifest import steady
 from ...dataset.manifest_types import ExportManifest, Manifest, PairsManifest, VocabManifest
-from ...dataset.staging import REPORT, steady
 from ...errors import NoInputError, StorageError, few
 from ...storage.files import to_path, write_text
 from ..licences import source_names

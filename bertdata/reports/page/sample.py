@@ -16,12 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ...dataset import shards
 from ...dataset.manifest_records import ListEntry, ShardEntry
 from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
-from ...dataset.shards.write import raise_for
 from ...errors import VerificationError
 from ...storage.files import is_local, open_file
 from ...tokens.vocab import Vocabulary
@@ -119,30 +117,13 @@ def _first_batches(directory: Path, manifest: ReadableManifest) -> Iterator[tupl
 
 
 def _first_batch(path: Path, shard: ShardEntry, manifest: ReadableManifest) -> Iterator[pa.RecordBatch]:
-    format = manifest.settings.format
     if manifest.kind == "pairs" and is_local(path):
-        yield from islice(_parquet(path) if format == "parquet" else _mapped(path, format), 1)
+        try:
+            yield from shards.map_batches(path)[:1]
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            shards.raise_for(path, error, "missing or damaged", "build the dataset again")
     elif is_local(path) or shard.bytes // max(1, shard.batches) <= _MAX_REQUEST_BYTES:
-        yield from islice(shards.read_batches(path, format, 0, 1), 1)
-
-
-def _mapped(path: Path, format: str) -> Iterator[pa.RecordBatch]:
-    try:
-        with pa.memory_map(str(path)) as source:
-            reader = pa.ipc.open_file(source) if format == "arrow-file" else pa.ipc.open_stream(source)
-            batch = reader.get_batch(0) if format == "arrow-file" else reader.read_next_batch()
-            batch.validate()
-            yield batch
-    except (pa.ArrowException, OSError, StopIteration, UnicodeDecodeError) as error:
-        failed = error if isinstance(error, OSError) else ValueError(str(error))
-        raise_for(path, failed, "missing or damaged", "build the dataset again")
-
-
-def _parquet(path: Path) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from pq.ParquetFile(path).iter_batches(batch_size=_MAX_ROWS // 4, row_groups=[0])
-    except (pa.ArrowException, OSError) as error:
-        raise_for(path, error, "missing or damaged", "build the dataset again")
+        yield from islice(shards.read_batches(path, 0, 1), 1)
 
 
 def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[tuple[str, str]]]:

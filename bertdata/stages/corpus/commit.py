@@ -12,7 +12,7 @@ from pathlib import Path
 from ...codec import decode, replace
 from ...config import CorpusConfig
 from ...config.input_kinds import PROJECTS
-from ...dataset import croissant, manifest
+from ...dataset import manifest
 from ...dataset.manifest import write_list
 from ...dataset.manifest_records import (
     Amounts,
@@ -27,7 +27,7 @@ from ...dataset.manifest_records import (
     TemplateRevision,
 )
 from ...dataset.manifest_types import CorpusManifest
-from ...dataset.plan_files import StoredValue
+from ...dataset.tasks import StoredValue
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
@@ -93,7 +93,7 @@ class CorpusCommit:
         )
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)
-        manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
+        manifest.store(root, contents, card.write(contents))
 
     def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[TaskEntry]) -> list[ListEntry]:
         """Count the pages that are in a dump's index but not in the dump. Return the reject list of these pages, if any."""

@@ -12,7 +12,7 @@ from ...codec import encode, replace
 from ...config import CorpusConfig
 from ...dataset import shards
 from ...dataset.manifest_records import CorpusShard
-from ...dataset.reports import InputRange
+from ...dataset.tasks import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
 from ...sources.dumps import LOSSES, checksums, multistream
 from ...storage.files import digest
@@ -62,7 +62,7 @@ class Extract:
         most = quota(task.number, self.count, self.config.max_documents)
         facts = Facts(needs(self.config.choice)) if self.choosing else None
         read = partial(source_records.read, kind, parts, self.config)
-        entry, counts = write_shard(self.root, kind, task.number, self.count, self.config.format, read, most, facts)
+        entry, counts = write_shard(self.root, kind, task.number, self.count, read, most, facts)
         written = None if facts is None else facts.write(self.root, task.number)
         inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
         return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)
@@ -73,7 +73,6 @@ def write_shard(
     kind: str,
     number: int,
     count: int,
-    format: str,
     read: Callable[[Counts], Iterator[Document | Drop | Reject]],
     most: int = 0,
     facts: Facts | None = None,
@@ -85,7 +84,6 @@ def write_shard(
         kind: Kind of input.
         number: Number of the shard.
         count: Total number of shards, which is part of the file names.
-        format: Format of the shard.
         read: Function that returns the records and counts the text it leaves out.
         most: Maximum number of documents, or 0 for all.
         facts: Collector of document facts for the selection rules.
@@ -94,7 +92,7 @@ def write_shard(
     with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
         ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
         batches = ledger.batches(read(ledger.counts))
-        shard = shards.write(root, shards.name("train", number, count, format), shards.DOCUMENT, batches, format)
+        shard = shards.write(root, shards.name("train", number, count), shards.DOCUMENT, batches)
     tally, counts = ledger.tally, ledger.counts
     return TaskEntry(
         kind=kind,

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from ...config import CorpusConfig
 from ...config.input_kinds import PROJECTS
-from ...dataset.plan_files import StoredValue
-from ...dataset.reports import stored
-from ...dataset.run import perform
+from ...dataset.tasks import StoredValue, perform, stored
 from ...records import Task
 from ...run.job import Job, Stage, on_worker
 from ..corpus_report import CorpusReport
@@ -84,7 +82,7 @@ class CorpusJob(Job):
             report = stored(root, "extract", number, CorpusReport)
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
             identity = [report.entry.files[0].sha256, sha256(lost.serialize()).hexdigest()]
-            rewrite = Rewrite(root, self.config.format, self.shards)
+            rewrite = Rewrite(root, self.shards)
             perform(root, "choose", number, identity, partial(rewrite, number, report, lost), CorpusReport)
         return number
 

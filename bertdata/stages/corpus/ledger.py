@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...dataset.shards.schema import DocumentBatch
+from ...dataset.shards import DocumentBatch
 from ...records import Document, Drop, Reject
 from ...tally import Tally
 from ..listing import Listing

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import NamedTuple
 
 from ...config import CorpusConfig
-from ...config.base import format_packages
 from ...config.input_kinds import INPUTS, PROJECTS
 from ...dataset.manifest_records import InputEntry
 from ...errors import NoInputError
@@ -90,7 +89,7 @@ def quota(number: int, tasks: int, max_documents: int) -> int:
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
     """Return the packages whose versions affect the bytes of a corpus."""
-    names = ("py3langid", *sentences.packages(config.sentence_splitter), *format_packages(config.format))
+    names = ("py3langid", *sentences.packages(config.sentence_splitter))
     if config.choice.dedup == "near":
         from ..selection import minhash
 

@@ -18,9 +18,7 @@ from ...codec import Count, Record
 from ...config import PairsConfig
 from ...dataset import shards
 from ...dataset.manifest_records import ShardEntry
-from ...dataset.plan_files import StoredValue
-from ...dataset.reports import TaskReport
-from ...dataset.run import perform
+from ...dataset.tasks import StoredValue, TaskReport, perform
 from ...errors import EmptyResultError
 from ...pieces import bare
 from ...tally import StageCounts
@@ -148,8 +146,8 @@ class _Build:
             masked, masks = mask_rows(built, self.vocabulary, config, self.split, self.number)
             columns, counts = {**columns, **masked}, {**counts, **masks}
         schema = shards.pair_schema(len(self.vocabulary.pieces), columns)
-        name = shards.name(self.split, self.number, self.count, config.format)
-        file = shards.write(self.output.root, name, schema, [shards.pair_batch(schema, columns)], config.format)
+        name = shards.name(self.split, self.number, self.count)
+        file = shards.write(self.output.root, name, schema, [shards.pair_batch(schema, columns)])
         tallies, groups = [tally.counts() for tally in built.tallies], {**self.tokens, **self._partners(built)}
         return PartitionReport(
             shard=file, counts=SplitCounts(split=self.split, tallies=tallies, statistics=counts, groups=groups)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ...config import LABEL_1_COUNTS, PairsConfig
-from ...dataset import croissant, manifest
+from ...dataset import manifest
 from ...dataset.manifest_records import Pairing, ShardEntry, Statistics
 from ...dataset.manifest_types import PairsManifest
-from ...dataset.plan_files import StoredValue
+from ...dataset.tasks import StoredValue
 from ...errors import EmptyResultError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
@@ -83,7 +83,7 @@ class PairsCommit:
         if chunks != (held := in_all["parts" if config.pack else "rows"]):
             raise VerificationError(f"{chunks} chunks came out, but the rows have {held}: please report this")
         write_beside(root, contents)
-        manifest.store(root, contents, card.write(contents), croissant.text(contents, croissant.columns(root, contents)))
+        manifest.store(root, contents, card.write(contents))
 
 
 @dataclass

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...dataset.plan_files import StoredValue
+from ...dataset.tasks import StoredValue
 from ...tokens import vocab
 from ...tokens.encoder import Encoder
 from ...tokens.segment import WordEncoder

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ...config import PairsConfig
 from ...dataset import manifest
-from ...dataset.plan_files import StoredValue
-from ...dataset.reports import FilesReport
+from ...dataset.tasks import FilesReport, StoredValue
 from ...records import Task
 from ...run.job import Job, Stage, on_worker
 from ...tokens.vocab import Vocabulary

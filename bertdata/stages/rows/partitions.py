@@ -22,9 +22,9 @@ import numpy as np
 
 from ... import keys
 from ...config import PairsConfig
+from ...dataset.build import STATE
 from ...dataset.manifest_records import DifferentIds
-from ...dataset.plan_files import StoredValue
-from ...dataset.run import STATE
+from ...dataset.tasks import StoredValue
 from ...records import Task
 from ...storage.files import read_json, write_json
 from ...tokens.encoder import DifferentIdsError

@@ -21,7 +21,7 @@ from ... import keys
 from ...config import ChoiceConfig
 from ...config.byte_premiums import BYTES_PER_WORD
 from ...dataset import shards
-from ...dataset.run import STATE
+from ...dataset.build import STATE
 from . import facts, minhash, mixture
 from .duplicates import fingerprint
 
@@ -59,7 +59,7 @@ def needs(config: ChoiceConfig) -> facts.Needs:
 
 def losses(root: Path, first: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the losses of each task, in order of rows."""
-    return shards.read_batches(root / _LOSSES, "arrow-file", first, end)
+    return shards.read_batches(root / _LOSSES, first, end)
 
 
 def choose(root: Path, tasks: int, wiki_tasks: int, config: ChoiceConfig) -> None:
@@ -79,7 +79,7 @@ def choose(root: Path, tasks: int, wiki_tasks: int, config: ChoiceConfig) -> Non
             columns = [rows, *(own.column(name).combine_chunks() for name in _SCHEMA.names[1:])]
             yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
-    shards.write(root, _LOSSES, _SCHEMA, batches(), "arrow-file")
+    shards.write(root, _LOSSES, _SCHEMA, batches())
 
 
 def _rules(corpus: _Corpus, config: ChoiceConfig) -> Iterator[Lost]:

@@ -13,8 +13,8 @@ import pyarrow as pa
 from ... import keys
 from ...config.byte_premiums import premium
 from ...dataset import shards
+from ...dataset.build import STATE
 from ...dataset.manifest_records import ShardEntry
-from ...dataset.run import STATE
 from ...records import Document
 from ..text_counts import count_words
 from .duplicates import HASH_BYTES, MIN_PARAGRAPH_CHARS, fingerprint, normal
@@ -24,7 +24,6 @@ __all__ = ["FACTS_PREFIX", "Facts", "Needs", "bytes_of", "group_of", "read"]
 
 FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
 ROWS_PER_BATCH = 1024  # rows of a record batch; the last one may have fewer
-_FORMAT = "arrow-stream"  # read sequentially, so it takes few requests
 
 
 class Needs(NamedTuple):
@@ -90,7 +89,7 @@ class Facts:
         """Write the task's file, with at least one record batch, and return its entry."""
         if self._rows or not self._batches:
             self._take()
-        return shards.write(root, _name(task), self._schema, self._batches, _FORMAT)
+        return shards.write(root, _name(task), self._schema, self._batches)
 
     def _take(self) -> None:
         self._batches.append(pa.RecordBatch.from_pylist(self._rows, self._schema))
@@ -119,7 +118,7 @@ def _name(task: int) -> str:
 
 def read(root: Path, task: int) -> pa.RecordBatch:
     """Read a task's facts, in order of its documents."""
-    return shards.joined([*shards.read_batches(root / _name(task), _FORMAT)])[0]
+    return shards.joined([*shards.read_batches(root / _name(task))])[0]
 
 
 def bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:

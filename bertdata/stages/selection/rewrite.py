@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from ...codec import encode, replace
 from ...dataset import shards
+from ...dataset.build import STATE
 from ...dataset.manifest_records import CorpusShard, ListEntry
-from ...dataset.run import STATE
 from ...errors import VerificationError
 from ...records import Document
 from ...storage.files import digest, is_local
@@ -69,7 +69,6 @@ class Rewrite:
     """
 
     root: Path
-    format: str
     count: int
 
     def __call__(self, task: int, report: CorpusReport, lost: pa.RecordBatch) -> CorpusReport:
@@ -82,8 +81,8 @@ class Rewrite:
             removal = _Removal(lost.to_pylist(), Tally.of(counts.tally), listed)
             for drops in report.entry.drops:  # the new list starts with the drops of the first step
                 listed.copy(root / drops.name)
-            batches = removal.batches(shards.read_batches(root / shard.name, self.format))
-            written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches, self.format)
+            batches = removal.batches(shards.read_batches(root / shard.name))
+            written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
         shard = CorpusShard(**encode(written), text_bytes=removal.text_bytes)
         removed = {"removed_words": removal.words} if removal.words else {}
         counts = replace(

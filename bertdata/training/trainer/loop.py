@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...config.train import TrainConfig, milestones, read_training
-from ...dataset.shards import Shards
+from ...dataset.rows import Shards
 from ...errors import BertDataError
 from ...reports.metrics import NAME, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import REPORT, write_report

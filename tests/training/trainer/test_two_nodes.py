@@ -15,7 +15,7 @@ import pytest
 from conftest import REPOSITORY
 from tiny import write_pairs
 
-from bertdata.dataset.shards import Shards
+from bertdata.dataset.rows import Shards
 
 pytest.importorskip("torch")
 from bertdata.training import loader  # noqa: E402

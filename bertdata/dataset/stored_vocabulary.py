@@ -6,14 +6,13 @@ import hashlib
 import json
 from pathlib import Path
 
-from ...errors import VerificationError
-from ...pieces import BERT_TOKENS, Special, of_bert, of_tokenizer
-from ...storage.storage import storage_errors
-from ..manifest_rules import VOCABULARIES
-from ..manifest_types import PairsManifest
-from .views import REMAKE
+from ..errors import VerificationError
+from ..pieces import BERT_TOKENS, Special, of_bert, of_tokenizer
+from ..storage.storage import storage_errors
+from .manifest_rules import VOCABULARIES
+from .manifest_types import PairsManifest
 
-__all__ = ["read_vocabulary"]
+_REMAKE = "build it again with `overwrite`"
 
 
 def read_vocabulary(path: Path, contents: PairsManifest) -> tuple[list[str], Special]:
@@ -27,7 +26,7 @@ def read_vocabulary(path: Path, contents: PairsManifest) -> tuple[list[str], Spe
     tokenizer, settings = (json.loads(_checked_bytes(path / name, contents)) for name in VOCABULARIES[1])
     pieces, special = of_tokenizer(tokenizer, settings)
     if len(pieces) != contents.vocab_size:
-        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {REMAKE}")
+        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {_REMAKE}")
     return pieces, special
 
 
@@ -37,7 +36,7 @@ def _checked_bytes(path: Path, contents: PairsManifest) -> bytes:
         data = path.read_bytes()
     digests = {file.name: file.sha256 for file in contents.files}
     if hashlib.sha256(data).hexdigest() != digests[path.name]:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
+        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
     return data
 
 
@@ -47,9 +46,9 @@ def _read_pieces(path: Path, contents: PairsManifest) -> list[str]:
     try:
         pieces = data.decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise VerificationError(f"{path} is damaged ({error}): {REMAKE}") from error
+        raise VerificationError(f"{path} is damaged ({error}): {_REMAKE}") from error
     if len(pieces) != contents.vocab_size:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {REMAKE}")
+        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
     if missing := [token for token in BERT_TOKENS.values() if token not in pieces]:
-        raise VerificationError(f"{path} lacks {', '.join(missing)}: {REMAKE}")
+        raise VerificationError(f"{path} lacks {', '.join(missing)}: {_REMAKE}")
     return pieces

@@ -1,0 +1,92 @@
+"""Copy a dataset from a store to the local disk, where its shards can be mapped.
+
+    ~/.cache/bertdata/3f6c…/    the copy of a dataset, named after the digest of its manifest: manifest.json, data/…, vocab.txt
+
+Processes that need one copy share it: one process fetches the missing files under a lock, and the others wait. A file gets its
+name after its digest was compared with the manifest's, so a killed process leaves no damaged file, and the next one continues.
+Nothing removes a copy: remove its directory when you no longer need it. XDG_CACHE_HOME replaces ``~/.cache``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import StorageError, VerificationError
+from ..storage.files import digest, is_local, replacing
+from ..storage.lock import waiting_lock
+from ..storage.moves import remove_temporary
+from ..storage.readers import read_whole
+from ..storage.storage import storage_errors
+from .manifest import NAME, read_again
+from .manifest_records import File
+from .manifest_types import Manifest
+
+_AT_ONCE = 4  # files fetched at the same time
+_MAX_TRIES = 5  # for a file of a store
+_FIRST_PAUSE_S = 0.5  # seconds before the second try; each later pause is twice as long
+
+
+def local_copy(source: Path, manifest: Manifest, files: Iterable[File]) -> Path:
+    """Return a local directory with these files of a dataset and its manifest: the dataset's own, or a copy.
+
+    Raise VerificationError if a file differs from its digest in the manifest, and StorageError if the store or the disk fails.
+    """
+    if is_local(source):
+        return source
+    with storage_errors(f"cannot read {source}"):
+        contents = read_whole(source / NAME)
+    sha256 = hashlib.sha256(contents).hexdigest()
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "bertdata", sha256[:16])
+    with waiting_lock(root / "lock"):
+        remove_temporary(root)  # of killed processes
+        # A file under its final name has the right digest: only its size is compared again.
+        missing = [file for file in files if not _is_here(root / file.name, file)]
+        _require_space(root, missing)
+        with storage_errors(f"cannot write {root}"), ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(partial(_fetch, source, root), missing))
+        with replacing(root / NAME) as file:
+            file.write(contents)
+    read_again(root, sha256, type(manifest))
+    return root
+
+
+def _is_here(path: Path, file: File) -> bool:
+    return path.is_file() and path.stat().st_size == file.bytes
+
+
+def _require_space(root: Path, missing: Sequence[File]) -> None:
+    needed, free = sum(file.bytes for file in missing), shutil.disk_usage(root).free
+    if free < needed:
+        raise StorageError(
+            f"{root} has room for {free:,} bytes, but the copy needs {needed:,}: set XDG_CACHE_HOME to a directory of a larger "
+            "disk"
+        )
+
+
+def _fetch(source: Path, root: Path, file: File) -> None:
+    with replacing(root / file.name) as target:
+        _download(source / file.name, target.name)
+        if digest(target.name) != file.sha256:
+            raise VerificationError(f"{source / file.name} differs from its manifest (SHA-256): build it again with `overwrite`")
+
+
+def _download(path: Any, target: str) -> None:
+    """Copy a file of a store, with growing pauses after failures."""
+    path = type(path)(str(path), **path.storage_options)  # opened in this process: a connection does not survive a fork
+    for failures in range(_MAX_TRIES):
+        try:
+            with storage_errors(f"cannot read {path}"):
+                path.fs.get_file(path.path, target)
+            return
+        except StorageError as error:
+            if failures == _MAX_TRIES - 1 or isinstance(error.__cause__, FileNotFoundError | PermissionError):
+                raise
+            time.sleep(_FIRST_PAUSE_S * 2**failures)
