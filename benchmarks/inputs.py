@@ -10,11 +10,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from grow import read_dump
-
 import bertdata
+from bertdata.records import FileRange, Page
 from bertdata.sample import sample
-from bertdata.sources.dumps.page_xml import read_fields
+from bertdata.sources.dumps import read_pages, read_site
 from bertdata.stages import corpus_reader
 from bertdata.text.wikitext import extract_paragraphs
 
@@ -68,10 +67,11 @@ class Inputs(Mapping[str, str]):
         path = self._work / "pages.jsonl"
         (dump,) = Path(sample()).glob("sampleenwiki-*multistream.xml.bz2")
         with path.open("w", encoding="utf-8") as file:
-            for page in read_dump(dump).pages:
-                fields = read_fields(page.partition(b"<page>")[2])
-                told = {"source": "en22", "language": "en", "title": fields["title"]}
-                text = fields.get("text", "")
+            part = FileRange(dump.name, str(dump), 0, dump.stat().st_size)
+            for page in read_pages(part, read_site(str(dump)), 1 << 24):
+                if not isinstance(page, Page):
+                    continue
+                told, text = {"source": "en22", "language": "en", "title": page.title}, page.text
                 paragraphs = extract_paragraphs(text, title=told["title"], language="en")
                 file.write(json.dumps({**told, "wikitext": text, "paragraphs": paragraphs}) + "\n")
         return path

@@ -38,7 +38,7 @@ EXTRAS = {  # tests/test_packaging.py compares the requirements with pyproject.t
         ("huggingface_hub", "datasets", "upath"),
     ),
     "fast": Extra("fast byte-level BPE", ("gigatoken>=0.10,<0.11",), ("gigatoken",)),
-    "zstd": Extra("input as .zst", ("zstandard",), ("zstandard",)),
+    "zstd": Extra("input as .zst", ("backports.zstd",), ("backports.zstd",)),
     "chinese": Extra("words of Chinese", ("jieba", "opencc"), ("jieba", "opencc")),
     "near": Extra("--dedup near", ("rensa>=0.5,<0.6",), ("rensa",)),
     "hdf5": Extra("export --to hdf5", ("h5py",), ("h5py",)),

@@ -188,11 +188,9 @@ def _announce_excluded(config: CorpusConfig) -> None:
 
 
 def _plan_of(entry: InputEntry) -> str:
-    """Describe how a file is split, and which checksum and index it is checked against."""
-    cuts = {"streams": " cut at streams", "blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
+    """Describe how a file is split, and which checksum it is checked against."""
+    cuts = {"blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
     parts = ["one piece" if entry.pieces == 1 else f"{entry.pieces} pieces{cuts.get(entry.cut, '')}"]
     if entry.checksum:
         parts.append(f"{entry.checksum.partition(':')[0]} to be checked")
-    if entry.index:
-        parts.append("page count to be checked against its index")
     return ", ".join(parts)

@@ -116,7 +116,7 @@ class ExportedShard(FileEntry, frozen=True, kw_only=True):
 
 
 class InputEntry(Record, frozen=True, kw_only=True):
-    """An input file of a corpus. Only dumps have a `cut`, `date`, `checksum` and `index`. A trial run has no digest."""
+    """An input file of a corpus. Only dumps have a `cut`, `date` and `checksum`. A trial run has no digest."""
 
     name: str
     source: str
@@ -127,7 +127,6 @@ class InputEntry(Record, frozen=True, kw_only=True):
     documents: str = ""
     date: str = ""
     checksum: str = ""
-    index: str = ""
     sha256: str = ""
 
 

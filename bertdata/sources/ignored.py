@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from ..config.input_kinds import INPUTS
 from ..errors import few
-from .dumps.checksums import is_sums
-from .dumps.multistream import is_index
+from .checksums import is_sums
+from .multistream import is_index
 
 __all__ = ["NO_SUFFIX", "by_suffix", "conversions", "describe"]
 

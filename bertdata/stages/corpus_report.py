@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from ..codec import Count, Record
 from ..dataset.manifest_records import CorpusShard, ListEntry, ShardEntry
 from ..dataset.tasks import InputRange, TaskReport
-from ..sources.dumps.multistream import Index
 from ..tally import StageCounts
 
 __all__ = ["CorpusReport", "SourceCounts", "TaskEntry", "Templates"]
@@ -69,11 +68,8 @@ class TaskEntry(Record, frozen=True, kw_only=True):
         rejects: Manifest entry of the list of malformed records. Empty if there are none.
         drops: Manifest entry of the list of records that were filtered on purpose. Empty if there are none.
         licences: Documents by licence, for each file.
-        pages: Number of records that were read, to compare with the index of a dump.
         lost: Bytes of the input that could not be read.
         checksum: The published checksum of a dump that was checked.
-        index: The counts of a dump's index file.
-        dump: Name of the dump to which `index` belongs.
     """
 
     kind: str
@@ -82,11 +78,8 @@ class TaskEntry(Record, frozen=True, kw_only=True):
     rejects: Sequence[ListEntry] = ()
     drops: Sequence[ListEntry] = ()
     licences: dict[str, dict[str, Count]] = {}
-    pages: Count = 0
     lost: Count = 0
     checksum: str = ""
-    index: Index | None = None
-    dump: str = ""
 
     @property
     def files(self) -> list[CorpusShard | ListEntry]:

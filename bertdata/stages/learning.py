@@ -11,13 +11,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from ..config import CorpusConfig
 from ..records import FileRange, Page
-from ..sources import dumps
-from ..sources.dumps import multistream
+from ..sources import dumps, multistream
 from ..storage import files
 from ..text.wikitext import Templates, is_redirect, load_templates, namespaces
 from ..text.wikitext.templates.braces import normalize
@@ -174,7 +173,7 @@ def _finder(paths: Sequence[str], site: dumps.Site, config: CorpusConfig) -> Fin
     prefixes = frozenset(name for name, number in site.namespaces.items() if number == namespaces.TEMPLATE) | {"template"}
     indexes = [multistream.find_index(path) for path in paths]
     if all(indexes):
-        offsets = multistream.template_offsets(indexes, prefixes)
+        offsets = multistream.TemplateOffsets(indexes, prefixes)
         most = max(_MIN_STREAMS, int(_STREAMS_SHARE * sum(map(files.size, paths))))
         return _Streams(paths, site, config.max_page_bytes, offsets, most).find if len(offsets) else None
     pages: dict[str, Page] = {}
@@ -194,21 +193,27 @@ def _name(page: Page) -> str:
 class _Streams:
     """Read template pages from the streams that an index names, up to a number of streams."""
 
-    def __init__(self, paths: Sequence[str], site: dumps.Site, largest: int, offsets: multistream.Offsets, most: int) -> None:
+    def __init__(
+        self, paths: Sequence[str], site: dumps.Site, largest: int, offsets: multistream.TemplateOffsets, most: int
+    ) -> None:
         self.paths, self.site, self.largest, self.offsets, self.left = paths, site, largest, offsets, most
 
     def find(self, names: Sequence[str]) -> dict[str, Page]:
         """Return the pages of the templates. If the streams run out, the last names get none."""
-        streams = list(dict.fromkeys(place for name in names if (place := self.offsets.find(name)) is not None))[: self.left]
+        streams: dict[tuple[int, int], set[str]] = {}
+        for name in names:
+            place = self.offsets.find(name)
+            if place is not None and (place in streams or len(streams) < self.left):
+                streams.setdefault(place, set()).add(name)
         self.left -= len(streams)
-        wanted = set(names)
         found: dict[str, Page] = {}
-        for number, offset in sorted(streams):
+        for (number, offset), wanted in sorted(streams.items()):
             path = self.paths[number]
-            part = FileRange(
-                path, path, offset, offset + 1
-            )  # a stream that begins before the end of its range is read completely
-            for page in dumps.read_pages(part, self.site, self.largest):
+            part = FileRange(path, path, offset, files.size(path))
+            for page in islice(dumps.read_pages(part, self.site, self.largest), multistream.PAGES_PER_STREAM):
                 if isinstance(page, Page) and page.namespace == namespaces.TEMPLATE and (name := _name(page)) in wanted:
-                    found.setdefault(name, page)
+                    found[name] = page
+                    wanted.remove(name)
+                if not wanted:
+                    break
         return found

@@ -21,7 +21,6 @@ from ..records import Document, FileRange, Page
 from ..reports.checks import check_rows
 from ..reports.trace import Change, Trace, TracedRow, TracedStep, explain, named_rows, rows_with
 from ..sources import SUFFIXES, dumps, inputs
-from ..sources.dumps import multistream
 from ..storage import files
 from ..storage.storage import storage_errors
 from ..text.wikitext import load_templates
@@ -139,7 +138,7 @@ def _learned(
 def _page(wikipedia: str | Path | Sequence[str | Path], id: str, title: str, largest: int) -> _Copy | None:
     """Find the newest copy of a page in dumps, which is the one that a corpus keeps.
 
-    An index next to a dump is used if it exists. An empty title matches no page.
+    An empty title matches no page.
     """
     copies = (
         _Copy(page, site, path.rpartition("/")[2])
@@ -157,12 +156,7 @@ def _pages(path: str, id: str, title: str, largest: int) -> Iterator[tuple[Page,
     is_id = number.isdigit() and wiki.islower()  # 1984 and Blink:182 are titles
     if is_id and wiki != site.dbname:
         return
-    index = multistream.find_index(path)
-    start = multistream.find_stream(index, number if is_id else "", title) if index else 0
-    if start is None:
-        return
-    end = start + 1 if index else files.size(path)  # a stream that begins before the end of its range is read completely
-    for page in dumps.read_pages(FileRange(path, path, start, end), site, largest):
+    for page in dumps.read_pages(FileRange(path, path, 0, files.size(path)), site, largest):
         if isinstance(page, Page) and (page.id == id or (title and page.title == title)):
             yield page, site
             return

@@ -20,14 +20,14 @@ from bertdata.config import CorpusConfig, FilterConfig, languages
 from bertdata.config.train import parse_training
 from bertdata.errors import BertDataError, UsageError
 from bertdata.reports import trace
-from bertdata.sources.tables import columns
+from bertdata.sources import tables
 from bertdata.tokens import vocab
 from bertdata.tokens.read import read_any, says_accents
 from bertdata.tokens.vocab import SPECIAL, Vocabulary
 
 
 def test_doctests() -> None:
-    assert not any(doctest.testmod(module).failed for module in (errors, languages, trace, columns))
+    assert not any(doctest.testmod(module).failed for module in (errors, languages, trace, tables))
 
 
 def outcome(*arguments: object) -> tuple[int, str]:

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from bertdata.config import FilterConfig
-from bertdata.records import Document
+from bertdata.records import Document, FileRange
+from bertdata.sources import dumps
 from bertdata.sources.books import clean
 from bertdata.sources.books.xhtml import passages
 from bertdata.sources.books.xml_tags import attributes
-from bertdata.sources.dumps.page_xml import BrokenPage, guess_name, read_fields
-from bertdata.sources.dumps.pages import PageCutter
+from bertdata.sources.bzip2 import Block
 from bertdata.sources.encodings import decode
 from bertdata.sources.lines import paragraphs
 from bertdata.stages.selection.duplicates import fingerprint, normal
@@ -180,18 +180,18 @@ def document(text: str) -> Document:
 
 def fed(data: bytes) -> list[object]:
     """Cut a dump into pages, fed by small blocks."""
-    cutter = PageCutter(most=1 << 16, at_start=True)
-    blocks = (data[start : start + 1000] for start in range(0, len(data), 1000))
-    return [*(cut for block in blocks for cut in cutter.feed(block)), *cutter.finish()]
+    small = [Block(start, data[start : start + 1000]) for start in range(0, len(data), 1000)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dumps, "blocks", lambda *part: iter(small))
+        patch.setattr(dumps.files, "size", lambda path: len(data))
+        return list(dumps._cut(FileRange("a.xml", "a.xml", 0, len(data)), 1 << 16))
 
 
 def fields(data: bytes) -> object:
     """Read a page."""
-    guess_name(data)
-    try:
-        return read_fields(b"<title>T</title><revision><text>" + data + b"</text></revision></page>")
-    except BrokenPage as error:
-        return error
+    dumps._guess_name(data)
+    xml = b"<title>T</title><id>1</id><revision><text>" + data + b"</text></revision></page>"
+    return dumps._parse(xml, dumps.Site("wiki", "en", "", {}), "a.xml")
 
 
 def decoded(data: bytes) -> object:

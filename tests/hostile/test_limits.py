@@ -17,7 +17,9 @@ from made import XHTML, epub, package, page
 
 from bertdata.config import CorpusConfig, FilterConfig
 from bertdata.records import Document, Drop, FileRange, Reject
-from bertdata.sources.compressed import Damage, blocks, members
+from bertdata.sources import packed
+from bertdata.sources.bzip2 import Damage
+from bertdata.sources.packed import blocks
 from bertdata.stages.corpus import source_records
 from bertdata.stages.corpus.sources import Counts
 
@@ -93,7 +95,7 @@ def test_the_lost_bytes_of_a_bomb_count_towards_max_rejects(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_unpacked_bytes_are_limited(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(packed, "FREE_BYTES", 1 << 20)
     path = tmp_path / f"a.jsonl{suffix}"
     path.write_bytes(PACKERS[suffix](bytes(16 << 20)))
     *good, last = blocks(str(path))

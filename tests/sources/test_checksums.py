@@ -9,7 +9,7 @@ import pytest
 
 from bertdata.errors import VerificationError
 from bertdata.records import FileRange
-from bertdata.sources.dumps.checksums import check, published
+from bertdata.sources.checksums import check, published
 
 TEXT = b"what was published"
 MD5, SHA1 = hashlib.md5(TEXT).hexdigest(), hashlib.sha1(TEXT).hexdigest()

@@ -76,18 +76,6 @@ def test_a_tag_without_an_end_costs_its_page(begin: str, name: str, tmp_path: Pa
     assert [reject.id for reject in rejects] == ["enwiki:2"]
 
 
-@pytest.mark.parametrize("size", range(1, 60, 7))
-def test_a_page_is_found_again_in_blocks_of_any_size(size: int) -> None:
-    from bertdata.sources.dumps.pages import PageCutter
-
-    data = ("<mediawiki>" + page(1).replace("Body", "<!--") + page(2) + TAIL).encode()
-    cutter = PageCutter(most=1 << 16, at_start=True)
-    cuts = [cut for at in range(0, len(data), size) for cut in cutter.feed(data[at : at + size])]
-    assert [cut.reason for cut in cuts] == ["unended-page", ""]
-    assert b"<title>T2</title>" in cuts[1].text
-    assert not list(cutter.finish())
-
-
 @pytest.mark.parametrize("between", ["", "garbage", "<", "\n   \0  "])
 def test_pages_joined_by_damage_are_each_counted(between: str, tmp_path: Path) -> None:
     """Where the end of a page and the beginning of the next are lost, two pages are, and neither has the other's title."""

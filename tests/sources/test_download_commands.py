@@ -19,11 +19,11 @@ from loopback import Answer, Server, serving
 from processes import start
 
 from bertdata.errors import NoInputError, TransferError, UsageError, VerificationError
+from bertdata.sources import checksums, multistream
 from bertdata.sources.download import client as clients
 from bertdata.sources.download.client import Client
 from bertdata.sources.download.hub import choose, find_data_set
 from bertdata.sources.download.wikimedia import find_dump, wiki_name
-from bertdata.sources.dumps import checksums, multistream
 
 
 @pytest.fixture(autouse=True)

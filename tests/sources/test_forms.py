@@ -14,9 +14,9 @@ from conftest import Build, Run, digests, read_manifest, read_rows
 from made import SENTENCES, book, epub, page, plain_epub, table, tar, write_arrow, write_parquet
 
 from bertdata.records import FileRange, Reject
-from bertdata.sources import line_ranges
+from bertdata.sources import line_ranges, tables
 from bertdata.sources.books import Book, read_books, sentence_lines, split, xhtml, xml_tags
-from bertdata.sources.tables import Columns, columns, table_rows
+from bertdata.sources.tables import Columns
 from bertdata.storage.files import size
 
 ALL = ("--dedup", "none", "--max-repeated", 1)  # the sample's texts repeat themselves
@@ -86,7 +86,7 @@ def test_a_text_with_a_paragraph_a_line(tmp_path: Path, gap: str) -> None:
 # --- the whole way ---
 
 
-@pytest.mark.parametrize("module", [columns, line_ranges, sentence_lines, table_rows, xhtml, xml_tags])
+@pytest.mark.parametrize("module", [line_ranges, sentence_lines, tables, xhtml, xml_tags])
 def test_doctests(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

@@ -21,7 +21,7 @@ from conftest import Run, digests
 from bertdata.config import CorpusConfig
 from bertdata.dataset.build import STATE
 from bertdata.dataset.shards import read_batches
-from bertdata.errors import StorageError, TooManyRejectsError, VerificationError
+from bertdata.errors import StorageError, VerificationError
 from bertdata.sources import SUFFIXES
 from bertdata.sources.inputs import find
 from bertdata.stages.corpus import commit as commit_module
@@ -101,7 +101,7 @@ def test_one_stream_gives_the_documents_of_many_at_any_cut(tmp_path: Path) -> No
     (tmp_path / "one" / NAME).write_bytes(bz2.compress(bz2.decompress(many.read_bytes()), 1))
     by_streams, by_blocks = build(tmp_path / "a", tmp_path / "many"), build(tmp_path / "b", tmp_path / "one")
     whole = build(tmp_path / "c", tmp_path / "one", task_bytes=1 << 30)
-    assert [made["inputs"][0]["cut"] for made in (by_streams, by_blocks, whole)] == ["streams", "blocks", "whole"]
+    assert [made["inputs"][0]["cut"] for made in (by_streams, by_blocks, whole)] == ["blocks", "blocks", "whole"]
     assert len(by_blocks["shards"]) > 3
     assert rows(tmp_path / "a") == rows(tmp_path / "b") == rows(tmp_path / "c") and len(rows(tmp_path / "c")) == 499
     assert by_streams["counts"] == by_blocks["counts"] == whole["counts"]
@@ -130,89 +130,6 @@ def test_a_dump_that_is_not_what_was_published(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "manifest.json").exists()
     (tmp_path / "dumps" / "md5sums.txt").unlink()
     assert build(tmp_path / "out", tmp_path / "dumps") == expected
-
-
-# --- the index ---
-
-
-@pytest.mark.slow
-def test_a_whole_dump_has_the_pages_of_its_index(tmp_path: Path) -> None:
-    write_dump(tmp_path / "dumps", range(1, 100), index=True)
-    made = build(tmp_path / "out", tmp_path / "dumps")
-    assert made["inputs"][0]["index"] == NAME.replace(".xml", "-index.txt")
-    assert made["counts"] == [{"stage": "wikipedia pages", "in": 99, "out": 99, "dropped": {}, "rejected": {}}]
-    assert rejects(tmp_path / "out") == []
-
-
-def _starts(data: bytes) -> list[int]:
-    return [at for at in range(len(data)) if data.startswith(b"BZh91AY&SY", at)]
-
-
-@pytest.mark.parametrize("more", [0, 5, 500])
-@pytest.mark.slow
-def test_a_dump_that_ends_early_lacks_pages(tmp_path: Path, more: int) -> None:
-    """Cut where a stream ends, behind a few bytes of the next one, and within it."""
-    dump = write_dump(tmp_path / "dumps", range(1, 201), index=True)
-    data = dump.read_bytes()
-    end = _starts(data)[9]
-    dump.write_bytes(data[: end + more])
-    made = build(tmp_path / "out", tmp_path / "dumps", max_rejects=0.3)
-    first = "truncated-stream" if more else "truncated-dump"
-    assert made["counts"] == [
-        {"stage": "wikipedia pages", "in": 201, "out": 160, "dropped": {}, "rejected": {first: 1, "missing-page": 40}}
-    ]
-    later = 20 if more == 500 else 40
-    byte = _starts(data)[10] if more == 500 else end
-    told = rejects(tmp_path / "out")[-1]
-    assert told == {
-        "id": NAME,
-        "reason": "missing-page",
-        "where": f"40 of the 200 pages that the index of {NAME} names; {later} in streams from byte {byte} on, where it ends",
-        "pages": 40,
-    }
-    with pytest.raises(TooManyRejectsError, match="missing-page 40"):
-        build(tmp_path / "strict", tmp_path / "dumps")
-    assert not (tmp_path / "strict" / "manifest.json").exists()
-
-
-@pytest.mark.slow
-def test_a_damaged_stream_lacks_its_pages(tmp_path: Path) -> None:
-    dump = write_dump(tmp_path / "dumps", range(1, 201), index=True)
-    data = bytearray(dump.read_bytes())
-    data[_starts(bytes(data))[3]] ^= 1  # the header is no header
-    data[_starts(bytes(data))[5] + 5000] ^= 1
-    dump.write_bytes(data)
-    made = build(tmp_path / "out", tmp_path / "dumps", max_rejects=0.5)
-    assert made["counts"][0]["rejected"] == {"damaged-stream": 2, "missing-page": 20}
-    assert made["counts"][0]["out"] == 180
-
-
-@pytest.mark.slow
-def test_the_index_of_another_dump_is_refused(tmp_path: Path) -> None:
-    write_dump(tmp_path / "dumps", range(1, 100), index=True)
-    index = tmp_path / "dumps" / NAME.replace(".xml", "-index.txt")
-    lines = bz2.decompress(index.read_bytes()).decode()
-    first = int(lines.partition(":")[0])
-    astray = lines.replace(f"\n{first}:", f"\n{first + 1}:", 1)
-    for wrong, says in ((astray, "1 of them in streams that the dump lacks"), ("", "the dump has 99")):
-        index.write_bytes(bz2.compress(wrong.encode()))
-        with pytest.raises(VerificationError, match=f"{NAME} is not of this dump.*{says}.*move the index away.*same command"):
-            build(tmp_path / "out", tmp_path / "dumps")
-    index.unlink()
-    build(tmp_path / "out", tmp_path / "dumps")
-    assert ids(tmp_path / "out") == list(range(1, 100))
-
-
-@pytest.mark.slow
-def test_a_missing_page_is_no_longer_told_when_the_index_is_away(tmp_path: Path) -> None:
-    dump = write_dump(tmp_path / "dumps", range(1, 201), index=True)
-    dump.write_bytes(dump.read_bytes()[: _starts(dump.read_bytes())[9]])
-    with pytest.raises(TooManyRejectsError):
-        build(tmp_path / "out", tmp_path / "dumps")
-    (tmp_path / "dumps" / NAME.replace(".xml", "-index.txt")).unlink()
-    build(tmp_path / "out", tmp_path / "dumps")
-    build(tmp_path / "fresh", tmp_path / "dumps")
-    assert digests(tmp_path / "out") == digests(tmp_path / "fresh")
 
 
 # --- repeated ids ---

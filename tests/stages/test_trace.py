@@ -13,7 +13,6 @@ from template_dump import page
 import bertdata
 from bertdata.cli import cli
 from bertdata.errors import UsageError
-from bertdata.sources.dumps.multistream import find_stream
 
 ELLYN = "sampleenwiki:107"
 
@@ -65,14 +64,6 @@ def test_sentences_are_split_as_in_the_run(tmp_path: Path, monkeypatch: pytest.M
     found = bertdata.trace(corpus.path, "Tea", wikipedia=dump)
     assert found.paragraphs == [["The tea is ready, and it is green."]]
     assert not any("kettle" in change.after for change in found.steps[-1].changes)
-
-
-def test_an_index_tells_where_a_page_is() -> None:
-    (index,) = SAMPLE.glob("sampleenwiki*index*")
-    by_number, by_title = find_stream(str(index), "107", ""), find_stream(str(index), "", "River Ellyn")
-    assert by_number == by_title is not None
-    assert find_stream(str(index), "", "Ellyn") is None
-    assert find_stream(str(index), "10", "") != by_number
 
 
 def test_the_command_prints_a_trace(sample_corpus: Path, sample_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,8 @@ import zipfile
 from collections import Counter
 from typing import IO, NamedTuple
 
-from ..archives.zip_files import BROKEN, open_zip
+from ..archives import BROKEN_ZIP, TooLarge, open_zip
 from ..encodings import decode
-from ..tables.limits import TooLarge
 from .account import size
 from .back import is_imprint
 from .blocks import Block
@@ -71,7 +70,7 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
             return _read(archive, max_bytes)
     except TooLarge as error:
         raise Unreadable("too-large", str(error)) from None
-    except BROKEN as error:
+    except BROKEN_ZIP as error:
         raise Unreadable("damaged", f"{type(error).__name__}: {error}") from None
     except OSError as error:
         if error.errno != errno.EINVAL:  # a position before the beginning of the file
@@ -100,7 +99,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     for page, kind in package.others.items():
         try:
             data = _member(archive, page, left)
-        except (Unreadable, RuntimeError, *BROKEN):  # a skipped page; the book is unaffected
+        except (Unreadable, RuntimeError, *BROKEN_ZIP):  # a skipped page; the book is unaffected
             continue
         left, tags = left - len(data), tags - data.count(b"<")
         left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0

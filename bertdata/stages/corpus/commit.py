@@ -36,7 +36,6 @@ from ...storage.files import open_file
 from ...tally import Tally
 from ..corpus_report import CorpusReport, TaskEntry
 from ..selection.rewrite import replace_rewritten
-from . import missing
 from .extract import MAX_EXAMPLES, most_frequent
 from .plan_tasks import packages
 from .sources import CHECKSUM, in_order
@@ -75,7 +74,6 @@ class CorpusCommit:
             rejects += entry.rejects
             drops += entry.drops
             lost += entry.lost
-        rejects += self._count_missing(tallies, entries)
         counted = [tally for tally in tallies.values() if tally.entered]
         self._check_share(counted, lost, inputs, [*rejects, *drops])
         shards = replace_rewritten(root, shards)
@@ -94,21 +92,6 @@ class CorpusCommit:
         manifest.check_rows(contents, sum(tally.left for tally in counted))
         write_beside(root, contents)
         manifest.store(root, contents, card.write(contents))
-
-    def _count_missing(self, tallies: dict[str, Tally], entries: Iterable[TaskEntry]) -> list[ListEntry]:
-        """Count the pages that are in a dump's index but not in the dump. Return the reject list of these pages, if any."""
-        root, name = self.root, "rejects/missing-pages.jsonl"
-        found = missing.find(entries)
-        for of_dump in found:
-            tally = tallies.get(of_dump.source, Tally(""))
-            tally.entered += of_dump.pages
-            tally.rejected[missing.REASON] += of_dump.pages
-        if not found:
-            (root / name).unlink(missing_ok=True)  # an interrupted commit may have written it when there still was an index
-            return []
-        return [
-            write_list(root, name, [{"id": d.dump, "reason": missing.REASON, "where": d.where, "pages": d.pages} for d in found])
-        ]
 
     def _check_share(self, tallies: list[Tally], lost: int, inputs: list[InputEntry], lists: list[ListEntry]) -> None:
         """Raise EmptyResultError without documents, and TooManyRejectsError above `max_rejects`."""

@@ -14,7 +14,7 @@ from ...dataset import shards
 from ...dataset.manifest_records import CorpusShard
 from ...dataset.tasks import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
-from ...sources.dumps import LOSSES, checksums, multistream
+from ...sources import checksums
 from ...storage.files import digest
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
@@ -27,7 +27,7 @@ from . import source_records
 from .filtering import check_dependencies
 from .ledger import Ledger
 from .plan_tasks import quota
-from .sources import CHECKSUM, INDEX, Counts, source
+from .sources import CHECKSUM, Counts, source
 
 __all__ = ["MAX_EXAMPLES", "Extract", "most_frequent", "write_shard"]
 
@@ -54,11 +54,9 @@ class Extract:
             return read_unchanged((part.path for part in parts), partial(self._read, task, parts))
 
     def _read(self, task: Task, parts: list[FileRange]) -> CorpusReport:
-        if (kind := task.kind) == INDEX:
-            index = multistream.read_index(parts[0].path, parts[1].path)
-            return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts[:1]), index=index, dump=parts[1].name))
         # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
         # the documents are in memory, so that no rule has to read them again.
+        kind = task.kind
         most = quota(task.number, self.count, self.config.max_documents)
         facts = Facts(needs(self.config.choice)) if self.choosing else None
         read = partial(source_records.read, kind, parts, self.config)
@@ -100,7 +98,6 @@ def write_shard(
         rejects=[*rejects.entries()],
         drops=[*drops.entries()],
         licences={name: dict(sorted(of_file.items())) for name, of_file in counts.licences.items()},
-        pages=tally.entered - sum(tally.rejected[reason] for reason in LOSSES),
         lost=ledger.lost,
     ), SourceCounts(
         kind=kind,

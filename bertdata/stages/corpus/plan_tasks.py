@@ -1,4 +1,4 @@
-"""Split dumps, books and other text into tasks of about equal size. Plan tasks that check dumps against published files."""
+"""Split dumps, books and other text into tasks of about equal size. Plan tasks that check dumps against published checksums."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         files = [_ranges(kind, name, path, target, config) for name, path in sorted(sources[kind])]
         for ranges in files:
             details = source(kind).describe(ranges, config)
-            # Checksum and index files next to a dump become separate tasks, which run in
-            # parallel with the reading.
+            # Checksum files next to a dump become separate tasks, which run in parallel with the
+            # reading.
             for check, fields in source(kind).checks(ranges):
                 details |= fields
                 checks.append(check)

@@ -1,6 +1,5 @@
 """Damaged and random wikitext raises nothing, and its paragraphs are clean."""
 
-import bz2
 import random
 from pathlib import Path
 
@@ -9,7 +8,8 @@ from conftest import SAMPLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.sources.dumps.page_xml import read_fields
+from bertdata.records import FileRange, Page
+from bertdata.sources.dumps import read_pages, read_site
 from bertdata.text.wikitext import Extractor, is_disambiguation, is_redirect, load_templates
 
 WORDS = """
@@ -50,8 +50,9 @@ def test_random_markup_raises_nothing(text: str) -> None:
 def pages() -> list[str]:
     """The wikitext of the sample's pages."""
     dumps = [path for path in sorted(Path(SAMPLE).glob("*.bz2")) if "index" not in path.name]
-    texts = [page for path in dumps for page in bz2.decompress(path.read_bytes()).split(b"<page>")[1:]]
-    return [fields["text"] for page in texts if (fields := read_fields(page.partition(b"</page>")[0] + b"</page>")).get("text")]
+    parts = [FileRange(path.name, str(path), 0, path.stat().st_size) for path in dumps]
+    records = [record for part in parts for record in read_pages(part, read_site(part.path), 1 << 20)]
+    return [record.text for record in records if isinstance(record, Page) and record.text]
 
 
 def damage(page: str, pages: list[str], draw: random.Random) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ....config.input_kinds import INPUTS, PROJECTS
-from .base import CHECKSUM, INDEX, Counts, Record, Source
+from .base import CHECKSUM, Counts, Record, Source
 from .user_source import reader
 
-__all__ = ["CHECKSUM", "INDEX", "Counts", "Record", "Source", "in_order", "is_check", "source"]
+__all__ = ["CHECKSUM", "Counts", "Record", "Source", "in_order", "is_check", "source"]
 
 
 def source(name: str) -> Source:
@@ -25,7 +25,7 @@ def source(name: str) -> Source:
 
 def is_check(kind: str) -> bool:
     """Return True if a task of this kind only checks a file and writes no shard."""
-    return kind in (CHECKSUM, INDEX)
+    return kind == CHECKSUM
 
 
 def in_order(kinds: Iterable[str]) -> list[str]:

@@ -14,10 +14,10 @@ from ....text import language
 from ....text.sentences import splitter
 from ....text.wikitext import Extraction
 
-__all__ = ["CHECKSUM", "INDEX", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
+__all__ = ["CHECKSUM", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
 
 Record = Prose | Drop | Reject
-CHECKSUM, INDEX = "checksum", "index"  # kinds of tasks that check a file
+CHECKSUM = "checksum"  # kind of the tasks that check a file
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
 _MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
@@ -71,7 +71,7 @@ class Source:
     ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read independently.
     read(parts, config, counts): the prose, drops and rejects of file ranges, in order; `counts` receives the omitted text.
     describe(parts, config): manifest fields of a file other than its name and size.
-    checks(parts): tasks that compare a file with a published checksum or index next to it, and their fields in the manifest.
+    checks(parts): tasks that compare a file with a published checksum next to it, and their fields in the manifest.
     grouped: whether small files share a task.
     """
 

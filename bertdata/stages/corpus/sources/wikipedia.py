@@ -11,15 +11,13 @@ from ....config import CorpusConfig
 from ....config.input_kinds import WIKI_LICENCE
 from ....errors import UsageError
 from ....records import Article, Drop, FileRange, Page, Prose, Reject, Task
-from ....sources import SUFFIXES, dumps
-from ....sources.dumps import checksums, multistream
+from ....sources import SUFFIXES, checksums, dumps
 from ....sources.lines import MAX_LINES
-from ....storage.files import to_path
 from ....storage.storage import storage_errors
 from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_disambiguation, is_redirect, load_templates
 from ....text.wikitext.listings import LISTINGS, separate
-from .base import CHECKSUM, INDEX, Counts, Record, Source
+from .base import CHECKSUM, Counts, Record, Source
 
 __all__ = ["SOURCE", "extract", "read_articles", "tables"]
 
@@ -51,20 +49,15 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
 
 
 def _checks(parts: list[FileRange]) -> Iterator[tuple[Task, dict[str, str]]]:
-    """Plan to hash a dump that has a published checksum, and to count the pages of its index.
+    """Plan to hash a dump that has a published checksum.
 
     A separate task hashes the complete file while other tasks extract. It also hashes each file range, and the commit compares
     these digests. This proves that the extracted bytes are the published bytes.
     """
-    name, path = parts[0].name, parts[0].path
+    path = parts[0].path
     with storage_errors(f"cannot read the files next to {path}"):
-        whole = FileRange(name, path, 0, parts[-1].end)
         if checksum := checksums.published(path):
             yield Task(0, CHECKSUM, tuple(parts), checksum), {"checksum": checksum}
-        if index := multistream.find_index(path):
-            index_name = to_path(index).name
-            listed = FileRange(f"{name} {index_name}", index, 0, to_path(index).stat().st_size)
-            yield Task(0, INDEX, (listed, whole)), {"index": index_name}
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:

@@ -6,11 +6,9 @@ import hashlib
 import re
 from pathlib import Path
 
-from ...errors import VerificationError
-from ...records import FileRange
-from ...storage.files import open_file, to_path
-
-__all__ = ["check", "is_sums", "published"]
+from ..errors import VerificationError
+from ..records import FileRange
+from ..storage.files import open_file, to_path
 
 _ALGORITHMS = ("sha512", "sha256", "sha1", "md5")  # the strongest one that lists the file is used
 _SUMS = re.compile(rf"(?:.*[-_.])?({'|'.join(_ALGORITHMS)})sums?(?:\.txt)?", re.IGNORECASE)

@@ -1,27 +1,31 @@
-"""Read the header of a MediaWiki dump: its wiki, language and namespace names."""
+"""Read the header of a MediaWiki dump: its wiki, language and namespace names. Determine the age of a page."""
 
 from __future__ import annotations
 
+import html
 import re
 import urllib.parse
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...config.input_kinds import PROJECTS
-from ...credentials import hide
-from ...errors import UsageError, did_you_mean
-from ...storage.stamp import stamp
-from ..compressed import Damage, blocks
-from .pages import BEGIN
+from ..config.input_kinds import PROJECTS
+from ..credentials import hide
+from ..errors import UsageError, did_you_mean
+from ..storage.stamp import stamp
+from .bzip2 import Damage
+from .packed import blocks
 
-__all__ = ["Site", "read_site"]
-
-_PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
-_DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # namespaces with documents besides the main one
+_OPEN = b"<page>"
 _MAX_HEADER_BYTES = 1 << 20  # a header has a few kilobytes: a file without one in its first megabyte is not a dump
 _MAX_DBNAME_CHARACTERS = 64  # a dbname is the name of a MySQL database, which has at most 64 characters
+_PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
+_DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # namespaces with documents besides the main one
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d{6})(?!\d)")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_MAX_TIME_S = (1 << 32) - 2  # maximum of the 32-bit field in a run's files, in seconds: year 2106
 
 
 class Site(NamedTuple):
@@ -87,16 +91,16 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
         if isinstance(block, Damage):
             raise UsageError(f"{path} is damaged at its beginning, where its header should be ({block.reason}): fetch it again")
         head += block.data
-        if b"</siteinfo>" in head or BEGIN.search(head) or len(head) > _MAX_HEADER_BYTES:
+        if b"</siteinfo>" in head or _OPEN in head or len(head) > _MAX_HEADER_BYTES:
             break
-    head = BEGIN.split(head, maxsplit=1)[0]
+    head = head.partition(_OPEN)[0]
     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
         raise UsageError(f"{path} declares a document type or entities, which MediaWiki never does: use an unchanged dump")
     text = head.decode("utf-8", "replace")
     if "<mediawiki" not in text:
         raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
     names = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
-    namespaces = {_unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
+    namespaces = {html.unescape(name).strip().lower(): int(number) for number, name in names if name.strip()}
     base = hide(_element(text, "base"))  # part of every document's url
     language = next(iter(re.findall(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)), "") or _host_language(base)
     project = _PROJECT.search(base)
@@ -106,11 +110,7 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
 
 def _element(text: str, name: str) -> str:
     match = re.search(f"<{name}>([^<]*)</{name}>", text)
-    return _unescape(match.group(1)).strip() if match else ""
-
-
-def _unescape(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
+    return html.unescape(match.group(1)).strip() if match else ""
 
 
 def _host_language(base: str) -> str:
@@ -131,10 +131,42 @@ def _dbname(text: str, base: str, project: str, path: str) -> str:
     # dewikisource, but Wikipedia's end in wiki. A host such as www.wikisource.org has no language.
     file, language = re.split(r"[-.]", Path(path).name, maxsplit=1)[0], _host_language(base)
     from_host = language + project.replace("wikipedia", "wiki") if project and language not in ("www", project) else file
-    return _plain(_element(text, "dbname") or from_host) or _plain(file) or "wiki"
+    return _plain_name(_element(text, "dbname") or from_host) or _plain_name(file) or "wiki"
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Keep the ASCII letters, digits and ``_.-`` of a name. Return "" if no letter or digit is left, or if it is too long."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "", name)
     return name if len(name) <= _MAX_DBNAME_CHARACTERS and re.search("[A-Za-z0-9]", name) else ""
+
+
+def dump_date(name: str) -> str:
+    """Return the first date in a file's name, or "".
+
+    >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("20221399.xml"), dump_date("dump.xml")
+    ('20220720', '', '')
+    """
+    return next((digits for digits in _DATE.findall(name) if _timestamp(_iso(digits)) is not None), "")
+
+
+def as_of(name: str, revised: str) -> int:
+    """Return the date of a page in seconds since 1970, from its dump's name or its revision's time; 0 if neither has a date.
+
+    >>> as_of("enwiki-20220720.xml", "2001-01-01T00:00:00Z"), as_of("dump.xml", "2022-07-20T00:00:01Z"), as_of("dump.xml", "")
+    (1658275200, 1658275201, 0)
+    """
+    date = dump_date(name)
+    time = _iso(date) if date else revised[:-1] if _TIME.fullmatch(revised) else ""
+    return min(_MAX_TIME_S, max(0, _timestamp(time) or 0))
+
+
+def _iso(digits: str) -> str:
+    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
+
+
+def _timestamp(time: str) -> int | None:
+    """Return a time as seconds since 1970; None if it is invalid, such as a thirteenth month."""
+    try:
+        return int(datetime.fromisoformat(time).replace(tzinfo=timezone.utc).timestamp())
+    except ValueError:
+        return None
