@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .commands.templates import templates
     from .commands.train_vocab import train_vocab
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
-    from .config.mixture import Mixture
     from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
     from .dataset.data_set import DataSet, open
     from .dataset.rows import Shards
@@ -40,10 +39,10 @@ if TYPE_CHECKING:
     from .text.sentences import split_sentences
     from .text.wikitext import Extraction, Extractor, extract_paragraphs, load_templates
     from .training import attention
+    from .training.epoch_plan import BatchFormat
     from .training.loader import batches
-    from .training.masks import MaskConfig, Schedule
-    from .training.plans import BatchFormat
-    from .training.served import steps_of, trace_steps
+    from .training.masks import MaskConfig
+    from .training.served import rows_of_step, steps_of
     from .training.trainer import train
     from .verification import verify
 
@@ -70,12 +69,11 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "Progress": "run.progress",
     "Shards": "dataset.rows",
     "batches": "training.loader",
-    "BatchFormat": "training.plans",
+    "BatchFormat": "training.epoch_plan",
     "MaskConfig": "training.masks",
-    "Schedule": "training.masks",
     "attention": "training.attention",
+    "rows_of_step": "training.served",
     "steps_of": "training.served",
-    "trace_steps": "training.served",
     "extract_paragraphs": "text.wikitext",
     "Extractor": "text.wikitext",
     "Extraction": "text.wikitext",
@@ -88,7 +86,6 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "VocabConfig": "config",
     "PairsConfig": "config",
     "TrainConfig": "config.train",
-    "Mixture": "config.mixture",
     "ModelConfig": "config.train",
     "OptimizerConfig": "config.train",
     "Phase": "config.train",
@@ -105,13 +102,11 @@ __all__ = [
     "Extractor",
     "FilterConfig",
     "MaskConfig",
-    "Mixture",
     "ModelConfig",
     "OptimizerConfig",
     "PairsConfig",
     "Phase",
     "Progress",
-    "Schedule",
     "Shards",
     "TrainConfig",
     "VocabConfig",
@@ -131,12 +126,12 @@ __all__ = [
     "open",
     "read_book",
     "report",
+    "rows_of_step",
     "split_sentences",
     "status",
     "steps_of",
     "templates",
     "trace",
-    "trace_steps",
     "train",
     "train_vocab",
     "verify",

@@ -14,21 +14,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bits", "at", "below", "child", "derive", "key", "many", "share", "stream", "substream", "upper"]
+__all__ = ["Bits", "at", "below", "child", "derive", "key", "many", "share", "stream", "substream"]
 
 Bits = npt.NDArray[np.uint64]
 
 _GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, SplitMix64's increment
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # Stafford's variant 13, as in SplitMix64
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_AT_ONCE = 1 << 13  # numbers that `upper` draws at a time: they stay in the processor's cache
-_ONE, _SHIFT_1, _SHIFT_2, _SHIFT_3, _TO_31 = map(np.uint64, (1, 30, 27, 31, 33))
+_ONE, _SHIFT_1, _SHIFT_2, _SHIFT_3 = map(np.uint64, (1, 30, 27, 31))
 
 
 def key(seed: int, *names: str | int) -> int:
@@ -75,30 +73,6 @@ def at(keys: int | Bits, index: int | npt.NDArray[Any]) -> Bits:
     return _mix(np.asarray(np.asarray(keys, dtype=np.uint64) + steps))
 
 
-def upper(keys: int | Bits, count: int) -> npt.NDArray[np.int32]:
-    """Return the upper 31 bits of the numbers of `stream`, in less time: the last step of the arithmetic changes only lower bits.
-
-    >>> upper(key(1, "a"), 3).tolist() == (stream(key(1, "a"), 3) >> np.uint64(33)).tolist()
-    True
-    """
-    starts = np.asarray(keys, dtype=np.uint64).reshape(-1, 1)
-    drawn = np.empty((len(starts), count), np.int32)
-    at_once = max(1, _AT_ONCE // max(1, count))
-    for first in range(0, len(starts), at_once):
-        bits = np.asarray(starts[first : first + at_once] + _steps(count))
-        _scramble(bits)
-        bits >>= _TO_31
-        drawn[first : first + at_once] = bits
-    return drawn.reshape((*np.shape(keys), count))
-
-
-@lru_cache(maxsize=16)
-def _steps(count: int) -> Bits:
-    steps: Bits = (np.arange(count, dtype=np.uint64) + _ONE) * _GOLDEN_GAMMA
-    steps.flags.writeable = False
-    return steps
-
-
 def substream(keys: int | Bits, number: int | Bits) -> Bits:
     """Derive the key of the `number`-th child of every key (an epoch, a row, a copy), element by element."""
     return derive(keys, child(number))
@@ -128,16 +102,10 @@ def share(bits: Bits) -> npt.NDArray[np.float64]:
 
 def _mix(x: Bits) -> Bits:
     """Scramble numbers in place, because new memory takes longer than the arithmetic."""
-    shifted = _scramble(x)
-    x ^= np.right_shift(x, _SHIFT_3, out=shifted)
-    return x
-
-
-def _scramble(x: Bits) -> Bits:
-    """Do all of `_mix` except the last step, in place; return an array of the same shape that may be overwritten."""
     shifted = np.asarray(x >> _SHIFT_1)
     x ^= shifted
     x *= _MIX_1
     x ^= np.right_shift(x, _SHIFT_2, out=shifted)
     x *= _MIX_2
-    return shifted
+    x ^= np.right_shift(x, _SHIFT_3, out=shifted)
+    return x

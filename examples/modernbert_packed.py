@@ -34,7 +34,6 @@ try:
     import transformers
 
     from bertdata.training import attention, models
-    from bertdata.training.masks import Schedule
 except ImportError as lacking:
     parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
@@ -49,7 +48,7 @@ def main() -> None:
     model = build(shards, options.hidden, options.layers).to(device)
     models.target_of(model).check(shards)  # raises for rows that the model cannot train on
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
-    masks = bertdata.MaskConfig(Schedule(0.30, 0.15, options.steps))
+    masks = bertdata.MaskConfig(0.30)
     batches = bertdata.batches(
         shards,
         options.batch_size,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from ..errors import UsageError
 from ..pieces import shown
 from ..reports.summary import count
 from ..reports.trace import Change, Trace
@@ -17,7 +16,7 @@ from ..storage.terminal import clean
 from .build_commands import echo
 from .folding import Line, print_folded
 from .options import Command
-from .paths import LocalPath, to_path
+from .paths import to_path
 
 __all__ = ["command"]
 
@@ -26,60 +25,32 @@ _MAX_COMPARED = 1_000  # words of a change that are compared; a longer change is
 
 
 @click.command("trace", cls=Command, arrow=True, writes=False)
-@click.argument("corpus", type=to_path, required=False)
-@click.argument("name", metavar="ID|TITLE", required=False)
+@click.argument("corpus", type=to_path)
+@click.argument("name", metavar="ID|TITLE")
 @click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was built from, to show the wikitext.")
 @click.option(
     "--vocab", type=to_path, metavar="PATH", help="Vocabulary to encode the sentences with.  [default: the vocabulary of --pairs]"
 )
 @click.option("--pairs", type=to_path, metavar="PATH", help="Dataset of make-pairs, to show the rows that contain the document.")
 @click.option("--full", is_flag=True, help="Show all changes, sentences and rows, and the wikitext.")
-@click.option(
-    "--run",
-    type=LocalPath(),
-    metavar="RUN.TOML",
-    help="Configuration of a `bertdata train` run. Without --steps: show which steps serve the document.",
-)
-@click.option("--steps", metavar="FIRST:END", help="Steps of --run whose rows to write to --to.")
-@click.option("--to", type=to_path, metavar="FILE", help="Parquet file for --steps.")
-@click.option(
-    "--world-size",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of training processes of --run, to show ranks.",
-)
 def command(
-    corpus: Path | None,
-    name: str | None,
+    corpus: Path,
+    name: str,
     wikipedia: tuple[str, ...],
     vocab: Path | None,
     pairs: Path | None,
     full: bool,
-    run: Path | None,
-    steps: str | None,
-    to: Path | None,
-    world_size: int,
 ) -> None:
     """Trace one document of CORPUS, selected by id or title.
 
     The output shows its paragraphs and sentences. Add --wikipedia for the wikitext and what each stage removed, and --pairs
-    for tokens and rows. With --run alone, it shows the training steps that serve the document. With --steps, it writes the
-    rows of these steps, without CORPUS.
+    for tokens and rows.
 
     \b
         bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
-        bertdata trace corpus enwiki:12 --run run.toml
-        bertdata trace --steps 1000:1010 --run run.toml --to rows.parquet
     """
     from ..stages.trace import trace
 
-    if steps is not None or to is not None or corpus is None or name is None:
-        _write_steps(corpus, run, steps or "", to, world_size)
-        return
-    if run is not None:
-        _show_steps(trace(corpus, name).id, run, world_size)
-        return
     traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
     print_folded(_lines(traced, full))
     if pairs is not None:
@@ -88,31 +59,6 @@ def command(
         for row in traced.rows[: None if full else _MAX_ROWS]:
             echo()
             show_row(pairs, row.number)
-
-
-def _write_steps(corpus: Path | None, run: Path | None, steps: str, to: Path | None, world_size: int) -> None:
-    from ..training.served import trace_steps
-
-    first, _, last = steps.partition(":")
-    if run is None or to is None or corpus is not None or not (first.isdecimal() and last.isdecimal()):
-        raise UsageError("pass CORPUS and ID|TITLE, or without them --steps FIRST:END, --run and --to", field="steps")
-    echo(f"{to}: {count(trace_steps(run, int(first), int(last), to, world_size=world_size), 'row')}")
-
-
-def _show_steps(document: str, run: Path, world_size: int) -> None:
-    from ..training.served import steps_of
-
-    served = steps_of(run, document, world_size=world_size)
-    steps = len({row.step for row in served})
-    print_folded(
-        [
-            _line("bold", f"{document}: {count(len(served), 'row')} in {count(steps, 'step')} of {run}"),
-            *(
-                _line("", f"step {row.step:,}  epoch {row.epoch}  rank {row.rank}  row {row.row} of {row.directory}", 2)
-                for row in served
-            ),
-        ]
-    )
 
 
 def _lines(traced: Trace, full: bool) -> Iterator[Line]:

@@ -162,8 +162,7 @@ def _shares(part: PhaseRows) -> Iterator[str]:
             f"{name} {each.tokens:,.0f} ({each.tokens / total:.1%}, each row {each.times:,.2f} times)"
             for name, each in names.items()
         ]
-        mixed = " (mixture)" if part.phase.mixture and part.phase.mixture.by == by else ""
-        yield f"    expected tokens by {by}{mixed}: {', '.join(shares)}"
+        yield f"    expected tokens by {by}: {', '.join(shares)}"
 
 
 @contextlib.contextmanager

@@ -75,7 +75,7 @@ def make_pairs(
 
     Raises:
         UsageError: `corpus` or `vocab` is invalid, or equal to `output`.
-        EmptyResultError: No document is long enough for a row, or one document has most of the text of NotNext pairs.
+        EmptyResultError: No document is long enough for a row, or no four chunks can exchange text in NotNext pairs.
         OutputExistsError, StorageError: As in `build_corpus`.
 
     Examples:
@@ -195,9 +195,7 @@ def _notes(path: Path, vocabulary: Vocabulary, config: PairsConfig, strip_accent
         )
     mark = vocabulary.special.mark
     if config.unit != "piece" and not mark and config.masking == "static":
-        raise UsageError(
-            f"`whole_word` and `span`: the tokens of {path} have no mark for words. Omit these options", field="whole_word"
-        )
+        raise UsageError(f"`whole_word`: the tokens of {path} have no mark for words. Omit this option", field="whole_word")
     tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
     words = f"{mark!r} marks where words begin" if mark else "each token is a word"
     return (f"  vocabulary {path}: {len(vocabulary.pieces):,} ids; {tokens}; {words}",)

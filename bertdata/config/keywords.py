@@ -98,8 +98,6 @@ class PairsOptions(TypedDict, total=False):
     masked_lm_prob: float | None
     max_predictions: int
     whole_word: bool
-    span: bool
-    per_piece: bool
     mask_shares: str
     chinese_words: Literal["none", "jieba"]
     special_tokens: str

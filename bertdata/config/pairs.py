@@ -16,7 +16,7 @@ _ROWS_SECTION, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of 
 # Fields of PairsConfig that apply only to NotNext pairs.
 _PARTNERS = ("pair_across_languages", "pair_within")
 # Fields of PairsConfig that apply only to static masks.
-_MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "span", "per_piece", "mask_shares")
+_MASKS = ("masked_lm_prob", "max_predictions", "whole_word", "mask_shares")
 
 
 def mask_shares(text: str) -> tuple[float, float]:
@@ -132,12 +132,6 @@ class PairsConfig(Config):
         "`chinese_words`. In other text without spaces, such as Japanese, words are only these ## groups.",
         section=_MASKING,
     )
-    span: bool = option(False, "Mask spans of 3.8 words on average (SpanBERT), for static masks.", section=_MASKING)
-    per_piece: bool = option(
-        False,
-        "Choose [MASK], random or unchanged for each token instead of once per word or span. Needs `whole_word` or `span`.",
-        section=_MASKING,
-    )
     mask_shares: str = option(
         "80/10/10",
         "Percentages of selected tokens that become [MASK], become a random token, or stay unchanged, for static masks.",
@@ -160,8 +154,8 @@ class PairsConfig(Config):
 
     @property
     def unit(self) -> str:
-        """The masking unit: ``piece``, ``word`` or ``span``."""
-        return "word" if self.whole_word else "span" if self.span else "piece"
+        """The masking unit: ``piece`` or ``word``."""
+        return "word" if self.whole_word else "piece"
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -206,17 +200,10 @@ class PairsConfig(Config):
             OBJECTIVES[self.objective].masks or not (static or words),
             f"{needed_by} does nothing with `objective` {self.objective}: it has no masks",
         )
-        self._require(not (self.whole_word and self.span), "`whole_word` and `span`: use one of them", field="whole_word")
         mask_shares(self.mask_shares)
-        by_word = self.unit != "piece"
         self._require(
-            by_word or not self.per_piece,
-            "`per_piece` is for `whole_word` or `span`: without them, each token is always masked independently",
-            field="per_piece",
-        )
-        self._require(
-            by_word or not (static and words),
-            "`chinese_words` has no effect on masks of single tokens: add `whole_word` or `span`",
+            self.whole_word or not (static and words),
+            "`chinese_words` has no effect on masks of single tokens: add `whole_word`",
             field="chinese_words",
         )
         if static and self.masked_lm_prob is None:

@@ -16,7 +16,6 @@ from typing import cast
 
 from ..errors import UsageError
 from .base import FREE, Config, option
-from .mixture import Mixture
 from .model import ACTIVATIONS, ModelConfig
 from .pairs import mask_shares
 from .toml import parse_toml, read_toml
@@ -27,7 +26,6 @@ __all__ = [
     "ALGORITHMS",
     "PRECISIONS",
     "SCHEDULES",
-    "Mixture",
     "ModelConfig",
     "OptimizerConfig",
     "Phase",
@@ -114,7 +112,6 @@ class Phase(Config):
         shards: Directories of make-pairs.
         steps: Number of optimizer steps.
         weights: Sampling weight of each directory.
-        mixture: Shares of languages or sources, exact over the phase.
         widths: Lengths in tokens to which rows are padded.
         accumulation: Micro-batches per step.
         batch_size: Rows of a step, or 0 for the run's.
@@ -126,7 +123,6 @@ class Phase(Config):
     shards: tuple[str, ...] = field(metadata=FREE)  # the identity of a run has their contents, not their paths
     steps: int
     weights: tuple[float, ...] = ()
-    mixture: Mixture | None = None
     widths: tuple[int, ...] = ()
     accumulation: int = field(default=1, metadata=FREE)
     batch_size: int = 0
@@ -142,14 +138,7 @@ class Phase(Config):
         self._require(self.schedule in ("", "constant", "decay"), "phases.schedule: use constant, decay, or omit it")
         self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
         self._require(self.steps >= 1, "phases.steps: use at least 1")
-        self._require(not (self.weights and self.mixture), "phases.mixture: omit `weights`, which are shares of directories")
-        self._require(not (self.mixture and self.mixture.epoch_steps), "phases.mixture: omit `epoch_steps`, which `steps` sets")
         self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
-
-    def identity(self) -> dict[str, object]:
-        """Return the fields that affect the result. Without a mixture, they are those of earlier versions."""
-        values = super().identity()
-        return values if self.mixture else {name: value for name, value in values.items() if name != "mixture"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,16 +162,9 @@ class TrainConfig(Config):
     new_vocabulary: bool = False
     seed: int = 12345
     masked_lm_prob: float = 0.15
-    masked_lm_prob_end: float = 0.0  # value at the last step, reached linearly; 0: constant masked_lm_prob
     max_predictions: int = 0
     unit: str = "piece"
     mask_shares: str = "80/10/10"
-    masked_lm_prob_by_row: str = ""  # such as 0.1-0.9: each row draws its share between these bounds
-    labels: str = "same"  # next: a token is predicted at the position before it (GPT-BERT)
-    causal_share: float = 0.0
-    causal_share_end: float = -1.0  # value at the last step, reached linearly; -1: constant causal_share
-    token_weights: str = field(default="", metadata=FREE)  # a JSON file, or frequency; the identity of a run has its digest
-    mask: str = ""  # module:function, a function that masks rows
     precision: str = "fp32"
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)
@@ -212,9 +194,6 @@ class TrainConfig(Config):
         for name in ("workers", "max_predictions"):
             self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
         self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a value over 0, up to 1")
-        self._require(
-            0 <= self.masked_lm_prob_end <= 1, "masked_lm_prob_end: use a value over 0, up to 1, or 0 for masked_lm_prob"
-        )
         mask_shares(self.mask_shares)
         milestones(self.checkpoint_words)
         self._require(not self.evaluate or self.evaluate.count(":") == 1, "evaluate: name a function as module:function")

@@ -8,7 +8,7 @@
 
 partition.py      input and output types
 chunks.py      documents -> chunks, each cut into A and its true B
-exchange.py    half of the chunks exchange their Bs
+exchange.py    matches of chunks; one of every two exchanges its Bs
 sentence_pairs.py, one_document.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
 pack.py        several rows packed into one
 
@@ -29,13 +29,10 @@ from .partition import Pairs, Partition
 __all__ = ["Partition", "Pairs", "build", "statistics"]
 
 
-def build(partition: Partition, config: PairsConfig, special: Special, name: str = "") -> Pairs:
-    """Build a partition's rows for the objective of `config`.
-
-    Raise EmptyResultError where no exchange between documents is possible; `name` says which partition in the message.
-    """
+def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
+    """Build a partition's rows for the objective of `config`."""
     if config.objective in ("nsp", "sop"):
-        built = sentence_pairs.build(partition, config, special, name)
+        built = sentence_pairs.build(partition, config, special)
         return pack(built, config.max_seq_length, config.seed) if config.pack else built
     if config.objective == "documents" or config.pack:
         return one_document.build(partition, config, special)

@@ -5,11 +5,12 @@ document 1:  s1 s2 | s3        document 2:  t1 | t2 t3
 nsp, both chosen: they exchange Bs      (s1 s2, t2 t3) 1 NotNext    (t1, s3) 1 NotNext
 nsp, not chosen                         (s1 s2, s3)    0 IsNext     (t1, t2 t3) 0 IsNext
 sop, the first one chosen               (s3, s1 s2)    1 swapped    (t1, t2 t3) 0 in order
+
+Exactly half of the pairs of every shard and copy have the label 1.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,12 @@ from ..config import PairsConfig
 from ..pieces import Special
 from ..tally import Tally
 from .chunks import Chunks, cut, cut_whole
-from .exchange import choose, even_half, fair_half, groups, position_ranks, ranks
+from .exchange import choose, match
 from .partition import Ints, Pairs, Partition, placed
 
 __all__ = ["build"]
 
-_NO_PARTNER = "no-partner"  # why a document or chunk is dropped that no other of its group can exchange text with
+_NO_PARTNER = "no-partner"  # the reason of chunks, and documents, that have no other chunk of their group to be matched with
 
 
 class _Rows(NamedTuple):
@@ -47,24 +48,19 @@ class _Counts(NamedTuple):
     Attributes:
         chunks: chunks, and those dropped by reason.
         tokens: tokens, and those dropped by reason.
-        surplus: for each group, labels 1 minus labels 0.
         alone: documents of which a chunk had no partner.
     """
 
     chunks: Tally
     tokens: Tally
-    surplus: Counter[int]
     alone: set[int]
 
 
-def build(partition: Partition, config: PairsConfig, special: Special, name: str) -> Pairs:
-    """Build a partition's pairs, each copy for itself: partners are never from another copy.
-
-    Only the number of labels 1 goes on from copy to copy, so that half of all pairs have one, and not of each copy, rounded.
-    """
+def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
+    """Build a partition's pairs, each copy separately: partners are never from another copy."""
     chunks, tokens = Tally("chunks"), Tally("tokens", entered=len(partition.tokens) * config.dupe_factor)
-    counts = _Counts(chunks, tokens, Counter(), set())
-    copies = [_one_copy(partition, config, number, name, counts) for number in range(config.dupe_factor)]
+    counts = _Counts(chunks, tokens, set())
+    copies = [_one_copy(partition, config, number, counts) for number in range(config.dupe_factor)]
     # Each copy returns columns of equal length. Join them column by column, then shuffle the rows
     # of all copies together.
     columns: list[Any] = [np.concatenate(column) for column in zip(*copies, strict=True)]
@@ -78,101 +74,99 @@ def build(partition: Partition, config: PairsConfig, special: Special, name: str
     return _lay_out(partition, config, rows, special, [documents, chunks, tokens])
 
 
-def _one_copy(partition: Partition, config: PairsConfig, number: int, name: str, counts: _Counts) -> _Rows:
+def _one_copy(partition: Partition, config: PairsConfig, number: int, counts: _Counts) -> _Rows:
     """Cut one copy of the partition into chunks and make a pair of each."""
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
     doc_keys = partition.keys(config.seed, max_tokens, number)
     is_sop, short = config.objective == "sop", config.short_seq_prob or 0.0
     cut_chunks = cut_whole if is_sop else cut
     chunks = cut_chunks(partition, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0, pack=config.pack)
-    if is_sop:
-        counts.chunks.entered += len(chunks.start)
-        rows = _swap(partition, chunks.take(np.argsort(chunks.order)), counts.surplus[0])
-        counts.surplus[0] += 2 * int(rows.labels.sum()) - len(rows.labels)
-        return rows
-    chunks = _without_long_words(partition, chunks, max_tokens, counts)
-    # `order` is random per chunk and depends on the document's id, not on its place in the
-    # partition.
-    chunks = chunks.take(np.argsort(chunks.order))  # so no order of documents matters
-    return _exchange(partition, chunks, max_tokens, name, counts)
+    counts.chunks.entered += len(chunks.start)
+    if not is_sop:
+        chunks = _without_long_words(partition, chunks, max_tokens, counts)
+    # `order` is random per chunk and depends on the document's id, not on its place in the partition. So the order of the
+    # documents does not matter.
+    chunks = chunks.take(np.argsort(chunks.order))
+    return _swap(chunks, counts) if is_sop else _exchange(partition, chunks, max_tokens, counts)
 
 
-def _exchange(partition: Partition, chunks: Chunks, max_tokens: int, name: str, counts: _Counts) -> _Rows:
-    """Make pairs for next sentence prediction: in each group half of the chunks exchange their Bs."""
-    # First shorten each chunk that is longer than a row, with its own A and B, as if nothing were
-    # exchanged. Only then are lengths compared, so both labels start from the same lengths.
+def _exchange(partition: Partition, chunks: Chunks, max_tokens: int, counts: _Counts) -> _Rows:
+    """Make pairs for next sentence prediction: in each group of documents, half of the matched chunks exchange their Bs."""
+    # First shorten each chunk that is longer than a row, with its own A and B, as if nothing were exchanged. Only then are
+    # lengths compared, so both labels start from the same lengths.
+    sizes = chunks.end - chunks.start
     start, end = _fit(partition, max_tokens, chunks.start, chunks.cut, chunks.cut, chunks.end)
-    sizes, chunks = chunks.end - chunks.start, chunks._replace(start=start, end=end)
-    found = groups(partition, chunks)
-    # Both directions of each match: `one` would get the B of `other`. If that B doesn't fit behind
-    # the A of `one`, it is cut to the length of the B that `one` has now. This happens to both
-    # chunks of each match, exchanged or not. If only exchanged Bs were cut, a B that ends in the
-    # middle of a sentence would reveal the label.
-    matches = np.concatenate([rows[pairs] for _, rows, pairs in found])
+    chunks = chunks._replace(start=start, end=end)
+    matches = match(partition, chunks)
+    chunks = _cut_matches(partition, chunks, matches, max_tokens)
+    labels, partner = choose(chunks, matches)
+    rows = _Rows(
+        a_start=chunks.start,
+        a_end=chunks.cut,
+        b_start=chunks.cut[partner],
+        b_end=chunks.end[partner],
+        labels=labels,
+        a_documents=chunks.document,
+        b_documents=chunks.document[partner],
+        order=_shuffle(chunks),
+    )
+    return _keep(rows, matches.ravel(), sizes, counts)
+
+
+def _cut_matches(partition: Partition, chunks: Chunks, matches: Ints, max_tokens: int) -> Chunks:
+    """Cut the Bs of matches, so that either B fits behind either A.
+
+    A B that does not fit behind the other A is cut to the length of the other B, in the matches that exchange and in those that
+    do not. If only exchanged Bs were cut, a B that ends in the middle of a sentence would reveal the label. If both Bs were cut
+    to the shorter one, a row that is not full and ends in the middle of a sentence would.
+    """
+    start, end = chunks.start.copy(), chunks.end.copy()
+    # Both directions of each match: the A of `one` with the B of `other`.
     one, other = np.concatenate([matches, matches[:, ::-1]]).T
-    b_length, too_long = (end - chunks.cut)[one], (chunks.cut - start)[one] + (end - chunks.cut)[other] > max_tokens
-    end[other[too_long]] = _cut_to(partition, chunks.cut[other[too_long]], b_length[too_long])
-    # B keeps its first word whole, even where that is longer than it should be: then A is shortened.
+    a_length, b_length = chunks.cut - start, end - chunks.cut
+    too_long = a_length[one] + b_length[other] > max_tokens
+    end[other[too_long]] = _cut_to(partition, chunks.cut[other[too_long]], b_length[one[too_long]])
+    # B keeps its first word, even if that word is longer than the other B. Then A is shortened.
     start[one], end[other] = _fit(partition, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
-    labels, partner = _choose(partition, chunks, found, name, counts.surplus)
-    start, end = _fit(partition, max_tokens, start, chunks.cut, chunks.cut[partner], end[partner])  # a third chunk may need it
-    documents = chunks.document, chunks.document[partner]
-    rows = _Rows(start, chunks.cut, chunks.cut[partner], end, labels, *documents, _shuffle(chunks))
-    # Chunks without a partner are not in any group's rows. Drop and count them.
-    alone = np.ones(len(labels), bool)
-    alone[np.concatenate([of_group for _, of_group, _ in found])] = False
+    return chunks._replace(start=start, end=end)
+
+
+def _keep(rows: _Rows, kept: Ints, sizes: Ints, counts: _Counts) -> _Rows:
+    """Return the rows at `kept`. Drop and count the others, the chunks without a partner; `sizes` are the chunks' tokens [N]."""
+    alone = np.ones(len(sizes), bool)
+    alone[kept] = False
     if alone.any():
         counts.chunks.dropped[_NO_PARTNER] += int(alone.sum())
         counts.tokens.dropped[_NO_PARTNER] += int(sizes[alone].sum())
-        counts.alone.update(chunks.document[alone].tolist())
+        counts.alone.update(rows.a_documents[alone].tolist())
     columns: list[Any] = [column[~alone] for column in rows]
     return _Rows(*columns)
 
 
-def _choose(
-    partition: Partition, chunks: Chunks, found: list[tuple[int, Ints, Ints]], name: str, surplus: Counter[int]
-) -> tuple[npt.NDArray[np.int8], Ints]:
-    """Let half of each group's chunks exchange; return labels [N], and for each chunk the one whose B it gets [N].
+def _swap(chunks: Chunks, counts: _Counts) -> _Rows:
+    """Make pairs for sentence order: of every two neighbors in order of length, one has A and B swapped.
 
-    Where half of a group is not a whole number, groups take turns with one more and one less, and the last and largest group
-    brings all of them together to half. `surplus` is updated.
-
-        group   chunks   half   labels 1   labels 1 minus 0, in all
-        yi           7    3.5          4                          1
-        ga           9    4.5          4                          0
-        en         994    497        497                          0
+    If the number of chunks is odd, the longest one is dropped: at most one chunk per shard and copy.
     """
-    labels, partner = np.zeros(len(chunks.start), np.int8), np.arange(len(chunks.start))
-    # `surplus` is labels 1 minus labels 0 so far, per group, over all copies. Each group should end
-    # near 0, and all groups together as near 0 as the number of rows allows.
-    for number, rows, matches in found:
-        others = surplus.total() - surplus[number]
-        count = len(rows) - surplus[number]  # half of it is what makes this group even
-        fewer = len(found) > 1 and others > 0
-        # The last group is the largest. It balances what rounding left over in the others.
-        if number == found[-1][0]:
-            half, fewer = even_half(count - others), False
-        # An odd group can't be halved: round up if the others have too few labels 1, else down.
-        elif count % 2 and others:
-            half = max(0, count // 2 + (others < 0))
-        else:
-            half = even_half(count)
-        half = min(half, 2 * len(matches)) if len(found) > 1 else half
-        chosen, partners = choose(partition, chunks.take(rows), matches, name, half, fewer)
-        labels[rows], partner[rows] = chosen, rows[partners]
-        surplus[number] += 2 * int(chosen.sum()) - len(rows)
-    return labels, partner
-
-
-def _swap(partition: Partition, chunks: Chunks, surplus: int) -> _Rows:
-    """Make pairs for sentence order: half of the chunks, one of every two neighbours in random order, have A and B swapped."""
-    # ALBERT's task: both segments are of the same document, and the label says whether they are
-    # swapped. The segments keep their text, so only the order can reveal the label.
-    coins = keys.stream(chunks.order, 1)[:, 0]
-    swapped = fair_half([ranks(chunks.end - chunks.start), *position_ranks(partition, chunks)], coins, surplus)
-    first = np.where(swapped, chunks.cut, chunks.start), np.where(swapped, chunks.end, chunks.cut)
-    second = np.where(swapped, chunks.start, chunks.cut), np.where(swapped, chunks.cut, chunks.end)
-    return _Rows(*first, *second, swapped.astype(np.int8), chunks.document, chunks.document, _shuffle(chunks))
+    # ALBERT's task: both segments are from the same document, and the label says whether they are swapped. The segments keep
+    # their text, so only the order can reveal the label.
+    sizes = chunks.end - chunks.start
+    by_length = np.lexsort((chunks.order, sizes))
+    twos = by_length[: len(by_length) // 2 * 2].reshape(-1, 2)
+    coins = keys.stream(chunks.order[twos[:, 0]], 1)[:, 0] & np.uint64(1)
+    swapped = np.zeros(len(sizes), bool)
+    swapped[twos[np.arange(len(twos)), coins.astype(np.int64)]] = True
+    rows = _Rows(
+        a_start=np.where(swapped, chunks.cut, chunks.start),
+        a_end=np.where(swapped, chunks.end, chunks.cut),
+        b_start=np.where(swapped, chunks.start, chunks.cut),
+        b_end=np.where(swapped, chunks.cut, chunks.end),
+        labels=swapped.astype(np.int8),
+        a_documents=chunks.document,
+        b_documents=chunks.document,
+        order=_shuffle(chunks),
+    )
+    return _keep(rows, twos.ravel(), sizes, counts)
 
 
 def _shuffle(chunks: Chunks) -> keys.Bits:
@@ -187,7 +181,6 @@ def _without_long_words(partition: Partition, chunks: Chunks, max_tokens: int, c
     # `_fit` shortens A from its front and B from its end. It can't shorten below the word next to
     # the cut, so these two words must fit in half a row each.
     too_long = np.maximum(last_word, first_word) > max_tokens // 2
-    counts.chunks.entered += len(too_long)
     if too_long.any():
         counts.chunks.dropped["a word over half the length"] += int(too_long.sum())
         counts.tokens.dropped["chunks of a word over half the length"] += int((chunks.end - chunks.start)[too_long].sum())

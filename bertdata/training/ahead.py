@@ -8,8 +8,8 @@ import numpy as np
 
 from ..config import OBJECTIVES
 from ..dataset.rows import Shards
-from .masks import Masker, is_causal, next_tokens
-from .row_plan import Batch, BatchPlan
+from .epoch_plan import Batch, EpochPlan
+from .masks import Masker
 from .unpadded import Arrays
 
 __all__ = ["StepsAhead", "masked_arrays"]
@@ -21,13 +21,11 @@ class StepsAhead:
     """The arrays of each step. `make` builds them from a list of batches of one width.
 
     Steps read in order, or every n-th step as a worker reads them, are built a few at a time and kept until they are read. The
-    arrays are the same as when built one by one. With `alone`, each step is built separately, because its masks depend on the
-    step's share.
+    arrays are the same as when built one by one.
     """
 
-    def __init__(self, plan: BatchPlan, make: Callable[[list[Batch]], list[Arrays]], *, alone: bool = False) -> None:
+    def __init__(self, plan: EpochPlan, make: Callable[[list[Batch]], list[Arrays]]) -> None:
         self._plan, self._make = plan, make
-        self._alone = alone
         self._last, self._stride = -1, 0
         self._made: dict[int, Arrays] = {}
 
@@ -46,7 +44,7 @@ class StepsAhead:
         """Return the batch of a step and, if the stride is over 0, of later steps at this stride in the same epoch and width."""
         first = self._plan[step]
         batches = [first]
-        if stride > 0 and not self._alone:
+        if stride > 0:
             last = min(first.epoch * self._plan.batches + self._plan.batches, step + stride * (_TOKENS_AHEAD // first.tokens))
             # Stop at another width, because arrays of different widths can't be built as one.
             for following in range(step + stride, last, stride):
@@ -57,8 +55,8 @@ class StepsAhead:
         return batches
 
 
-def masked_arrays(shards: Shards, masker: Masker, batch: Batch, *, evaluation: bool = False) -> Arrays:
-    """Return the rows of a batch as `Shards.gather` does, with their masks. An evaluation has no causal steps."""
+def masked_arrays(shards: Shards, masker: Masker, batch: Batch) -> Arrays:
+    """Return the rows of a batch as `Shards.gather` does, with their masks."""
     arrays = shards.gather(batch.rows, batch.width)
     continues = arrays.pop("continues_word", None)
     if not OBJECTIVES[shards.objective].masks:
@@ -66,13 +64,8 @@ def masked_arrays(shards: Shards, masker: Masker, batch: Batch, *, evaluation: b
         return arrays
     if shards.masking == "static":
         return arrays
-    if masker.masks.causal is not None and not evaluation:
-        causal = is_causal(masker.masks, masker.seed, batch.step)
-        arrays["causal"] = np.full(len(batch.rows), causal)
-        if causal:
-            return arrays | next_tokens(arrays)
     # The identity of a row for its mask: a second copy of row 7 among 100 rows has number 107.
     numbers = batch.rows + batch.copies * len(shards)
-    masked, positions, labels = masker(arrays["input_ids"], numbers, continues, step=batch.step, epoch=batch.epoch)
+    masked, positions, labels = masker(arrays["input_ids"], numbers, continues, epoch=batch.epoch)
     arrays |= {"masked_lm_positions": positions.astype(np.uint16), "masked_lm_labels": labels.astype(np.int32)}
     return arrays | {"input_ids": masked}

@@ -46,12 +46,10 @@ class Parts(NamedTuple):
     Attributes:
         starts: Start of each segment, then the number of tokens, [K + 1] in int32, as in `cu_seqlens`.
         longest: Upper bound of the segment lengths.
-        causal: Whether a position attends only to itself and earlier positions.
     """
 
     starts: Tensor
     longest: int
-    causal: bool = False
 
 
 class _PackedRows(TypedDict, total=False):
@@ -83,7 +81,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, allowed: Any, dropout: flo
     if isinstance(allowed, Parts):
         # Flash attention runs one kernel for all segments. It supports no dropout and needs half precision, and it is not
         # used for causal rows. All other cases use the loop over segments.
-        if _VARLEN and query.is_cuda and query.dtype in _HALF_TYPES and not dropout and not allowed.causal:
+        if _VARLEN and query.is_cuda and query.dtype in _HALF_TYPES and not dropout:
             return _varlen(query, key, value, allowed)
         return _one_by_one(query, key, value, allowed, dropout)
     if dropout:
@@ -108,7 +106,7 @@ def _one_by_one(query: Tensor, key: Tensor, value: Tensor, parts: Parts, dropout
     # Exact and simple: split the tokens at the boundaries, attend within each segment, concatenate.
     sizes, attention = parts.starts.diff().tolist(), functional.scaled_dot_product_attention
     each = zip(*(torch.split(values, sizes, 2) for values in (query, key, value)), strict=True)
-    return torch.cat([attention(q, k, v, dropout_p=dropout, is_causal=parts.causal) for q, k, v in each], 2)
+    return torch.cat([attention(q, k, v, dropout_p=dropout) for q, k, v in each], 2)
 
 
 @cache
@@ -169,28 +167,21 @@ def for_bert(batch: dict[str, Tensor], *, unpadded: bool = False, dropout: bool 
     Args:
         batch: A padded batch of the loader with ``masked_lm_positions``, packed or not.
         unpadded: Remove padding: [B, L] becomes [1, T], and the logits are [1, B P, V] and, for pairs, [1, B D, 2].
-        dropout: Whether attention has dropout. With dropout, packed or causal padded rows on a GPU use a dense mask.
+        dropout: Whether attention has dropout. With dropout, packed padded rows on a GPU use a dense mask.
     """
-    causal = is_causal(batch)
     if unpadded:
-        return _flat(batch, causal)
+        return _flat(batch)
     ids, types, positions = (batch[name] for name in ("input_ids", "token_type_ids", "masked_lm_positions"))
     arguments = BertArguments(ids=ids, types=types, positions=positions, attention=batch["attention_mask"])
     if "document_starts" in batch:
         arguments |= {"position_ids": batch["position_ids"], "document_starts": batch["document_starts"]}
-    if "document_ids" in batch or causal:
-        numbers = batch.get("document_ids", batch["attention_mask"])
-        masks = flex if numbers.is_cuda and not dropout else block_mask
-        arguments["attention"] = masks(numbers, causal=causal)
+    if "document_ids" in batch:
+        masks = flex if ids.is_cuda and not dropout else block_mask
+        arguments["attention"] = masks(batch["document_ids"])
     return arguments
 
 
-def is_causal(batch: dict[str, Tensor]) -> bool:
-    """Return True for a causal batch of the loader, in which a position attends only to itself and earlier ones."""
-    return "causal" in batch and bool(batch["causal"].any())
-
-
-def _flat(batch: dict[str, Tensor], causal: bool) -> BertArguments:
+def _flat(batch: dict[str, Tensor]) -> BertArguments:
     """Return the arguments of `for_bert` without padding, and with the rows concatenated."""
     # For example, rows of 3 and 2 tokens at L = 4 become 5 tokens. Positions in the second row move by 3 (`begins`), and
     # `tokens` are the indices [0, 1, 2, 4, 5] in the padded batch.
@@ -207,7 +198,7 @@ def _flat(batch: dict[str, Tensor], causal: bool) -> BertArguments:
         values.flatten()[tokens][None] for values in (batch["input_ids"], batch["token_type_ids"], position_ids)
     )
     # All segment starts of all rows, then the total, as flash attention expects (cu_seqlens).
-    parts = Parts(torch.cat([starts[0, used.flatten()], sizes.sum()[None]]).int(), is_token.shape[1], causal)
+    parts = Parts(torch.cat([starts[0, used.flatten()], sizes.sum()[None]]).int(), is_token.shape[1])
     return BertArguments(
         ids=ids, types=types, positions=positions, attention=parts, position_ids=position_ids, document_starts=starts
     )
@@ -221,7 +212,7 @@ def for_transformers(batch: dict[str, Tensor], model: Any) -> ModelArguments:
         model: A model whose class is in `bertdata.training.models.MODELS`, without DistributedDataParallel or torch.compile.
 
     Returns:
-        ``input_ids``, ``labels`` and the other arguments of the class. For packed or causal rows, ``attention_mask`` is
+        ``input_ids``, ``labels`` and the other arguments of the class. For packed rows, ``attention_mask`` is
         [B, 1, L, L]: booleans for SDPA, and values to add to the scores for eager attention. For a model with two kinds of
         layers, such as ModernBERT, it is a dict with a mask for each kind. For flash attention with an unpadded batch, the start
         positions of documents replace the mask.
@@ -240,13 +231,9 @@ def for_transformers(batch: dict[str, Tensor], model: Any) -> ModelArguments:
     if takes.pair_label:
         names[takes.pair_label] = "next_sentence_label"
     arguments: ModelArguments = {name: batch[source][None] if flat else batch[source] for name, source in names.items()}
-    causal = is_causal(batch)
-    if causal and (target.unpadded_only or not target.attention):
-        raise UsageError(f"for_model {target.name}: causal batches need its configuration, with sdpa or eager attention")
     # One document per row: the usual mask of tokens and padding is enough.
     if not flat and "document_ids" not in batch:
-        is_token = batch["attention_mask"]
-        return {**arguments, "attention_mask": _masks(is_token, target, causal) if causal else is_token}
+        return {**arguments, "attention_mask": batch["attention_mask"]}
     documents = documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
     if takes.positions:
         arguments["position_ids"] = _positions(batch["position_ids"][None] if flat else batch["position_ids"], documents, target)
@@ -257,7 +244,7 @@ def for_transformers(batch: dict[str, Tensor], model: Any) -> ModelArguments:
         for side in ("q", "k"):
             arguments |= {f"cu_seq_lens_{side}": batch["cu_seqlens"], f"max_length_{side}": batch["max_seqlen"]}
         return arguments
-    return {**arguments, "attention_mask": _masks(documents, target, causal)}
+    return {**arguments, "attention_mask": _masks(documents, target)}
 
 
 def for_masked_positions(batch: dict[str, Tensor], target: Target) -> ModelArguments:
@@ -281,11 +268,11 @@ def _positions(positions: Tensor, documents: Tensor, target: Target) -> Tensor:
     return torch.where(documents > 0, positions + target.padding + 1, target.padding)
 
 
-def _masks(documents: Tensor, target: Target, causal: bool) -> Tensor | dict[str, Tensor]:
+def _masks(documents: Tensor, target: Target) -> Tensor | dict[str, Tensor]:
     """Return the mask of all layers, or of each kind of layer."""
 
     def mask(max_distance: int | None) -> Tensor:
-        allowed = block_mask(documents, max_distance=max_distance, causal=causal or target.takes.causal)
+        allowed = block_mask(documents, max_distance=max_distance, causal=target.takes.causal)
         if target.attention == "sdpa":
             return allowed
         # Eager attention adds the mask to the scores: 0 where allowed, the lowest number elsewhere.

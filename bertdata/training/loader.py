@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..config.mixture import Mixture
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..extras import missing_package
 from ..storage.process import obey_parent
+from .epoch_plan import BatchFormat
 from .masks import MaskConfig
-from .plans import BatchFormat
 
 try:
     import torch
@@ -42,7 +41,6 @@ def batches(
     steps: int | None = None,
     whole: bool = False,
     masks: MaskConfig | None = None,
-    mixture: Mixture | None = None,
     for_model: Any = None,
     format: BatchFormat | None = None,
     workers: int = 0,
@@ -59,10 +57,9 @@ def batches(
         start_step: The first step. A step is a global batch; steps are counted over all epochs.
         steps: Number of steps, which may span epochs. After them, another pass raises UsageError. With None, a pass ends with its
             epoch, and the next pass continues with the next epoch.
-        whole: For evaluation: the remaining rows form a last, short batch, so an epoch has every row.
-            Every pass has the same rows with the masks of epoch 0.
+        whole: For evaluation: the remaining rows form a last, short batch, so an epoch has every row. Every pass has the
+            same rows with the masks of epoch 0.
         masks: Masking options. Default: as in BERT. Static masks are used unchanged.
-        mixture: Shares of languages or sources, exact over an epoch. An evaluation (`whole`) has every row instead.
         for_model: A `transformers` model, or the name of its class, such as ``"BertForPreTraining"``. Batches have the arguments
             of the model (`training.attention.for_transformers`), and unsuitable rows raise an error. Packed rows need the model
             itself, or ``"custom"`` if your code separates their documents.
@@ -78,9 +75,6 @@ def batches(
     Packed rows also have ``position_ids`` [B, L], counted from 0 in each segment, and ``document_ids`` [B, L], the segment number
     from 1 on (0: padding), from which `training.attention` builds masks. They have ``document_starts`` [B, D], padded with 0, and
     their labels of pairs are [B, D], padded with -100. D is the same for all batches.
-
-    With `causal_share`, ``causal`` [B] ([K] if unpadded) is 1 for a causal batch, in which a position must attend only to itself
-    and earlier ones. P is then L.
 
     An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32,
     the starts of the K segments followed by T; ``max_seqlen``, the number of tokens of the longest segment; and for pairs
@@ -107,7 +101,6 @@ def batches(
         world_size=world_size,
         whole=whole,
         masks=masks,
-        mixture=mixture,
         for_model=for_model,
         format=format,
     )

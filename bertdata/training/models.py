@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..config import OBJECTIVES
 from ..dataset.rows import Shards
 from ..errors import UsageError
-from .plans import BatchFormat
+from .epoch_plan import BatchFormat
 
 __all__ = ["CUSTOM", "MODELS", "ModelClass", "Target", "target_for", "target_of"]
 

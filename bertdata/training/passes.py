@@ -154,6 +154,8 @@ class Loader(DataLoader[Tensors]):
     def __iter__(self) -> Any:
         # Fix the steps of the pass before workers start to draw from the sampler.
         steps = self.steps.next_pass()
+        if self.num_workers and steps:
+            _ = self.dataset.plan[steps.start]  # the order of the epoch, which forked workers then share
         if self.num_workers or self.pin_memory:
             return self._count(steps, super().__iter__())
         return self._count(steps, map(self.dataset.__getitem__, steps))  # in this process, a DataLoader would only add overhead

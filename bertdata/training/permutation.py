@@ -1,7 +1,7 @@
-"""Permute numbers by a key, and invert the permutation, so that a row is found from its position and a position from its row.
+"""Permute numbers by a key, in chunks: a permutation of any size without an array of it.
 
 Black and Rogaway 2002, "Ciphers with arbitrary finite domains": a Feistel network over a x b >= N values, applied again while the
-result is N or more.  The inverse runs the rounds backwards.
+result is N or more.
 """
 
 from __future__ import annotations
@@ -13,16 +13,10 @@ import numpy.typing as npt
 
 from .. import keys
 
-__all__ = ["Ints", "shuffled", "unshuffled"]
+__all__ = ["Ints", "shuffled"]
 
 _FEISTEL_ROUNDS = 8  # rounds of the Feistel network, four per half
 Ints = npt.NDArray[np.int64]
-
-
-def _network(size: int, key: int) -> tuple[int, int, keys.Bits]:
-    """Return a, b and the keys of the rounds."""
-    a = math.isqrt(max(size - 1, 0)) + 1
-    return a, -(-size // a), keys.stream(key, _FEISTEL_ROUNDS)
 
 
 def shuffled(positions: Ints, size: int, key: int) -> Ints:
@@ -40,7 +34,9 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
     # large, apply the network to 8 again, until the result is below 7. Because the network is a
     # permutation, this walk must come back into the range, and two inputs never end at the same
     # result. As a * b is only a little larger than `size`, few numbers need a second round trip.
-    a, b, rounds = _network(size, key)
+    a = math.isqrt(max(size - 1, 0)) + 1
+    b = -(-size // a)
+    rounds = keys.stream(key, _FEISTEL_ROUNDS)
     values = np.array(positions, np.int64)
     outside = np.arange(len(values))  # values that are not in range yet
     while len(outside):
@@ -55,23 +51,3 @@ def shuffled(positions: Ints, size: int, key: int) -> Ints:
         values[outside] = left * b + right
         outside = outside[values[outside] >= size]
     return values
-
-
-def unshuffled(values: Ints, size: int, key: int) -> Ints:
-    """Invert `shuffled`.
-
-    >>> unshuffled(shuffled(np.arange(7), 7, 1), 7, 1).tolist()
-    [0, 1, 2, 3, 4, 5, 6]
-    """
-    a, b, rounds = _network(size, key)
-    positions = np.array(values, np.int64)
-    outside = np.arange(len(positions))
-    while len(outside):
-        # The same rounds in reverse order, with subtraction in place of addition.
-        left, right = np.divmod(positions[outside], b)
-        for number in range(_FEISTEL_ROUNDS - 2, -1, -2):
-            right = (right - keys.below(keys.at(rounds[number + 1], left), b)) % b
-            left = (left - keys.below(keys.at(rounds[number], right), a)) % a
-        positions[outside] = left * b + right
-        outside = outside[positions[outside] >= size]
-    return positions

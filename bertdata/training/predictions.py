@@ -16,7 +16,6 @@ from ..labels import IGNORED
 from ..pieces import ROLES
 from ..reports.predicted import NAME, Pair, Predictions, Row, Word
 from ..storage.files import write_json
-from .masks import MaskConfig
 from .recipe import PhaseRows
 from .step_batches import Batches
 
@@ -37,25 +36,24 @@ def write_predictions(
         batch = Batches(part.validation, _MAX_ROWS, whole=True, masks=part.masks, **part.options)[0]
     tokens = part.shards.special
     first = {name: values[:_MAX_ROWS].clone() for name, values in batch.items()}
-    rows = _predicted(model, logits, first, part.shards, shift=int((part.masks or MaskConfig()).labels == "next"))
+    rows = _predicted(model, logits, first, part.shards)
     special = [part.shards.pieces[i] for role, i in tokens._asdict().items() if role in ROLES and i >= 0]
     predictions = Predictions(step=step, held_out=held_out, mark=tokens.mark, special=special, rows=rows)
     write_json(output / NAME, encode(predictions))
 
 
 @torch.no_grad()
-def _predicted(model: torch.nn.Module, logits: Logits, batch: dict[str, Tensor], shards: Shards, shift: int) -> list[Row]:
-    """Return the predictions for rows. A token is predicted `shift` positions before it."""
+def _predicted(model: torch.nn.Module, logits: Logits, batch: dict[str, Tensor], shards: Shards) -> list[Row]:
+    """Return the predictions for rows."""
     row, column = (batch["masked_lm_labels"] != IGNORED).nonzero(as_tuple=True)
     unmasked = batch["input_ids"].clone()
-    unmasked[row, batch["masked_lm_positions"][row, column] + shift] = batch["masked_lm_labels"][row, column]
+    unmasked[row, batch["masked_lm_positions"][row, column]] = batch["masked_lm_labels"][row, column]
     for name in ("masked_lm_positions", "masked_lm_labels"):  # each masked word has a logit for every token of the vocabulary
         batch[name] = batch[name][:, :_MAX_WORDS]
     device = next(model.parameters()).device
     model.eval()
     words, relations = logits(model, {name: values.to(device) for name, values in batch.items()})
     model.train()
-    batch["masked_lm_positions"] += shift
     count, names = len(batch["input_ids"]), OBJECTIVES[shards.objective].labels
     words = words.float().cpu().view(count, batch["masked_lm_labels"].shape[1], -1).softmax(2)
     shares, guesses = words.topk(min(_GUESSES, shards.vocab_size))

@@ -12,18 +12,17 @@ from ..config.train import ModelConfig, Phase, TrainConfig
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..storage.files import read_json, write_json
-from .masks import MaskConfig, Schedule
-from .mixture import Expected, drawn, expected
-from .plans import BatchFormat, PlanOptions, plan_of
+from .epoch_plan import BatchFormat, EpochPlan, PlanOptions, plan_of
+from .masks import MaskConfig
+from .origins import Expected, drawn, expected
 from .pretrained import Pretrained
 from .pretrained import read as read_pretrained
-from .row_plan import BatchPlan
 from .word_counts import words_per_token
 
 __all__ = ["PhaseRows", "Recipe", "prepare"]
 
 # Fields that MaskConfig has, too.
-_SAME = ("max_predictions", "unit", "mask_shares", "masked_lm_prob_by_row", "labels", "token_weights", "mask")
+_SAME = ("max_predictions", "unit", "mask_shares")
 
 
 class PhaseRows(NamedTuple):
@@ -43,20 +42,20 @@ class PhaseRows(NamedTuple):
         """The first step after this phase."""
         return self.first + self.phase.steps
 
-    def drawn(self, plan: BatchPlan, step: int, every: int) -> dict[str, dict[str, int]]:
+    def drawn(self, plan: EpochPlan, step: int, every: int) -> dict[str, dict[str, int]]:
         """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language."""
         first = max(self.first, (step - 1) // every * every)
         return drawn(self.shards, plan, range(first - self.first, step - self.first))
 
     def expected(self) -> dict[str, dict[str, Expected]]:
         """Return the expected tokens of each source and language."""
-        return expected(self.shards, self.phase.mixture, self.phase.steps * self.batch_size)
+        return expected(self.shards, self.phase.steps * self.batch_size)
 
     def tokens_per_step(self) -> float:
         """Return the expected number of tokens in a step."""
         return sum(each.tokens for each in self.expected()["source"].values()) / self.phase.steps
 
-    def plan(self) -> BatchPlan:
+    def plan(self) -> EpochPlan:
         """Return the batches of the phase."""
         return plan_of(self.shards, self.batch_size, **self.options)
 
@@ -87,14 +86,9 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     # has its own order of rows: the seed of a phase is derived from its index.
     for index, phase in enumerate(config.phases):
         shards = Shards(phase.shards, weights=phase.weights or None)
-        options = PlanOptions(
-            seed=keys.key(config.seed, "phase", index),
-            # The phase is one epoch, over which the shares are exact.
-            mixture=phase.mixture and dataclasses.replace(phase.mixture, epoch_steps=phase.steps),
-            format=BatchFormat(widths=phase.widths),
-        )
+        options = PlanOptions(seed=keys.key(config.seed, "phase", index), format=BatchFormat(widths=phase.widths))
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
-        masks = _masks(config, begin, phase)
+        masks = _masks(config, phase)
         of_phase = masks if shards.masking == "none" else None
         rate = words_per_token(shards) if config.checkpoint_words else 0.0
         parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, of_phase, rate))
@@ -105,7 +99,6 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     if all(part.shards.masking == "static" for part in parts):
         masks.check(first)
     identity = config.identity()
-    identity |= {f"{name} file": sha256 for name, sha256 in masks.digests().items()}
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
@@ -126,21 +119,10 @@ def _model(config: TrainConfig, rows: Shards) -> ModelConfig | Pretrained:
     return model
 
 
-def _masks(config: TrainConfig, first: int, phase: Phase) -> MaskConfig:
-    """Return the masking of a phase whose first step is `first`, counted over the run."""
-
-    def share(value: float, end: float) -> float | Schedule:
-        # The schedule is for the whole run. A phase gets its section of the line, with steps from
-        # 0.
-        line = Schedule(value, end, config.total_steps)
-        return Schedule(line.at(first), line.at(first + phase.steps), phase.steps)
-
-    prob, causal, falls = config.masked_lm_prob, config.causal_share, config.masked_lm_prob_end and not phase.masked_lm_prob
-    return MaskConfig(
-        share(prob, config.masked_lm_prob_end) if falls else phase.masked_lm_prob or prob,
-        causal_share=share(causal, config.causal_share_end) if config.causal_share_end >= 0 else causal,
-        **{name: getattr(config, name) for name in _SAME},
-    )
+def _masks(config: TrainConfig, phase: Phase) -> MaskConfig:
+    """Return the masking of a phase."""
+    prob = phase.masked_lm_prob or config.masked_lm_prob
+    return MaskConfig(prob, **{name: getattr(config, name) for name in _SAME})
 
 
 def _validation(rows: Shards) -> Shards | None:

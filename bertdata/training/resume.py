@@ -71,12 +71,11 @@ def _steps(identity: dict[str, Any]) -> int:
 def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """Return the identity of a finished run with the steps of its last phase raised to the number requested now.
 
-    Phases after the last one are added as they are now, if the last phase keeps its steps. With a mixture it must keep them,
-    because the order of its rows depends on them.
+    Phases after the last one are added as they are now, if the last phase keeps its steps.
     """
     last = max(finished["phases"], key=int)
     phase, more = finished["phases"][last], {name: each for name, each in now["phases"].items() if int(name) > int(last)}
-    steps = phase["steps"] if more or phase.get("mixture") else max(phase["steps"], now["phases"].get(last, phase)["steps"])
+    steps = phase["steps"] if more else max(phase["steps"], now["phases"].get(last, phase)["steps"])
     return {**finished, "phases": {**finished["phases"], last: {**phase, "steps": steps}, **more}}
 
 

@@ -12,16 +12,14 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
-from ..config.mixture import Mixture
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
 from .ahead import StepsAhead, masked_arrays
 from .attention import ModelArguments, for_transformers
+from .epoch_plan import Batch, BatchFormat, plan_of
 from .masks import MaskConfig, Masker
 from .models import Target, target_for
-from .plans import BatchFormat, plan_of
-from .row_plan import Batch
 from .unpadded import Arrays, segments, unpad
 
 __all__ = ["HOW_TO", "Batches", "Tensors"]
@@ -42,7 +40,6 @@ class Batches(Dataset[Tensors]):
     world_size: int = 1
     whole: bool = False
     masks: MaskConfig | None = None
-    mixture: Mixture | None = None
     for_model: Any = None
     format: BatchFormat | None = None
 
@@ -55,11 +52,9 @@ class Batches(Dataset[Tensors]):
         self._target = target_for(self.for_model, self.shards, self.format)
         self.for_model = self._target or self.for_model  # a model would be copied to workers
         self._form = "unpadded" if self.format.unpadded else "dense" if self.format.dense_labels or self._target else "sparse"
-        self.plan = plan_of(
-            self.shards, self.batch_size, seed=self.seed, mixture=self.mixture, format=self.format, whole=self.whole
-        )
+        self.plan = plan_of(self.shards, self.batch_size, seed=self.seed, format=self.format, whole=self.whole)
         self.masker = Masker(self.shards, self.masks, seed=self.seed, widest=self.plan.widths[-1])
-        self._ahead = StepsAhead(self.plan, self._make, alone=self.masks.varies)
+        self._ahead = StepsAhead(self.plan, self._make)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A pickled loader, as spawned workers get it, has only its arguments: they build it again and map
@@ -71,10 +66,8 @@ class Batches(Dataset[Tensors]):
         """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
         rows."""
         plan = self.plan
-        rows, widths, mixture = self.shards.identity, list(plan.widths), None if self.whole else self.mixture
-        options = {"batch_size": plan.batch_size, "widths": widths, "seed": plan.seed, "whole": self.whole}
-        mixed = {"mixture": mixture.identity(), "epoch_steps": mixture.epoch_steps} if mixture else {}
-        return {"rows": rows, **options, **mixed}
+        options = {"batch_size": plan.batch_size, "widths": list(plan.widths), "seed": plan.seed, "whole": self.whole}
+        return {"rows": self.shards.identity, **options}
 
     def __len__(self) -> int:
         """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""
@@ -102,7 +95,7 @@ class Batches(Dataset[Tensors]):
         first, counts = mine[0], [len(batch.rows) for batch in mine]
         rows, copies = np.concatenate([batch.rows for batch in mine]), np.concatenate([batch.copies for batch in mine])
         together = first._replace(rows=rows, copies=copies)
-        arrays = masked_arrays(self.shards, self.masker, together, evaluation=self.whole)
+        arrays = masked_arrays(self.shards, self.masker, together)
         if self._form == "unpadded":
             return unpad(arrays, counts)
         # Several steps were gathered as one array. Split it into steps.

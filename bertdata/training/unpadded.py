@@ -54,8 +54,6 @@ def unpad(arrays: Arrays, counts: Sequence[int]) -> list[Arrays]:
         batch["cu_seqlens"] = (starts[first : last + 1] - begin).astype(np.int32)
         if pairs is not None:
             batch["next_sentence_label"] = pairs[first:last]
-        if "causal" in arrays:
-            batch["causal"] = np.full(last - first, arrays["causal"].any())
         batches.append(batch)
     return batches
 

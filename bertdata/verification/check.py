@@ -18,7 +18,7 @@ from ..errors import VerificationError
 from ..storage.files import is_private, json_text, to_path
 from ..storage.process import cores, worker_count
 from ..storage.workers import Pool
-from . import counts, documents, leaks, lists, pairs, row_checks, vocabulary
+from . import counts, documents, lists, pairs, row_checks, vocabulary
 from .directory import CheckFailed, compare, fetched
 
 __all__ = ["Problem", "Result", "verify"]
@@ -62,7 +62,6 @@ class _Job:
     directory: str
     config: CorpusConfig | PairsConfig | None
     special: row_checks.SpecialPieces | None
-    groups: int
     origins: int = 0
 
     def __call__(self, task: _Task) -> _Checked:
@@ -79,7 +78,7 @@ class _Job:
         if isinstance(entry, CorpusShard) and isinstance(self.config, CorpusConfig):
             return documents.check(path, entry, self.config)
         if isinstance(entry, ShardEntry) and isinstance(self.config, PairsConfig) and self.special is not None:
-            return pairs.check(path, entry, self.config, self.special, self.groups, self.origins)
+            return pairs.check(path, entry, self.config, self.special, self.origins)
         return Counter()  # for an export, a broken vocabulary or an unknown option, only the digest can be checked
 
 
@@ -124,7 +123,7 @@ class _Whole:
             self.problems |= problems
         config = contents.settings if known and isinstance(contents, ReadableManifest) else None
         rows = contents if isinstance(contents, PairsManifest) else None
-        job = _Job(str(self.directory), config, special, *((leaks.groups(rows), len(rows.origins or ())) if rows else (1, 0)))
+        job = _Job(str(self.directory), config, special, len(rows.origins or ()) if rows else 0)
         tasks = [_Task(group, entry) for group in ("shards", "rejects", "drops") for entry in getattr(contents, group, ())]
         tasks = [task for task in tasks if task.entry.name not in self.problems]
         total, done = sum(task.entry.bytes for task in tasks), 0

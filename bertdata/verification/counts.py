@@ -16,7 +16,7 @@ from ..rows.masking import max_predictions_of
 from ..tally import Tally, stage_name
 from . import leaks
 from .documents import SOURCES
-from .pairs import is_half, not_half
+from .pairs import not_half
 
 __all__ = ["documents", "export", "pairs", "stages"]
 
@@ -79,7 +79,7 @@ def _source(source: str, entry: SourceEntry, counted: Counter[str]) -> Iterator[
 def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator[str]:
     """Check rows. `counted` are the counts of each split's shards, including the number of `shards`.
 
-    Checks statistics, splits, the output of each stage, and that half of the labels of a split with one shard are 1.
+    Checks statistics, splits, the output of each stage, and that half of the labels of each split are 1.
     """
     config, tallies = manifest.settings, {stage.stage: Tally.of(stage) for stage in manifest.counts}
     wanted = [stage_name(what, split) for split in manifest.splits for what in ("documents", "chunks", "tokens")]
@@ -92,10 +92,8 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
         yield from _same(f"counts, {tokens} that came out", tallies[tokens].left, counted[split]["text"])
         yield from _same(f"splits.{split}.documents", entry.documents, tallies[documents].entered)
         yield from _statistics(f"splits.{split}", entry, counted[split], config)
-        distinct = tallies[documents].left - entry.repeated_ids
-        of_one_shard = config.objective in LABEL_1_COUNTS and counted[split]["shards"] == 1
-        if of_one_shard and not is_half(counted[split], distinct, config, leaks.groups(manifest)):
-            yield f"splits.{split} has {not_half(counted[split])}"
+        if config.objective in LABEL_1_COUNTS and (problem := not_half(counted[split])):
+            yield f"splits.{split} has {problem}"
     if sources := manifest.tokens:
         in_all = sum(sum(of_source.values()) for of_source in sources.values())
         entered = sum(stage.entered for stage in manifest.counts_of("tokens"))
@@ -110,7 +108,7 @@ def pairs(manifest: PairsManifest, counted: dict[str, Counter[str]]) -> Iterator
         by_source = (manifest.unknown_tokens, manifest.tokens)
         count, of = (sum(sum(source.values()) for source in counts.values()) for counts in by_source)
         yield from _near("statistics.unknown_share", manifest.statistics.unknown_share, count / max(1, of))
-    yield from leaks.partners(manifest, total, len(manifest.shards))
+    yield from leaks.partners(manifest, total)
     for name in ("documents", "repeated_ids"):
         values = [getattr(entry, name) for entry in manifest.splits.values()]
         yield from _same(f"statistics.{name}", getattr(manifest.statistics, name), sum(values))

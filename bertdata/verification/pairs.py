@@ -28,42 +28,35 @@ from . import batches, leaks, masks
 from .directory import CheckFailed
 from .row_checks import Rows, SpecialPieces
 
-__all__ = ["check", "check_part", "flat", "is_half", "not_half", "parts", "schema_of"]
+__all__ = ["check", "check_part", "flat", "not_half", "parts", "schema_of"]
 
-_FEW_CHUNKS = 16  # mean chunks per copy: with more, no copy has so few (4) that one of them cannot exchange text
 _TOKENS_PER_CHECK = 1 << 20  # tokens checked at a time
 _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
-def check(
-    path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, groups: int, origins: int = 0
-) -> Counter[str]:
+def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, origins: int = 0) -> Counter[str]:
     """Check a shard of rows. Return its number of rows, tokens, labels 1, maskable and masked tokens.
 
-    `groups` is the maximum number of document groups that may exchange text. `origins` is the number of origins in the manifest,
-    or 0 for rows of earlier versions, which have no origin.
+    `origins` is the number of origins in the manifest, or 0 for rows of earlier versions, which have no origin.
     """
     # The check reads the files and knows the rules for rows. It does not call the code that built
     # the rows, so a mistake there is not repeated here.
     counts: Counter[str] = Counter()
     lengths: list[Array] = []
-    documents: set[str] = set()  # at most a few more than two per group
     for batch in batches.read(path, schema_of(config, vocabulary, origins), entry):
         for part in parts(batch):
             if origins and not (known := part.column("origin").to_numpy() < origins).all():
                 raise CheckFailed(f"row {counts['rows'] + int(known.argmin())} has an origin that is not in the manifest")
             counts.update(check_part(part, counts["rows"], config, vocabulary))
-            if config.provenance and config.objective in LABEL_1_COUNTS and len(documents) <= 2 * groups:
-                documents.update(_names(part.column("a_document"))[: 2 * groups + 1])
             lengths.append(np.diff(part.column("input_ids").offsets.to_numpy()))
         del batch
     # If the two shortest rows don't fit in one, no two rows do.
     if config.pack and len(two := np.sort(np.concatenate(lengths))[:2]) == 2 and two.sum() <= config.max_seq_length:
         raise CheckFailed(f"has rows of {two[0]} and {two[1]} tokens, which fit in one")
     if config.objective in LABEL_1_COUNTS:
-        if not is_half(counts, len(documents), config, groups):
-            raise CheckFailed(f"has {not_half(counts)}")
+        if problem := not_half(counts):
+            raise CheckFailed(f"has {problem}")
     elif vocabulary.tells and counts["inside"] > counts["one word"]:
         raise CheckFailed(
             f"has {counts['inside']} rows that begin inside a word, but only {counts['one word']} that a part of one word fills"
@@ -84,21 +77,9 @@ def schema_of(config: PairsConfig, vocabulary: SpecialPieces, origins: int) -> p
 
 
 def not_half(counts: Counter[str]) -> str:
-    """Describe a label 1 count that is not half."""
-    return f"{counts['ones']:,} labels 1 in {counts['labels']:,}, which is not half"
-
-
-def is_half(counts: Counter[str], documents: int, config: PairsConfig, groups: int = 1) -> bool:
-    """Return True if half of a shard's labels are 1, within one for odd counts and a tolerance for few documents.
-
-    Chunks of two documents exchange text in pairs, so one more than half may exchange if each of some `groups` has no third
-    document. With few chunks per copy, the count may differ by one.
-    """
-    # Labels 1 minus labels 0.
-    surplus = 2 * counts["ones"] - counts["labels"]
-    if config.objective == "nsp" and counts["labels"] <= _FEW_CHUNKS * config.dupe_factor:
-        return abs(surplus) <= 2
-    return -1 <= surplus <= (2 if config.objective == "nsp" and documents <= 2 * groups else 1)
+    """Describe a label 1 count that is not exactly half, or return an empty string."""
+    ones, labels = counts["ones"], counts["labels"]
+    return f"{ones:,} labels 1 in {labels:,}, which is not half" if 2 * ones != labels else ""
 
 
 def parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -188,12 +169,6 @@ def flat(column: pa.Array) -> tuple[Array, Array]:
     ends = np.asarray(column.offsets.to_numpy(), np.int64)
     values = column.values.slice(ends[0], ends[-1] - ends[0])
     return np.asarray(values.to_numpy(zero_copy_only=False)), ends - ends[0]
-
-
-def _names(column: pa.Array) -> list[str]:
-    """Return the distinct names in a column of names or of lists of names."""
-    values = column.flatten() if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) else column
-    return pc.unique(values).to_pylist()  # type: ignore[no-any-return]
 
 
 def _in_range(rows: Rows, vocabulary: SpecialPieces) -> None:

@@ -13,7 +13,7 @@ import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, VocabConfig, read_toml
 from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
 from bertdata.errors import UsageError
-from bertdata.training.masks import MaskConfig, Schedule
+from bertdata.training.masks import MaskConfig
 
 KINDS = [CorpusConfig, VocabConfig, PairsConfig]
 
@@ -132,10 +132,9 @@ def test_a_bad_toml_file_is_a_usage_error(tmp_path: Path, content: bytes | None)
         (VocabConfig, {"strip_accents": "no"}, "`strip_accents` is 'no': expected true or false or None"),
         (PairsConfig, {"masked_lm_prob": "much"}, "`masked_lm_prob` is 'much': expected a number or None"),
         (ExportConfig, {"to": ["jsonl"]}, "`to` is ['jsonl']: expected text"),
-        (MaskConfig, {"masked_lm_prob": "x"}, "`masked_lm_prob` is 'x': expected a number or Schedule"),
-        (MaskConfig, {"masked_lm_prob": Schedule(0.3, "x", 9)}, "`masked_lm_prob` is Schedule("),  # type: ignore[arg-type]
-        (MaskConfig, {"masked_lm_prob": -0.1}, "`masked_lm_prob` is -0.1: use a share up to 1, 0 for none"),
-        (MaskConfig, {"unit": "letter"}, "`unit` letter: use one of piece, word, span"),
+        (MaskConfig, {"masked_lm_prob": "x"}, "`masked_lm_prob` is 'x': expected a number"),
+        (MaskConfig, {"masked_lm_prob": -0.1}, "`masked_lm_prob` is -0.1: use a share up to 1, or 0 for unmasked rows"),
+        (MaskConfig, {"unit": "letter"}, "`unit` letter: use one of piece, word"),
         (MaskConfig, {"mask_shares": "80/10"}, "`mask_shares` 80/10: use three shares"),
         (MaskConfig, {"max_predictions": -1}, "`max_predictions` is -1: use 1 or more"),
         (Phase, {"shards": "pairs", "steps": 1}, "`shards` is 'pairs': expected a list of text"),

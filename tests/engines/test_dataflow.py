@@ -15,12 +15,12 @@ import apache_beam as beam
 import flex_metadata
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
-from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
 from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.config import CorpusConfig
 from bertdata.dataset.manifest_records import InputEntry
+from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.records import FileRange, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 

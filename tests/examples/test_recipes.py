@@ -57,7 +57,7 @@ def test_a_recipe_trains(recipe: Path, build: Build, tmp_path: Path, sample_corp
 
 
 def test_the_pages_list_the_recipes() -> None:
-    names = {"cramming-24h", "mosaicbert", "modernbert-1024-8192", "gpt-bert-10M", "continue-domain"}
+    names = {"cramming-24h", "mosaicbert", "modernbert-1024-8192", "continue-domain"}
     assert {path.stem for path in RECIPES} == names
     for page in ("docs/how-to/training.md", "docs/zh/training.md"):
         text = (REPOSITORY / page).read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ import pytest
 from apache_beam.pipeline import PipelineVisitor
 from apache_beam.transforms.display import DisplayData
 from apache_beam.typehints.typehints import AnyTypeConstraint
-from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import SAMPLE, Build
 
 from bertdata.chains import transforms
@@ -26,6 +25,7 @@ from bertdata.dataset import versions
 from bertdata.dataset.tasks import TaskReport
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
+from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.records import ReportReference, Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus.plan_tasks import plan

@@ -15,7 +15,6 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
-from bertdata.pipelines.engines.on_beam import on_beam
 from google.protobuf.json_format import MessageToJson
 from tiny import corpus_manifest
 
@@ -34,6 +33,7 @@ from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.dataset.tasks import StoredValue
 from bertdata.errors import StorageError, VerificationError
 from bertdata.exports.base import ExportSource
+from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.records import FileRange, ReportReference, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader

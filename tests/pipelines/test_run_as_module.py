@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from bertdata.pipelines import command
 from conftest import SAMPLE, SECONDS, read_manifest
+
+from bertdata.pipelines import command
 
 
 def run(module: str, *arguments: object, cwd: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -53,24 +52,13 @@ def by_group(made: Partition, built: Pairs) -> dict[int, tuple[int, int]]:
     st.booleans(),
 )
 @pytest.mark.slow
-def test_half_of_each_group_and_exactly_half_of_all(sizes: Any, seed: int, copies: int, pack: bool) -> None:
-    sizes = [*sizes, *[(9, group) for group in range(4) for _ in range(4)]]  # so that no group is too small for a ring
+def test_exactly_half_of_each_group(sizes: Any, seed: int, copies: int, pack: bool) -> None:
+    sizes = [*sizes, *[(9, group) for group in range(4) for _ in range(4)]]  # so that every group has four chunks
     made = partition(sizes)
     built = pairs(made, seed=seed, dupe_factor=copies, pack=pack)
     found = by_group(made, built)
     assert sorted(found) == [0, 1, 2, 3]
-    assert all(abs(2 * ones - count) <= 4 for count, ones in found.values()), found  # three others by 1, and the total by 1
-    assert sum(abs(2 * ones - count) > 1 for count, ones in found.values()) <= 1, "the largest group evens out the others"
-    assert built.labels is not None and abs(2 * int(built.labels.sum()) - len(built.labels)) <= 1
-
-
-def test_groups_of_two_chunks_take_turns() -> None:
-    """Two documents of one chunk each exchange or do not: of many such groups half exchange."""
-    for seed in range(10):
-        made = partition([*[(2, group) for group in range(1, 21) for _ in range(2)], *[(9, 0)] * 20])
-        found = by_group(made, pairs(made, seed=seed, short_seq_prob=0.0))
-        assert Counter(ones for count, ones in found.values() if count == 2) == {0: 10, 2: 10}
-        assert sum(2 * ones - count for count, ones in found.values()) == sum(count for count, _ in found.values()) % 2
+    assert all(2 * ones == count for count, ones in found.values()), found
 
 
 def test_a_document_without_a_partner_is_dropped_and_counted() -> None:
@@ -81,7 +69,7 @@ def test_a_document_without_a_partner_is_dropped_and_counted() -> None:
     assert sorted(found) == [0, 3], "one document of a group has no partner"
     assert documents.dropped["no-partner"] == 2 and documents.left == 32
     count, ones = found[3]
-    assert 2 <= count <= 6 and abs(2 * ones - count) <= 2, "a long document among few keeps as many chunks as find partners"
+    assert (count, ones) == (4, 2), "a long document among few keeps as many chunks as find partners"
     assert chunks.dropped["no-partner"] > 60 and tokens.dropped["no-partner"] > 1800
 
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata import keys
 from bertdata.config import PairsConfig
-from bertdata.errors import EmptyResultError
 from bertdata.pieces import of_bert
 from bertdata.rows import Pairs, Partition, build, chunks, exchange, partition, running_text, statistics
 
@@ -59,7 +58,7 @@ def _plain(lengths: Sequence[Sequence[int]], ids: Sequence[str] = ()) -> Text:
 
 def _build(text: Text, length: int = 32, short: float | None = 0.1, seed: int = 1, **more: Any) -> Pairs:
     config = PairsConfig(max_seq_length=length, short_seq_prob=short, seed=seed, **more)
-    return build(text.partition, config, SPECIAL, "partition 0 of 1")
+    return build(text.partition, config, SPECIAL)
 
 
 class Row(NamedTuple):
@@ -95,10 +94,10 @@ def _check(text: Text, built: Pairs, length: int, copies: int = 1, objective: st
     for row in rows:
         _check_row(text, row, length, objective, edges)
     count, chosen = len(rows), sum(row.label for row in rows)
-    two_by_two = objective == "nsp" and (count <= 16 * copies or len({text.partition.ids[row.a_document] for row in rows}) < 3)
-    assert abs(2 * chosen - count) <= (2 if two_by_two else 1)  # over all copies, not of each
+    assert 2 * chosen == count
     used = Counter(t for row in rows for t in (*row.a, *row.b))
     assert not used or max(used.values()) <= copies  # no token twice in a copy
+    assert not count or objective == "sop" or count >= 4, "a match has no pairs without a second match"
     documents, chunked, tokens = built.tallies
     for tally in built.tallies:
         tally.check()
@@ -143,29 +142,51 @@ def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) 
         positions = text.partition.sentences[text.partition.documents[d] : text.partition.documents[d + 1] + 1]
         if not any(position in used for position in range(int(positions[0]), int(positions[-1]))):
             sentences = int((np.diff(positions) > 0).sum())
-            reason = {0: "no text", 1: "one sentence"}.get(sentences, "no two sentences that fit")
-            lost[reason] += 1
+            lost[{0: "no text", 1: "one sentence"}.get(sentences, "no pair")] += 1
             alone += copies * int(positions[-1] - positions[0]) * (sentences == 1)
-    assert +documents.dropped == lost
+    dropped = +documents.dropped
+    assert dropped["no-partner"] + dropped["no two sentences that fit"] == lost["no pair"]
+    assert (dropped["no text"], dropped["one sentence"]) == (lost["no text"], lost["one sentence"])
     assert tokens.dropped["documents of one sentence"] == alone
 
 
 # --- worked by hand ---
 
 
-@pytest.mark.parametrize("module", [partition, chunks, exchange, running_text], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [partition, chunks, running_text], ids=lambda module: module.__name__)
 def test_doctests(module: Any) -> None:
     done = doctest.testmod(module)
     assert done.failed == 0 and (done.attempted or module is partition)
 
 
-def test_two_documents_of_two_sentences_exchange_their_second() -> None:
-    """s1 s2 and t1 t2, one chunk each: of two pairs none or both can be NotNext; an exchange takes both."""
-    text = _plain([[3, 4], [5, 4]])
-    rows = _check(text, _build(text, short=0), 32)
-    assert [row.label for row in rows] == [NOT_NEXT, NOT_NEXT]
-    sides = sorted((row.a, row.b) for row in rows)
-    assert sides == [([0, 1, 2], [12, 13, 14, 15]), ([7, 8, 9, 10, 11], [3, 4, 5, 6])]
+def test_one_of_two_matches_exchanges() -> None:
+    """Four documents of one chunk each: two matches, of which a coin chooses one."""
+    text = _plain([[3, 4], [5, 4], [3, 9], [5, 9]])
+    chosen = Counter[str]()
+    for seed in range(40):
+        rows = _check(text, _build(text, short=0, seed=seed), 32)
+        sides = {(row.a[0], row.b[0]) for row in rows if row.label == NOT_NEXT}
+        assert sides in ({(0, 12), (7, 3)}, {(16, 33), (28, 19)})
+        chosen["first" if (0, 12) in sides else "second"] += 1
+    assert min(chosen.values()) > 8
+
+
+@pytest.mark.parametrize(
+    ("documents", "pairs"),
+    [
+        ([2, 2, 2], 0),  # one match: no second one to toss a coin with
+        ([2] * 4, 4),
+        ([2] * 7, 4),  # three matches and a single chunk: one match and the chunk are dropped
+        ([2] * 8, 8),
+        ([400, 2, 2], 4),  # a document with most of the chunks keeps as many as find partners
+    ],
+)
+def test_groups_of_four_chunks(documents: list[int], pairs: int) -> None:
+    """Sentences of ten tokens, two in each chunk. Chunks without a partner are counted."""
+    text = _plain([[10] * count for count in documents])
+    built = _build(text, 23, short=0)
+    assert len(_check(text, built, 23)) == pairs
+    assert built.tallies[1].dropped["no-partner"] == sum(documents) // 2 - pairs
 
 
 def _spans(text: Text, room: int, short: float = 0.0, phase: bool = False) -> list[tuple[int, int]]:
@@ -196,32 +217,30 @@ def test_a_long_sentence_loses_its_front() -> None:
 
 def test_too_long_is_cut_from_the_front_of_a_and_the_end_of_b() -> None:
     """Room for 13: A of 20 and B of 20 get 7 and 6, with the junction between them."""
-    text = _plain([[20, 20]])
-    (row,) = _check(text, _build(text, 16, short=0), 16)
-    assert (row.label, row.a, row.b) == (IS_NEXT, list(range(13, 20)), list(range(20, 26)))
+    text = _plain([[20, 20]] * 4)
+    assert _sides(text, 16) == {(range(13, 20), range(20, 26))}
 
 
 def test_a_short_side_leaves_its_room_to_the_other() -> None:
-    text = _plain([[2, 30]])
-    (row,) = _check(text, _build(text, 16, short=0), 16)
-    assert (row.a, row.b) == ([0, 1], list(range(2, 13)))
-    text = _plain([[30, 2]])
-    (row,) = _check(text, _build(text, 16, short=0), 16)
-    assert (row.a, row.b) == (list(range(19, 30)), [30, 31])
+    assert _sides(_plain([[2, 30]] * 4), 16) == {(range(2), range(2, 13))}
+    assert _sides(_plain([[30, 2]] * 4), 16) == {(range(19, 30), range(30, 32))}
 
 
 def test_cuts_keep_words_whole() -> None:
     """Words of three pieces, room for 13: A keeps 6 of its 7 positions, B 6 of 6."""
-    text = _text([[[3] * 5, [3] * 5]])
-    (row,) = _check(text, _build(text, 16, short=0), 16)
-    assert (row.a, row.b) == (list(range(9, 15)), list(range(15, 21)))
+    assert _sides(_text([[[3] * 5, [3] * 5]] * 4), 16) == {(range(9, 15), range(15, 21))}
 
 
-def test_a_two_is_cut_so_that_either_b_fits_either_a() -> None:
+def _sides(text: Text, length: int) -> set[tuple[range, range]]:
+    """Return A and B of the rows of equal documents, as positions in their documents."""
+    size = len(text.partition.tokens) // len(text.partition.ids)
+    rows = _check(text, _build(text, length, short=0), length)
+    assert len(rows) == len(text.partition.ids)
+    return {tuple(range(side[0] % size, side[-1] % size + 1) for side in (row.a, row.b)) for row in rows}  # type: ignore[misc]
+
+
+def test_a_match_is_cut_so_that_either_b_fits_either_a() -> None:
     """Room for 29: A 20 with B 9, and A 19 with B 10.  The longer B loses a token, whether they exchange or not."""
-    text = _plain([[20, 9], [19, 10]])
-    rows = _check(text, _build(text, 32, short=0), 32)
-    assert sorted((len(row.a), len(row.b)) for row in rows) == [(19, 9), (20, 9)] and [row.label for row in rows] == [1, 1]
     text = _plain([[20, 9], [19, 10], [9, 6], [9, 6]])
     for seed in range(8):
         rows = _check(text, _build(text, 32, short=0, seed=seed), 32)
@@ -262,15 +281,9 @@ DOCUMENTS = st.lists(st.lists(WORDS, max_size=12), max_size=8)
 @LAW
 @given(DOCUMENTS, st.integers(16, 64), st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 5), st.integers(1, 3))
 @pytest.mark.slow
-def test_any_partition_keeps_the_laws_or_says_why_not(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
+def test_any_partition_keeps_the_laws(documents: Any, length: int, short: float, seed: int, copies: int) -> None:
     text = _text(documents)
-    try:
-        built = _build(text, length, short, seed, dupe_factor=copies)
-    except EmptyResultError as error:
-        assert "has most of the text" in str(error) and "Use more documents" in str(error)
-        assert "partition 0 of 1" in str(error)
-        return
-    _check(text, built, length, copies)
+    _check(text, _build(text, length, short, seed, dupe_factor=copies), length, copies)
 
 
 @LAW
@@ -294,12 +307,11 @@ def test_sentence_order_keeps_the_laws(documents: Any, length: int, short: float
 
 @pytest.mark.parametrize("pack", [False, True])
 @pytest.mark.parametrize("objective", ["nsp", "sop"])
-def test_half_of_all_copies_together_not_of_each_rounded(objective: str, pack: bool) -> None:
-    """Each copy alone may have one more or less of an odd number of chunks; all together have no more than one."""
+def test_exactly_half_of_any_number_of_copies(objective: str, pack: bool) -> None:
     for seed in range(12):
-        text, copies = _plain(_sizes(seed, 4 + seed, 20, 30)), 2 + seed % 5
+        text, copies = _plain(_sizes(seed, 4 + seed, 20, 30)), 1 + seed % 5
         labels = _build(text, 64, seed=seed, objective=objective, dupe_factor=copies, pack=pack).labels
-        assert labels is not None and abs(2 * int(labels.sum()) - len(labels)) == len(labels) % 2, (seed, copies)
+        assert labels is not None and len(labels) > 10 and 2 * int(labels.sum()) == len(labels), (seed, copies)
 
 
 @LAW
@@ -387,7 +399,7 @@ def test_copies_are_cut_and_paired_anew() -> None:
     seen = Counter((tuple(row.a), tuple(row.b)) for row in rows)
     assert sum(count - 1 for count in seen.values()) < 0.1 * len(rows)
     used = Counter(t for row in rows for t in (*row.a, *row.b))
-    assert sum(count == 3 for count in used.values()) > 0.97 * len(text.partition.tokens)
+    assert sum(count == 3 for count in used.values()) > 0.95 * len(text.partition.tokens)
     third = len(rows) // 3
     assert len({row.a_document for row in rows[:third]}) > 50, "the copies are shuffled together"
 
@@ -408,11 +420,7 @@ def test_copies_of_full_rows_are_cut_elsewhere() -> None:
 @pytest.mark.slow
 def test_documents_of_one_id_never_exchange(lengths: Any, length: int, seed: int) -> None:
     text = _plain(lengths, [f"w:{i // 2}" for i in range(len(lengths))])
-    try:
-        built = _build(text, length, seed=seed)
-    except EmptyResultError:
-        return
-    _check(text, built, length)
+    _check(text, _build(text, length, seed=seed), length)
 
 
 @LAW
@@ -426,13 +434,7 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
     order = list(range(len(lengths)))
     random.shuffle(order)
     here, there = _plain(lengths), _plain([lengths[i] for i in order], [f"w:{i}" for i in order])
-    try:
-        one = _build(here, seed=seed)
-    except EmptyResultError:
-        with pytest.raises(EmptyResultError):
-            _build(there, seed=seed)
-        return
-    other = _build(there, seed=seed)
+    one, other = _build(here, seed=seed), _build(there, seed=seed)
     position = np.concatenate(
         [
             np.arange(
@@ -460,11 +462,7 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
 @pytest.mark.slow
 def test_equal_calls_give_equal_pairs(documents: Any, seed: int) -> None:
     text = _text(documents)
-    try:
-        one, other = _build(text, seed=seed), _build(text, seed=seed)
-    except EmptyResultError:
-        assume(False)
-        return
+    one, other = _build(text, seed=seed), _build(text, seed=seed)
     for field in ("input_ids", "token_type_ids", "ends", "labels", "a_documents", "b_documents"):
         assert getattr(one, field).tolist() == getattr(other, field).tolist()
 
@@ -511,34 +509,19 @@ def test_sentences_without_a_token(document: list[list[int]], alone: bool) -> No
     _check(text, _build(text, short=0), 32)
 
 
-def test_one_document_says_why_it_cannot() -> None:
-    text = _plain([[10] * 100])
-    with pytest.raises(EmptyResultError, match=r"partition 0 of 1: w:0 has most of the text.*Use more documents$") as caught:
-        _build(text)
-    assert caught.value.exit_code == 3
-
-
-def test_where_there_is_one_partition_the_message_begins_with_the_document() -> None:
-    with pytest.raises(EmptyResultError, match="^w:0 has most of the text.*NotNext needs several documents"):
-        build(_plain([[10] * 100]).partition, PairsConfig(max_seq_length=32), SPECIAL)
-
-
 def test_two_documents() -> None:
     text = _plain([[10] * 100, [8] * 120])
     rows = _check(text, _build(text), 32)
-    assert len(rows) > 50 and abs(2 * sum(row.label for row in rows) - len(rows)) <= 2
+    assert len(rows) > 50
 
 
 def test_one_giant_document_among_small_ones() -> None:
-    """Three quarters of the chunks are the giant's at most, or the error says so."""
-    giant, small = [10] * 400, [[10] * 3 for _ in range(60)]
-    text = _plain([giant, *small])
-    rows = _check(text, _build(text), 32)
-    giants = sum(row.a_document == 0 for row in rows)
-    assert len(rows) / 2 < giants < 0.75 * len(rows)
-    assert sum(row.label for row in rows if row.a_document == 0) <= sum(row.label for row in rows) / 2
-    with pytest.raises(EmptyResultError, match="w:0 has most of the text"):
-        _build(_plain([[10] * 3000, *small]))
+    """The giant's chunks are half of the pairs: the others find no partner, and are counted."""
+    text = _plain([[10] * 3000, *([10] * 3 for _ in range(60))])
+    built = _build(text)
+    rows = _check(text, built, 32)
+    assert len(rows) > 100 and sum(row.a_document == 0 for row in rows) == len(rows) / 2
+    assert built.tallies[1].dropped["no-partner"] > 900
 
 
 def test_many_documents_of_two_sentences() -> None:
@@ -547,19 +530,10 @@ def test_many_documents_of_two_sentences() -> None:
     assert len(rows) == 500 and sum(row.label for row in rows) == 250
 
 
-@pytest.mark.parametrize("documents", [3, 5, 7, 9, 11])
-def test_odd_numbers_of_exchanges_make_a_ring(documents: int) -> None:
-    """2 x `documents` chunks of which an odd number is chosen."""
-    for seed in range(20):
-        text = _plain([[10, 10, 10, 10]] * documents)
-        rows = _check(text, _build(text, 23, short=0, seed=seed), 23)
-        assert len(rows) == 2 * documents and sum(row.label for row in rows) == documents
-
-
 def test_words_that_fill_half_the_room_are_dropped_and_counted() -> None:
-    text = _text([[[1, 40], [1, 1]], [[1, 1], [40, 1]], [[1, 1], [1, 1]]])
+    text = _text([[[1, 40], [1, 1]], [[1, 1], [40, 1]], *[[[1, 1], [1, 1]]] * 4])
     built = _build(text, 32, short=0)
-    _check(text, built, 32)
+    assert len(_check(text, built, 32)) == 4
     assert built.tallies[0].dropped["no two sentences that fit"] == 2
     assert built.tallies[1].dropped == Counter({"a word over half the length": 1})
     assert +built.tallies[2].dropped == Counter({"chunks of a word over half the length": 43, "truncation": 43})
@@ -597,7 +571,7 @@ def test_lengths_and_places_do_not_tell_the_label(many: tuple[Text, Pairs, int])
     text, built, _length = many
     label = built.labels
     assert len(label) >= 20_000
-    assert abs(int(label.sum()) * 2 - len(label)) <= 2
+    assert int(label.sum()) * 2 == len(label)
     whole = np.diff(built.ends)
     b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64) - 1
     a = whole - b - 3
@@ -638,6 +612,71 @@ def test_small_partitions_tell_no_more_than_a_large_one() -> None:
         assert abs(_auc(score, label) - 0.5) < 0.01
 
 
+@pytest.fixture(scope="module")
+def small_partitions() -> list[list[Text]]:
+    """Eight samples of 40 partitions of 20 documents, in words of one to five pieces."""
+    samples = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        sizes = [random.lognormal(2.9, 0.6, random.integers(10, 120)).clip(1, 100).astype(int) for _ in range(800)]
+        documents = [[random.geometric(0.75, count).clip(1, 5).tolist() for count in counts.tolist()] for counts in sizes]
+        samples.append([_text(documents[first : first + 20]) for first in range(0, 800, 20)])
+    return samples
+
+
+def _leaks(samples: list[list[Text]]) -> dict[str, float]:
+    """Return the mean AUC of each fact of a pair over samples, with rows of 512 tokens."""
+    aucs = []
+    for seed, texts in enumerate(samples):
+        facts = []
+        for text in texts:
+            built = _build(text, 512, seed=seed)
+            assert built.labels is not None
+            size = np.diff(built.ends)
+            b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64) - 1
+            bounds = text.partition.sentences[text.partition.documents]
+            position = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST - bounds[built.a_documents]
+            last = built.input_ids[built.ends[1:] - 2].astype(np.int64) - FIRST
+            inside = ~np.isin(last + 1, text.partition.sentences)
+            facts.append([built.labels, size, size - b - 3, b, position, np.diff(bounds)[built.a_documents], inside])
+        label, *scores = np.concatenate(facts, 1)
+        aucs.append([_auc(score, label) for score in scores])
+    names = "pair", "A", "B", "A's position", "A's document", "B ends inside a sentence"
+    return dict(zip(names, np.mean(aucs, 0).tolist(), strict=True))
+
+
+@pytest.mark.slow
+def test_no_fact_of_small_partitions_tells_the_label(small_partitions: list[list[Text]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that was tried and rejected fails this test, so the test is sharp enough: chunks that fill the row with words.
+
+    Nearly every chunk is then exactly full. A NotNext pair is never fuller, and often a part of a word shorter.
+    """
+    leaks = _leaks(small_partitions)
+    assert all(abs(auc - 0.5) <= 0.015 for auc in leaks.values()), leaks
+    monkeypatch.setattr(chunks, "_spans", _full_spans)
+    assert _leaks(small_partitions)["pair"] < 0.485
+
+
+def _full_spans(
+    edges: list[int], within: Any, low: int, high: int, inside: bytes, targets: list[int], max_tokens: int, slack: int
+) -> Any:
+    """Cut a document into chunks that fill the row with words, and have a sentence boundary inside."""
+    start, last, stop = edges[low], edges[high - 1], edges[high]
+    while start < last:
+        first = edges[within[start] + 1]
+        end = min(start + targets[within[start]], stop)
+        if end < first + min(8, stop - first):  # a long sentence: keep its end
+            start = max(start, first - max_tokens // 2)
+            while inside[start]:
+                start += 1
+            end = min(start + max_tokens, stop)
+        while inside[end]:
+            end -= 1
+        if start < first < end:
+            yield start, end
+        start = max(first, end)
+
+
 def test_rows_stand_in_random_order(many: tuple[Text, Pairs, int]) -> None:
     """A reader that takes rows as they stand must not get one label for half of the shard."""
     _text_, built, _length = many
@@ -656,7 +695,7 @@ def test_little_is_cut_and_little_is_padding(many: tuple[Text, Pairs, int]) -> N
     documents, chunks, tokens = built.tallies
     for tally in built.tallies:
         tally.check()
-    assert documents.left > 3000 and not chunks.dropped
+    assert documents.left > 3000 and chunks.dropped["no-partner"] <= 3
     assert tokens.dropped["truncation"] < 0.01 * tokens.entered
     assert built.ends[-1] / (len(built.labels) * length) > 0.85
     assert np.diff(built.ends).max() <= length

@@ -41,7 +41,7 @@ def _partition(documents: int, sentences: int, length: int, seed: int = 0) -> pa
 
 
 def _build(partition: pairs.Partition, config: PairsConfig) -> pairs.Pairs:
-    return pairs.build(partition, config, VOCABULARY.special, "partition 0 of 1")
+    return pairs.build(partition, config, VOCABULARY.special)
 
 
 def _mask(built: pairs.Pairs, config: PairsConfig, split: str = "train", partition: int = 0) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _unmasked(columns: dict[str, Any], ends: np.ndarray) -> np.ndarray:
 
 @settings(deadline=None, max_examples=40)
 @given(
-    st.sampled_from([{}, {"whole_word": True}, {"span": True}, {"span": True, "per_piece": True}]),
+    st.sampled_from([{}, {"whole_word": True}]),
     st.sampled_from(["nsp", "sop", "full-sentences"]),
     st.floats(0.01, 1),
     st.integers(0, 30),
@@ -128,9 +128,8 @@ def test_masks_go_by_seed_split_partition_and_row_alone(monkeypatch: pytest.Monk
     assert (_mask(built, config)["masked_lm_positions"] == first).all()
 
 
-@pytest.mark.parametrize("per_piece", [False, True])
-def test_words_go_whole(per_piece: bool) -> None:
-    config = PairsConfig(**MASKS, whole_word=True, per_piece=per_piece)
+def test_words_go_whole() -> None:
+    config = PairsConfig(**MASKS, whole_word=True)
     built = _build(_partition(100, 10, 20), config)
     columns = _mask(built, config)
     word = np.cumsum(built.input_ids < INSIDE)
@@ -139,9 +138,6 @@ def test_words_go_whole(per_piece: bool) -> None:
     chosen[np.repeat(built.ends[:-1], counts) + columns["masked_lm_positions"]] = True
     sizes, hit = np.bincount(word), np.bincount(word, chosen)
     assert set(np.unique(hit[hit > 0] / sizes[hit > 0])) == {1.0}
-    shown = (columns["input_ids"] == 4)[chosen]
-    mixed = np.bincount(word[chosen], shown) % np.maximum(1, np.bincount(word[chosen]))
-    assert mixed.any() == per_piece
 
 
 @pytest.mark.parametrize(
@@ -157,8 +153,6 @@ def test_words_go_whole(per_piece: bool) -> None:
         ({"masking": "static", "objective": "causal"}, "`masking` static does nothing with `objective` causal"),
         ({"chinese_words": "jieba", "objective": "causal"}, "`chinese_words` does nothing with `objective` causal"),
         ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` has no effect on masks of single tokens"),
-        ({"masking": "static", "whole_word": True, "span": True}, "`whole_word` and `span`: use one of them"),
-        ({"masking": "static", "per_piece": True}, "`per_piece` is for `whole_word` or `span`"),
         ({"masking": "static", "masked_lm_prob": 0.0}, "`masked_lm_prob`: use a share over 0"),
         ({"masking": "static", "masked_lm_prob": float("nan")}, "`masked_lm_prob`: use a share over 0"),
         ({"masking": "static", "max_predictions": 129}, "`max_predictions`: use 1 to `max_seq_length`"),
@@ -179,7 +173,7 @@ def test_a_manifest_names_what_masks_are_only_where_there_are_some() -> None:
 
 
 OPTIONS = ("--max-seq-length", 64, "--shards", 6, "--dupe-factor", 2, "--validation-fraction", 0.2)
-STATIC = ("--masking", "static", "--span", "--per-piece")
+STATIC = ("--masking", "static", "--whole-word")
 
 
 def _make(run: Run, root: Path, output: Path, *options: object) -> Path:
@@ -208,7 +202,7 @@ def test_static_rows_are_the_others_masked(made: Path) -> None:
         positions, answers = row.pop("masked_lm_positions"), row.pop("masked_lm_labels")
         assert 1 <= len(positions) == len(answers) <= 9 + 8, "a row of 64 has 9 at most, and the last word may reach over that"
         inside = [pieces[i].startswith("##") for i in other["input_ids"]]
-        assert all(position + 1 in positions for position in positions if inside[position + 1]), "a span ends with a word"
+        assert all(position + 1 in positions for position in positions if inside[position + 1]), "words are masked whole"
         changed += row != other
         for position, answer in zip(positions, answers, strict=True):
             row["input_ids"][position] = answer
@@ -221,7 +215,7 @@ def test_static_rows_are_the_others_masked(made: Path) -> None:
     assert statistics["masked_share"] == total / sum(int(maskable[row["input_ids"]].sum()) for row in plain)
     assert statistics["max_predictions"] == 9 + 8
     assert statistics["masked_share"] == pytest.approx(0.15, abs=0.005)
-    assert manifest["config"]["span"] and manifest["config"]["masked_lm_prob"] == 0.15
+    assert manifest["config"]["whole_word"] and manifest["config"]["masked_lm_prob"] == 0.15
     same = ("rows", "tokens", "not_next", "unknown_share")
     assert {k: statistics[k] for k in same} == {
         k: json.loads((made / "none" / "manifest.json").read_text())["statistics"][k] for k in same

@@ -14,13 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from bertdata.chains import local
-from bertdata.chains.build_corpus import BuildCorpus
-from bertdata.chains.steps import Step
-from bertdata.pipelines.engines import engine
-from bertdata.stages.selection.claims import Table
-from bertdata.stages.selection.decisions import LOST, WHOLE_DOCUMENT, Losses, merged, read_kept, write_kept
-from bertdata.storage.progress import TaskProgress
 from conftest import Run, build_of, digests, leftovers, read_manifest, read_rows
 from test_resume import kill_in_mid_run
 
@@ -28,6 +21,7 @@ from bertdata import keys
 from bertdata.config import ChoiceConfig, CorpusConfig
 from bertdata.dataset.build import STATE
 from bertdata.errors import TooManyRejectsError, UsageError, VerificationError
+from bertdata.pipelines.engines import engine
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.stages.selection import facts, rewrite, rounds, rules
 from bertdata.stages.selection.rewrite import Rewrite

@@ -79,20 +79,17 @@ def test_no_pair_joins_two_languages_or_scripts(made: Made) -> None:
 
 
 def test_half_of_each_shard_and_of_each_language(made: Made) -> None:
-    ones: dict[str, int] = defaultdict(int)
-    rows_of = Counter[str]()
+    kinds = set[str]()
     for rows in by_shard(made["pairs"]):
         labels = [row["next_sentence_label"] for row in rows]
-        assert abs(2 * sum(labels) - len(labels)) <= 1
+        assert 2 * sum(labels) == len(labels)
         of_shard: dict[str, list[int]] = defaultdict(list)
         for row in rows:
             of_shard[kind_of(row["a_document"])].append(row["next_sentence_label"])
+        kinds |= of_shard.keys()
         for kind, found in of_shard.items():
-            assert abs(2 * sum(found) - len(found)) <= 3, (kind, found)
-            ones[kind] += sum(found)
-            rows_of[kind] += len(found)
-    assert rows_of.keys() == DOCUMENTS.keys() - {"yi"}
-    assert all(abs(2 * ones[kind] - count) <= 2 * SHARDS for kind, count in rows_of.items())
+            assert 2 * sum(found) == len(found), (kind, found)
+    assert kinds == DOCUMENTS.keys() - {"yi"}
 
 
 def test_rare_languages_meet_and_no_shard_has_one_language(made: Made) -> None:
@@ -107,7 +104,8 @@ def test_rare_languages_meet_and_no_shard_has_one_language(made: Made) -> None:
 
 def test_what_has_no_partner_is_dropped_and_counted(made: Made) -> None:
     documents, chunks, tokens = read_manifest(made["pairs"])["counts"]
-    assert documents["dropped"] == {"no-partner": 1} and documents["out"] == documents["in"] - 1
+    lost = documents["dropped"]["no-partner"]  # the one of its language, and a few of one chunk
+    assert 1 <= lost <= 3 * SHARDS and documents["out"] == documents["in"] - lost
     assert chunks["dropped"]["no-partner"] >= 1 and tokens["dropped"]["no-partner"] > 10
     assert "no-partner" not in read_manifest(made["across"])["counts"][0]["dropped"]
 

@@ -83,7 +83,7 @@ def test_flags_stay_with_their_tokens(objective: str) -> None:
     partition = pairs.Partition(tokens, continues, starts, np.arange(0, 40 * 8 + 1, 8), [f"w:{i}" for i in range(40)])
     words = "none" if objective == "causal" else "jieba"
     config = PairsConfig(objective=objective, max_seq_length=64, dupe_factor=2, chinese_words=words)
-    built = pairs.build(partition, config, VOCABULARY.special, "partition 0 of 1")
+    built = pairs.build(partition, config, VOCABULARY.special)
     if words == "none":
         assert built.continues is None
         return

@@ -12,7 +12,6 @@ from tiny import write_pairs
 
 from bertdata import Shards
 from bertdata.training.loader import Batches, BatchFormat, MaskConfig
-from bertdata.training.masks import Schedule
 
 WIDE = BatchFormat(widths=(64,))
 
@@ -67,8 +66,3 @@ def test_batches_of_other_widths_are_not_gathered_with_them(shards: Shards, monk
     batches = Batches(shards, 8)
     assert len({batches.plan[step].width for step in range(11)}) > 1
     assert sum(map(sum, _calls(batches, list(range(11)), monkeypatch))) == 88
-
-
-def test_a_share_by_step_is_that_of_each_step(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(shards, 8, format=WIDE, masks=MaskConfig(masked_lm_prob=Schedule(0.3, 0.1, 10)))
-    assert _calls(batches, list(range(4)), monkeypatch) == [[8]] * 4

@@ -19,7 +19,6 @@ from bertdata.rows import masking
 
 torch = pytest.importorskip("torch")
 from bertdata.training import attention, loader  # noqa: E402
-from bertdata.training.masks import Schedule  # noqa: E402
 from bertdata.training.recipe import prepare  # noqa: E402
 from bertdata.training.trainer.model import BertForPreTraining, score  # noqa: E402
 
@@ -80,7 +79,7 @@ def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], obj
 def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadded: bool) -> None:
     shards, options = (
         packed["documents"],
-        {"format": UNPADDED if unpadded else None, "masks": loader.MaskConfig(Schedule(0.3, 0.15, 9), unit="span")},
+        {"format": UNPADDED if unpadded else None, "masks": loader.MaskConfig(0.3, unit="word")},
     )
     through = list(loader.batches(shards, 8, steps=12, **options))
     rest = list(loader.batches(shards, 8, start_step=5, steps=7, workers=1, **options))
@@ -90,21 +89,6 @@ def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadd
     for whole, *parts in zip(through, *ranks, strict=True):
         for name in ("input_ids", "position_ids"):
             assert torch.equal(whole[name], torch.cat([part[name] for part in parts]))
-
-
-def test_the_share_of_a_step_is_the_schedules(packed: dict[str, Shards]) -> None:
-    schedule = Schedule(0.3, 0.15, 10)
-    made = loader.batches(packed["documents"], 8, steps=14, masks=loader.MaskConfig(schedule))
-    shapes = set()
-    for step, batch in enumerate(made):
-        starts = made.dataset.plan[step].rows
-        for document, labels in zip(starts.tolist(), batch["masked_lm_labels"], strict=True):
-            row = packed["documents"].gather(np.array([document]), LENGTH)
-            words = int(masking.mask_vocabulary(packed["documents"].pieces).maskable[row["input_ids"]].sum())
-            assert int((labels != IGNORED).sum()) == max(1, np.rint(words * schedule.at(step)))
-        shapes.add(batch["masked_lm_labels"].shape)
-    assert len(shapes) == 1, "shapes do not depend on the step"
-    assert [schedule.at(step) for step in (0, 10, 1000)] == [0.3, 0.15, 0.15]
 
 
 @pytest.mark.parametrize(("shares", "mask", "other"), [("100/0/0", 1.0, 0.0), ("0/100/0", 0.0, 1.0), ("50/20/30", 0.5, 0.2)])
@@ -124,20 +108,19 @@ def test_no_shares(packed: dict[str, Shards], shares: str) -> None:
         loader.batches(packed["documents"], 8, masks=loader.MaskConfig(mask_shares=shares))
 
 
-def test_a_runs_phases_follow_one_schedule(tmp_path: Path) -> None:
+def test_a_phase_has_its_own_share(tmp_path: Path) -> None:
     data = write_pairs(tmp_path / "pairs", {"train": [[20] * 40]})
-    phases = tuple(Phase(shards=(str(data),), steps=steps) for steps in (30, 10))
-    made = prepare(TrainConfig(phases=phases, batch_size=4, masked_lm_prob=0.3, masked_lm_prob_end=0.1))
-    shares = [part.masks.schedule for part in made.parts]
-    assert [round(value, 9) for share in shares for value in share] == [0.3, 0.15, 30, 0.15, 0.1, 10]
+    phases = Phase(shards=(str(data),), steps=30, masked_lm_prob=0.3), Phase(shards=(str(data),), steps=10)
+    made = prepare(TrainConfig(phases=phases, batch_size=4, unit="word"))
+    assert [part.masks for part in made.parts] == [loader.MaskConfig(0.3, unit="word"), loader.MaskConfig(unit="word")]
 
 
-def test_words_and_spans_end_with_their_document() -> None:
+def test_words_end_with_their_document() -> None:
     """A part that begins with the rest of a word does not go on with the word that ends the part before."""
     vocabulary = masking.mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b"])
     ids = np.repeat([[2, 5, 3, 2, 6, 3]], 200, 0)
     options: dict[str, Any] = {"seed": 1, "epoch": 0, "rows": np.arange(200), "max_predictions": 3, "masked_lm_prob": 0.5}
-    for unit in ("word", "span"):
+    for unit in ("word",):
         _, positions, labels = masking.mask(ids, vocabulary, unit=unit, **options)
         chosen = [tuple(position[told != IGNORED].tolist()) for position, told in zip(positions, labels, strict=True)]
         assert set(chosen) == {(1,), (4,)}
@@ -207,7 +190,7 @@ def test_the_loss_is_the_same_without_padding(packed: dict[str, Shards], tmp_pat
 
 def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest.MonkeyPatch) -> None:
     shards = Shards(packed["documents"].paths)
-    (first, *_) = shards.window(0).batches
+    (first, *_) = shards.all_rows().batches
     column = first["document_starts"]
     monkeypatch.setitem(first, "document_starts", column._replace(values=np.full_like(column.values, LENGTH)))
     with pytest.raises(VerificationError, match="a part begins after its row"):

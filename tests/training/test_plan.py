@@ -1,4 +1,4 @@
-"""The plan: an epoch has every row once, whatever the widths, and any step is found at once."""
+"""The plan: an epoch has every row once, whatever the widths, and a step is a slice of it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import EmptyResultError, UsageError
-from bertdata.training import row_plan
+from bertdata.training import epoch_plan, permutation
+from bertdata.training.epoch_plan import EpochPlan, widths
 from bertdata.training.permutation import shuffled
-from bertdata.training.row_plan import BatchPlan, widths
 
 LAW = settings(deadline=None, max_examples=80)
 
 
-def _epoch(own: BatchPlan, epoch: int) -> list[row_plan.Batch]:
+def _epoch(own: EpochPlan, epoch: int) -> list[epoch_plan.Batch]:
     return [own[step] for step in range(epoch * own.batches, (epoch + 1) * own.batches)]
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(row_plan).failed == 0
+    for module in (epoch_plan, permutation):
+        done = doctest.testmod(module)
+        assert done.attempted and not done.failed
 
 
 @LAW
@@ -65,12 +67,13 @@ def test_an_epoch_has_every_row_once(lengths: list[int], wide: set[int], batch_s
     given = np.array(lengths, np.uint16)
     if not whole and len(lengths) < batch_size:
         with pytest.raises(EmptyResultError, match="smaller batch size"):
-            BatchPlan(given, batch_size, widths=[*sorted(wide), 64], seed=1, whole=whole)
+            EpochPlan(given, batch_size, widths=[*sorted(wide), 64], seed=1, whole=whole)
         return
-    own = BatchPlan(given, batch_size, widths=[*sorted(wide), 64], seed=1, whole=whole)
+    own = EpochPlan(given, batch_size, widths=[*sorted(wide), 64], seed=1, whole=whole)
     assert own.left == (0 if whole else len(lengths) % batch_size) < batch_size
     batches = _epoch(own, epoch)
     rows = [row for batch in batches for row in batch.rows.tolist()]
+    assert own.rows(epoch).tolist() == rows
     assert len(rows) == len({*rows}) == len(lengths) - own.left
     for step, batch in enumerate(batches, epoch * own.batches):
         assert (batch.step, batch.epoch) == (step, epoch)
@@ -84,7 +87,7 @@ def test_an_epoch_has_every_row_once(lengths: list[int], wide: set[int], batch_s
 def test_batches_of_buckets_by_hand() -> None:
     """Seven short rows and four long ones in batches of three: one short row goes on, two rows are left."""
     lengths = np.array([5, 5, 5, 5, 5, 5, 5, 30, 30, 30, 30])
-    own = BatchPlan(lengths, 3, widths=(8, 32), seed=3)
+    own = EpochPlan(lengths, 3, widths=(8, 32), seed=3)
     assert (own.batches, own.left) == (3, 2)
     for epoch in range(20):
         found = sorted((batch.width, int((lengths[batch.rows] == 5).sum())) for batch in _epoch(own, epoch))
@@ -94,20 +97,27 @@ def test_batches_of_buckets_by_hand() -> None:
     assert orders == {(8, 8, 32), (8, 32, 8), (32, 8, 8)}
 
 
+def test_the_steps_of_a_row() -> None:
+    own = EpochPlan(np.random.default_rng(1).integers(5, 65, 1000), 32, widths=widths(64), seed=5)
+    wanted = np.array([3, 500, 999])
+    found = np.flatnonzero(np.isin(own.rows(2), wanted)) // own.batch_size
+    assert found.tolist() == [batch.step - 2 * own.batches for batch in _epoch(own, 2) for row in batch.rows if row in wanted]
+
+
 def test_epochs_differ_and_leave_other_rows_over() -> None:
-    own = BatchPlan(np.full(103, 9), 10, widths=(16,), seed=1)
+    own = EpochPlan(np.full(103, 9), 10, widths=(16,), seed=1)
     epochs = [np.concatenate([batch.rows for batch in _epoch(own, epoch)]) for epoch in range(30)]
     assert len({tuple(rows.tolist()) for rows in epochs}) == 30
     left = Counter(row for rows in epochs for row in {*range(103)} - {*rows.tolist()})
     assert sum(left.values()) == 90
     assert max(left.values()) < 8
-    assert (epochs[0] != np.concatenate([b.rows for b in _epoch(BatchPlan(np.full(103, 9), 10, widths=(16,), seed=2), 0)])).any()
+    assert (epochs[0] != np.concatenate([b.rows for b in _epoch(EpochPlan(np.full(103, 9), 10, widths=(16,), seed=2), 0)])).any()
 
 
 def test_any_step_at_once() -> None:
     """A step of a far epoch is the same, whether others were asked for before or not."""
     lengths = np.random.default_rng(1).integers(5, 65, 1000)
-    one, other = (BatchPlan(lengths, 32, widths=widths(64), seed=5) for _ in range(2))
+    one, other = (EpochPlan(lengths, 32, widths=widths(64), seed=5) for _ in range(2))
     far = 10**12
     for step in (7, 0, 31, 300, 31):
         one[step]
@@ -117,7 +127,7 @@ def test_any_step_at_once() -> None:
 
 def test_weights() -> None:
     """Two and a half: all rows twice, half of them once more; a share moves on until every row was served."""
-    own = BatchPlan(np.array([4] * 40 + [20] * 60 + [6] * 30), 10, widths=(8, 32), seed=1, parts=[(100, 0.25), (30, 2.5)])
+    own = EpochPlan(np.array([4] * 40 + [20] * 60 + [6] * 30), 10, widths=(8, 32), seed=1, parts=[(100, 0.25), (30, 2.5)])
     assert (own.batches, own.left) == (10, 0)
     served: Counter[int] = Counter()
     for epoch in range(4):
@@ -144,7 +154,7 @@ def test_weights_add_up(sizes: list[int], weights: list[float], seed: int) -> No
     parts = list(zip(sizes, weights, strict=False))
     if not sum(round(size * weight) for size, weight in parts):
         return
-    own = BatchPlan(lengths, 4, widths=(8, 16, 32), seed=seed, parts=parts, whole=True)
+    own = EpochPlan(lengths, 4, widths=(8, 16, 32), seed=seed, parts=parts, whole=True)
     rows = np.concatenate([batch.rows for batch in _epoch(own, seed)])
     ends = np.cumsum([0, *sizes])
     for (size, weight), first, last in zip(parts, ends, ends[1:], strict=False):
@@ -163,23 +173,23 @@ def test_widths() -> None:
 def test_refusals() -> None:
     for bad in ((), (8, 8), (16, 8), (0, 8)):
         with pytest.raises(UsageError, match="widths"):
-            BatchPlan(np.array([4, 5]), 2, widths=bad, seed=1)
+            EpochPlan(np.array([4, 5]), 2, widths=bad, seed=1)
     with pytest.raises(UsageError, match="up to 9 tokens"):
-        BatchPlan(np.array([4, 9]), 2, widths=(8,), seed=1)
+        EpochPlan(np.array([4, 9]), 2, widths=(8,), seed=1)
     with pytest.raises(UsageError, match="batches of 0"):
-        BatchPlan(np.array([4, 9]), 0, widths=(16,), seed=1)
+        EpochPlan(np.array([4, 9]), 0, widths=(16,), seed=1)
 
 
 MANY = """
 import resource, time
 import numpy as np
-from bertdata.training.row_plan import BatchPlan, widths
+from bertdata.training.epoch_plan import EpochPlan, widths
 lengths = np.full(COUNT, 128, np.uint16)
 lengths[::5], lengths[1::7] = 40, 90
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
-plan = BatchPlan(lengths, BATCH_SIZE, widths=widths(128), seed=1)
-for step in (0, plan.batches - 1, 10**9):
+plan = EpochPlan(lengths, BATCH_SIZE, widths=widths(128), seed=1)
+for step in (0, plan.batches - 1):
     plan[step]
 spent, memory = time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 seen = np.zeros(COUNT, bool)
@@ -198,10 +208,10 @@ def plan_of(count: int, batch_size: int, *, check: bool) -> list[float]:
 
 
 @pytest.mark.slow
-def test_thirty_million_rows_within_two_seconds_and_250_mb() -> None:
+def test_thirty_million_rows_within_ten_seconds_and_190_mb() -> None:
     """Memory is the plan's own, measured in a process of its own; the lengths, 60 MB, were there before."""
     seconds, megabytes, *_ = plan_of(30_000_000, 256, check=False)
-    assert seconds < 2
+    assert seconds < 10
     assert megabytes < 190
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,13 +15,11 @@ import pytest
 from conftest import Build
 
 from bertdata.codec import encode
-from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.shards import read_batches, write
 from bertdata.errors import NoInputError, UsageError
 from bertdata.storage.files import file_entry, json_text
 from bertdata.verification import verify
-from bertdata.verification.pairs import is_half
 
 Row = dict[str, Any]
 
@@ -336,29 +333,6 @@ def in_part(rows: list[Row]) -> None:
 def test_pairs(copy: Callable[[str], Path], law: str) -> None:
     name, change, what = PAIRS[law]
     assert what in told(rewritten(copy(name), change))
-
-
-@pytest.mark.parametrize(
-    ("objective", "ones", "labels", "documents", "copies", "expected"),
-    [
-        ("nsp", 450, 900, 9, 1, True),
-        ("nsp", 450, 901, 9, 1, True),
-        ("nsp", 451, 900, 9, 1, False),
-        ("nsp", 449, 900, 9, 3, False),
-        ("nsp", 680, 1358, 9, 3, False),  # a copy rounded by itself
-        ("nsp", 2648, 5298, 9, 5, False),
-        ("nsp", 451, 900, 2, 1, True),  # two documents exchange two by two
-        ("nsp", 449, 900, 2, 1, False),
-        ("nsp", 452, 900, 2, 1, False),
-        ("nsp", 6, 10, 9, 1, True),
-        ("nsp", 7, 10, 9, 1, False),
-        ("sop", 450, 901, 9, 3, True),
-        ("sop", 451, 900, 2, 3, False),
-    ],
-)
-def test_half_of_the_labels(objective: str, ones: int, labels: int, documents: int, copies: int, expected: bool) -> None:
-    config = PairsConfig(objective=objective, dupe_factor=copies)
-    assert is_half(Counter(ones=ones, labels=labels), documents, config) is expected
 
 
 def test_one_label_too_many_of_a_split_of_one_shard(copy: Callable[[str], Path]) -> None:

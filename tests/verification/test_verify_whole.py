@@ -25,7 +25,7 @@ PAIRS: dict[str, list[Any]] = {
     "causal": ["--objective", "causal", "--provenance", "--dupe-factor", 2, "--shards", 2],
     "pieces": ["--masking", "static", "--dupe-factor", 2, "--max-predictions", 7],
     "words": ["--masking", "static", "--whole-word", "--chinese-words", "jieba"],
-    "spans": ["--masking", "static", "--span", "--per-piece", "--objective", "full-sentences", "--masked-lm-prob", 0.4],
+    "full sentences": ["--masking", "static", "--whole-word", "--objective", "full-sentences", "--masked-lm-prob", 0.4],
     "flags": ["--chinese-words", "jieba", "--max-seq-length", 32],
 }
 

@@ -26,7 +26,7 @@ __all__ = ["key_figures", "sections"]
 
 _MAX_SHOWN = 6  # rows
 _LEAK_SIGMAS = 3.0  # errors of one sigma beyond which an area under the curve is called a leak
-_UNITS = {"piece": "piece by piece", "word": "by whole words", "span": "by spans of words"}
+_UNITS = {"piece": "piece by piece", "word": "by whole words"}
 _LABELS = {
     "nsp": "IsNext: B follows A in its document. NotNext: B is from another document.",
     "sop": "In order: B follows A in its document. Swapped: A and B have changed places.",

@@ -186,7 +186,7 @@ def _predicted(row: Row, mark: str, special: list[str]) -> Html:
         for piece, share in w.guesses:
             name = tag("span", foreign(shown(piece, mark), most=40), class_="piece")
             cells.append(tag("span", name, f" {percent(share)}", class_="guess good" if piece == w.truth else "guess"))
-        lines.append(cells)
+        lines.append([*cells, *[""] * (len(columns) - len(cells))])  # guesses beyond the vocabulary of the rows are left out
     return tag("article", *body, table("", columns, lines))
 
 

@@ -19,7 +19,6 @@ from ...config import PairsConfig
 from ...dataset import shards
 from ...dataset.manifest_records import ShardEntry
 from ...dataset.tasks import StoredValue, TaskReport, perform
-from ...errors import EmptyResultError
 from ...pieces import bare
 from ...tally import StageCounts
 from ...text.language import writing
@@ -140,7 +139,7 @@ class _Build:
 
     def __call__(self) -> PartitionReport:
         config = self.output.config
-        built = self._pairs()
+        built = rows.build(self.partition, self.output.config, self.vocabulary.special)
         columns, counts = self._columns(built), self._counts(built)
         if config.masking == "static":
             masked, masks = mask_rows(built, self.vocabulary, config, self.split, self.number)
@@ -152,18 +151,6 @@ class _Build:
         return PartitionReport(
             shard=file, counts=SplitCounts(split=self.split, tallies=tallies, statistics=counts, groups=groups)
         )
-
-    def _pairs(self) -> rows.Pairs:
-        name = "" if self.split == "train" else self.split
-        if self.count > 1:
-            name = f"{self.split} partition {self.number} of {self.count}"
-        try:
-            return rows.build(self.partition, self.output.config, self.vocabulary.special, name)
-        except EmptyResultError as error:
-            more = ", or another `objective`, such as documents"
-            more += ", or use fewer `shards`" if self.count > 1 else ""
-            more += ", or a larger `validation_fraction`" if self.split == "validation" else ""
-            raise EmptyResultError(f"{error}{more}") from None  # hide the less specific cause
 
     def _columns(self, built: rows.Pairs) -> shards.Columns:
         """Return the unmasked columns of the shard."""

@@ -131,8 +131,8 @@ def _why_empty(split: str, tallies: list[Tally]) -> str:
         return f"no document of {split} produced a row. Add documents, use a larger `validation_fraction`, or omit it"
     reasons = ", ".join(f"{reason} {n}" for reason, n in tallies[0].dropped.items() if n)
     return (
-        f"no document produced a row (dropped: {reasons}). A pair needs a document of two sentences, and a NotNext pair two "
-        "documents of one language and script. Add documents, or use `pair_across_languages`"
+        f"no document produced a row (dropped: {reasons}). A pair needs two sentences, and four pairs need several documents of "
+        "one language and script in a shard. Add documents, use fewer `shards`, `pair_across_languages`, or another `objective`"
     )
 
 

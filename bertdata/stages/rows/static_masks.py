@@ -49,7 +49,6 @@ def mask_rows(
             max_predictions=masking.max_predictions_of(config),
             masked_lm_prob=config.masked_lm_prob or 0.0,
             unit=config.unit,
-            per_piece=config.per_piece,
             continues=words,
             shares=config.mask_shares,
         )

@@ -145,7 +145,9 @@ class _Run:
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
         parts, share = part.phase.accumulation, (self.world.rank, self.world.size)
-        loader = self.batches(rows, part.batch_size // parts, whole=True, **part.options)  # micro-batches fit in memory
+        loader = self.batches(
+            rows, part.batch_size // parts, whole=True, masks=part.masks, **part.options
+        )  # micro-batches fit in memory
         steps = range(self.config.evaluate_batches * parts)
         served = ((batch, loader.dataset.plan[step].share(*share).rows) for step, batch in zip(steps, loader, strict=False))
         # A rank may have no row of the last batch.

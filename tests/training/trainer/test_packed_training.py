@@ -28,7 +28,7 @@ def data(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_factory
 @pytest.mark.parametrize(("objective", "unpadded"), [("documents", True), ("nsp", False)])
 def test_resume_is_to_the_bit(data: dict[str, Path], tmp_path: Path, objective: str, unpadded: bool) -> None:
     """With dropout, masks of a schedule, and evaluations."""
-    masks: dict[str, Any] = {"masked_lm_prob": 0.3, "masked_lm_prob_end": 0.15, "evaluate_every": 3, "evaluate_batches": 2}
+    masks: dict[str, Any] = {"masked_lm_prob": 0.3, "evaluate_every": 3, "evaluate_batches": 2}
     config = small(data[objective], 8, unpadded=unpadded, **masks)
     whole = train(config, tmp_path / "whole")
     assert train(config, tmp_path / "parts", stop=After(3)).step == 3

@@ -360,7 +360,7 @@ def test_what_is_wrong_removes_no_earlier_run(data: Path, tmp_path: Path) -> Non
     train(small(data, 2), tmp_path / "run")
     static = pairs(tmp_path / "static", masking="static")
     for message, config in {
-        "`unit` words: use one of piece, word, span": small(data, unit="words"),
+        "`unit` words: use one of piece, word": small(data, unit="words"),
         "is masked already, so `masked_lm_prob` 0.2 has no effect": small(static, masked_lm_prob=0.2),
     }.items():
         with pytest.raises(UsageError, match=message):

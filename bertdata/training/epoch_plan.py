@@ -1,0 +1,249 @@
+"""Plan the order of the rows of an epoch: an array, of which each step is a slice.
+
+Rows are shuffled, sorted by length bucket, and cut into batches. Then the batches are shuffled. Rows that do not fill a batch
+move to the next wider bucket, so an epoch leaves less than one batch of rows unused. With batches of 2 rows at widths 8 and 32:
+
+    lengths of the rows         5  30   7   6  29  31   8
+    shuffled rows               4   6   0   3   5   1   2
+    sorted by bucket            6   0 | 3   2 | 4   5 | 1      the last row is unused in this epoch
+    shuffled batches            3   2 | 4   5 | 6   0          at widths 8, 32, 8
+
+    >>> plan = EpochPlan(np.array([5, 30, 7, 6, 29, 31, 8]), 2, widths=(8, 32), seed=1)
+    >>> plan.batches, plan.left
+    (3, 1)
+    >>> sorted(plan[step].width for step in range(3))
+    [8, 8, 32]
+
+The order depends only on the seed and the epoch, so the step number is the complete state of the data. The first step of an epoch
+computes the array: 3 CPU seconds and 120 MB for 30 million rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import keys
+from ..config.base import Config
+from ..dataset.rows import Shards
+from ..errors import EmptyResultError, UsageError
+from .permutation import Ints, shuffled
+
+__all__ = ["Batch", "BatchFormat", "EpochPlan", "PlanOptions", "plan_of", "widths"]
+
+_CHUNK_ROWS = 1 << 20  # rows shuffled and sorted at a time, so that temporary arrays stay small
+
+
+def widths(longest: int, count: int = 4) -> tuple[int, ...]:
+    """Return `count` evenly spaced widths up to the longest length, in multiples of 8, which suit tensor cores.
+
+    >>> widths(128), widths(500), widths(16)
+    ((32, 64, 96, 128), (128, 256, 376, 500), (8, 16))
+    """
+    return tuple(sorted({min(longest, math.ceil(longest * step / count / 8) * 8) for step in range(1, count + 1)}))
+
+
+class Batch(NamedTuple):
+    """A global batch: its step, epoch, width, row numbers [B], and the copy number of each row in the epoch [B].
+
+    Copy numbers are 0 unless a weight serves rows more than once.
+    """
+
+    step: int
+    epoch: int
+    width: int
+    rows: Ints
+    copies: Ints
+
+    def share(self, rank: int, ranks: int) -> Batch:
+        """Return the rows of this batch that a rank computes."""
+        mine = slice(rank * len(self.rows) // ranks, (rank + 1) * len(self.rows) // ranks)
+        return self._replace(rows=self.rows[mine], copies=self.copies[mine])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the padded batch, at least 1."""
+        return max(1, len(self.rows) * self.width)
+
+
+class _Part(NamedTuple):
+    """Rows of a directory that an epoch serves, as copy number `copy`: `taken` of the `size` rows from row `first` on."""
+
+    first: int
+    size: int
+    taken: int
+    copy: int
+
+
+class EpochPlan:
+    """The batches of every epoch. They are the same on every rank and in every worker.
+
+    Args:
+        lengths: Number of tokens of each row [N].
+        batch_size: Rows of a global batch.
+        widths: Widths that batches are padded to, increasing. The last one must be at least the longest row.
+        seed: Seed of the order.
+        parts: Number of rows and weight of each directory, in order. With weight 2.5, an epoch serves each row twice, and half of
+            the rows a third time, in turns.
+        whole: Whether to serve the remaining rows in a last, shorter batch.
+
+    Attributes:
+        batches: The number of global batches of an epoch.
+        left: The number of rows that an epoch does not use.
+
+    Raises:
+        UsageError: The batch size or the widths are invalid, or a row is longer than the last width.
+        EmptyResultError: The rows do not fill a batch.
+    """
+
+    def __init__(
+        self,
+        lengths: npt.NDArray[Any],
+        batch_size: int,
+        *,
+        widths: Sequence[int],
+        seed: int,
+        parts: Sequence[tuple[int, float]] = (),
+        whole: bool = False,
+    ) -> None:
+        self.batch_size, self.widths, self.seed = batch_size, tuple(widths), seed
+        if batch_size < 1 or list(self.widths) != sorted({*self.widths}) or not self.widths or self.widths[0] < 1:
+            raise UsageError(f"batches of {batch_size} rows at widths {self.widths}. Use 1 row or more, and increasing widths")
+        if lengths.max(initial=0) > self.widths[-1]:
+            raise UsageError(f"rows have up to {lengths.max()} tokens, more than the last of the widths {self.widths}")
+        self._lengths = lengths
+        self._bucket_of = np.searchsorted(self.widths, np.arange(self.widths[-1] + 1)).astype(np.uint16)  # by length
+        self._parts = _parts(parts or [(len(lengths), 1.0)])
+        self._ends = np.cumsum([part.taken for part in self._parts])  # of the parts, in the entries of an epoch
+        self._entries = int(self._ends[-1]) if self._parts else 0
+        self.left = 0 if whole else self._entries % batch_size
+        self.batches = -(-self._entries // batch_size) if whole else self._entries // batch_size
+        if not self.batches:
+            raise EmptyResultError(f"{self._entries} rows do not fill one batch of {batch_size}: use a smaller batch size")
+        self._planned: tuple[int, npt.NDArray[Any], npt.NDArray[Any], Ints] = (
+            -1,
+            np.zeros(0, np.int64),
+            np.zeros(0, np.int64),
+            np.zeros(0, np.int64),
+        )
+
+    def __getitem__(self, step: int) -> Batch:
+        """Return the batch of a step, counted over all epochs."""
+        epoch, number = divmod(step, self.batches)
+        entries, buckets, order = self._epoch(epoch)
+        batch = int(order[number])
+        rows, copies = self._rows(entries[batch * self.batch_size : (batch + 1) * self.batch_size], epoch)
+        return Batch(step, epoch, self.widths[int(buckets[batch])], rows, copies)
+
+    def rows(self, epoch: int) -> Ints:
+        """Return all rows of an epoch in order. Those of its n-th step begin at ``n * batch_size``.
+
+        The steps that serve some rows are thus ``np.flatnonzero(np.isin(plan.rows(epoch), rows)) // plan.batch_size``.
+        """
+        entries, _, order = self._epoch(epoch)
+        full = self._entries // self.batch_size
+        in_order = entries[: full * self.batch_size].reshape(full, self.batch_size)[order[:full]].ravel()
+        rest = entries[full * self.batch_size :] if self.batches > full else entries[:0]
+        return self._rows(np.concatenate([in_order, rest]), epoch)[0]
+
+    def _epoch(self, epoch: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:
+        """Return the entries of an epoch, sorted by bucket; the bucket of each batch; and the batch of each step."""
+        # An entry is a number below the sum of the weighted rows. It stands for a row and its copy number, so that this one array
+        # is all that an epoch stores.
+        if self._planned[0] != epoch:
+            sizes = np.zeros(len(self.widths), np.int64)
+            for start in range(0, self._entries, _CHUNK_ROWS):
+                chunk = np.arange(start, min(start + _CHUNK_ROWS, self._entries))
+                sizes += np.bincount(self._buckets(chunk, epoch), minlength=len(sizes))
+            # A stable counting sort of the shuffled entries: the next entry of bucket k goes to `filled[k]`. An array of a batch
+            # may begin in one bucket and end in the next, whose width it gets. So the rows that fill no batch move on.
+            ends = np.cumsum(sizes)
+            filled = ends - sizes
+            entries = np.empty(self._entries, np.uint32 if self._entries < 1 << 32 else np.int64)
+            for shuffled_chunk in self._shuffled(epoch):
+                buckets = self._buckets(shuffled_chunk, epoch)
+                for bucket in np.flatnonzero(np.bincount(buckets)).tolist():
+                    inside = shuffled_chunk[buckets == bucket]
+                    entries[filled[bucket] : filled[bucket] + len(inside)] = inside
+                    filled[bucket] += len(inside)
+            last = np.minimum((np.arange(self.batches) + 1) * self.batch_size, self._entries) - 1  # entry of each batch
+            full = self._entries // self.batch_size
+            order = shuffled(np.arange(full), full, keys.key(self.seed, "batches", epoch))
+            # The last, short batch of an evaluation stays the last.
+            order = np.append(order, np.arange(full, self.batches))
+            self._planned = epoch, entries, np.searchsorted(ends, last, "right"), order
+        return self._planned[1:]
+
+    def _shuffled(self, epoch: int) -> Iterator[Ints]:
+        """Yield the entries of an epoch in random order, in chunks."""
+        key = keys.key(self.seed, "rows", epoch)
+        for start in range(0, self._entries, _CHUNK_ROWS):
+            yield shuffled(np.arange(start, min(start + _CHUNK_ROWS, self._entries)), self._entries, key)
+
+    def _buckets(self, entries: Ints, epoch: int) -> npt.NDArray[Any]:
+        """Return the length bucket of each entry."""
+        return np.asarray(self._bucket_of[self._lengths[self._rows(entries, epoch)[0]]])
+
+    def _rows(self, entries: npt.NDArray[Any], epoch: int) -> tuple[Ints, Ints]:
+        """Return the rows and the copy numbers of entries of an epoch."""
+        if len(self._parts) == 1 and self._parts[0].taken == len(self._lengths):
+            return entries.astype(np.int64), np.zeros(len(entries), np.int64)
+        rows, copies = np.empty((2, len(entries)), np.int64)
+        of_entries = np.searchsorted(self._ends, entries, "right")
+        for number in np.unique(of_entries).tolist():
+            part, inside = self._parts[number], of_entries == number
+            nth = entries[inside].astype(np.int64) - (self._ends[number] - part.taken)
+            if part.taken < part.size:  # a share of the rows: the next epoch continues after it
+                nth = shuffled((epoch * part.taken + nth) % part.size, part.size, keys.key(self.seed, "share", number))
+            rows[inside], copies[inside] = part.first + nth, part.copy
+        return rows, copies
+
+
+def _parts(directories: Sequence[tuple[int, float]]) -> list[_Part]:
+    """Return the parts of an epoch that serve at least one row.
+
+    >>> _parts([(100, 0.25), (30, 2.5)])  # doctest: +NORMALIZE_WHITESPACE
+    [_Part(first=0, size=100, taken=25, copy=0), _Part(first=100, size=30, taken=30, copy=0),
+     _Part(first=100, size=30, taken=30, copy=1), _Part(first=100, size=30, taken=15, copy=2)]
+    """
+    parts, first = [], 0
+    for size, weight in directories:
+        taken = [size] * int(weight) + [round(size * (weight - int(weight)))]
+        parts += [_Part(first, size, count, copy) for copy, count in enumerate(taken) if count]
+        first += size
+    return parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchFormat(Config):
+    """The shapes of batches, and how they store labels.
+
+    Attributes:
+        widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
+            rows.
+        dense_labels: Return ``labels`` for all positions instead of ``masked_lm_positions`` and ``masked_lm_labels``.
+        unpadded: Concatenate rows, or the segments of packed rows, without padding.
+    """
+
+    widths: tuple[int, ...] = ()
+    dense_labels: bool = False
+    unpadded: bool = False
+
+
+class PlanOptions(TypedDict):
+    """The options of `plan_of`, except `whole`."""
+
+    seed: int
+    format: BatchFormat
+
+
+def plan_of(shards: Shards, batch_size: int, *, seed: int, format: BatchFormat | None = None, whole: bool = False) -> EpochPlan:
+    """Return the plan of the rows of shards, by the weights of their directories."""
+    steps = (format and format.widths) or ([shards.max_seq_length] if shards.packed else widths(shards.max_seq_length))
+    parts = list(zip(shards.rows, shards.weights, strict=True))
+    return EpochPlan(shards.lengths, batch_size, widths=steps, seed=seed, parts=parts, whole=whole)
