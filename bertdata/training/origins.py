@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dataset.rows import Shards
-from ..dataset.shards.origins import Origin
+from ..dataset.rows import Origin, Shards
 from .epoch_plan import EpochPlan
 
 __all__ = ["Expected", "drawn", "expected"]

@@ -99,12 +99,11 @@ def _served(part: PhaseRows, steps: Ints, places: Ints, rows: Ints) -> Iterator[
 def _rows_of(shards: Shards, document: str) -> Ints:
     """Return the numbers of the rows with text of a document."""
     found = [np.zeros(0, np.int64)]
-    mapped = shards.all_rows()
-    for start, view in zip(mapped.starts.tolist(), mapped.views, strict=True):
-        names = [name for name in _DOCUMENTS if name in view.batch.schema.names]
+    for start, batch in zip(shards.firsts.tolist(), shards.batches, strict=False):
+        names = [name for name in _DOCUMENTS if name in batch.schema.names]
         if not names:
             raise UsageError(f"{shards.paths[0]} does not store the documents of its rows: make them with `provenance`")
-        for column in map(view.batch.column, names):
+        for column in map(batch.column, names):
             ids = column.flatten() if pa.types.is_list(column.type) else column
             at = np.flatnonzero(pc.equal(ids, document).to_numpy(zero_copy_only=False))
             rows = pc.list_parent_indices(column).to_numpy()[at] if pa.types.is_list(column.type) else at
