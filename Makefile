@@ -7,13 +7,15 @@ READERS := .venv-readers
 
 SIZE ?= small
 
-.PHONY: help demo test quick long docs picture bench lint style types all-tests quick-tests clean
+.PHONY: help demo test quick long nightly coverage docs picture bench lint style types all-tests quick-tests clean
 
 help:
 	@echo "make demo    set up (1.5 GB, mostly PyTorch), build data from the sample, train a small BERT: 2 minutes after set-up"
 	@echo "make test    set up, then lint, type-check and run the tests: under 5 minutes on two cores"
 	@echo "make quick   the same without tests that run commands: a minute"
-	@echo "make long    engines, crashes, hostile input, docs, examples, benchmarks, readers of other trainers"
+	@echo "make long    tests that run commands in new processes: crashes, hostile input, docs, one engine"
+	@echo "make nightly other engines, random kills, large bombs, readers of other trainers, benchmarks, tutorials"
+	@echo "make coverage  all of these but nightly, with coverage of lines and branches"
 	@echo "make docs    build the site of docs/ into site/, with warnings as errors"
 	@echo "make picture draw docs/report.png, the report of the sample's rows, by Chromium"
 	@echo "make bench   all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
@@ -30,13 +32,22 @@ quick: style
 	$(MAKE) --no-print-directory --jobs=2 types quick-tests
 
 all-tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto -m "not long"
+	$(BIN)/python -m pytest -n auto -m "not long and not nightly"
 
 quick-tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow and not long"
+	$(BIN)/python -m pytest -n auto -m "not slow and not long and not nightly"
 
-long: $(VENV)/.installed-engines $(READERS)/.installed
-	$(BIN)/python -m pytest -n auto --dist loadfile -m long
+long: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "long and not nightly"
+
+nightly: $(VENV)/.installed-engines $(READERS)/.installed
+	$(BIN)/python -m pytest -n auto --dist loadfile -m nightly
+
+coverage: $(VENV)/.installed-dev # also of the processes that tests start
+	$(BIN)/coverage erase
+	-$(BIN)/coverage run -m pytest -n auto --dist loadfile -m "not nightly"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -91,27 +91,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["HOME"], ignore_errors=True)
 
 
-# Folders and files that only `make long` runs; so are tests that run commands in new processes, which is what `run` does.
-LONG = {"benchmarks", "crashes", "docs", "engines", "examples", "hostile"}
-LONG |= {"test_page_in_browser.py", "test_ports.py", "test_readme.py", "test_resume.py", "test_training_processes.py"}
-LONG |= {"test_estimate.py", "test_spilled.py", "test_cache.py", "test_versions.py", "test_export_vocabularies.py"}
-LONG |= {
-    "test_reading.py",
-    "test_signals.py",
-    "test_continued.py",
-    "test_demo_train.py",
-    "test_malformed.py",
-    "test_plan_file.py",
-}
-LONG |= {"test_s3.py", "test_stores.py", "test_verify_damage.py"}
-
-
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests as long by folder, by file and by what they use; tests that run commands in this process are slow."""
+    """Mark tests by what they use: commands in new processes are long, commands in this process are slow."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if LONG & set(item.path.relative_to(REPOSITORY).parts) or ("run" in fixtures and not item.get_closest_marker("smoke")):
+        if "run" in fixtures and not item.get_closest_marker("smoke"):
             item.add_marker("long")
         if {"run", "build"} & fixtures:
             item.add_marker("slow")

@@ -18,6 +18,8 @@ from bertdata import build_corpus
 from bertdata.cli import cli
 from bertdata.config import CorpusConfig, FilterConfig
 
+pytestmark = pytest.mark.long
+
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CHINESE = (REPOSITORY / "README.zh-CN.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)

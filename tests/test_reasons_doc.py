@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from bertdata.stages.selection.rules import REASONS
 from conftest import REPOSITORY
 
-from bertdata.stages.selection.rules import REASONS
 from bertdata.text.filters.bounds import FILTERS
 
 DOC = (REPOSITORY / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")

@@ -14,6 +14,8 @@ from processes import Started, start
 
 from bertdata.storage.files import TEMPORARY_PREFIX
 
+pytestmark = pytest.mark.long
+
 
 def wait_for_tasks(process: Started | subprocess.Popen[bytes], output: Path, step: str, count: int) -> None:
     """Wait until so many records of a step's tasks are written."""

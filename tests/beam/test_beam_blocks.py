@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import bertdata.beam
 import pytest
 from apache_beam import coders
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.display import DisplayData
-from conftest import SAMPLE, read_manifest, read_rows
-from template_dump import page
-
-import bertdata.beam
 from bertdata.beam import (
     Article,
     Document,
@@ -28,6 +25,9 @@ from bertdata.beam import (
     SplitSentences,
     WriteDocuments,
 )
+from conftest import SAMPLE, read_manifest, read_rows
+from template_dump import page
+
 from bertdata.config import FilterConfig
 from bertdata.errors import EmptyResultError, OutputExistsError, UsageError
 from bertdata.storage.files import to_path

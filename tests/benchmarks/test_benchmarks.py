@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
+pytestmark = pytest.mark.nightly
+
 BENCHMARKS = REPOSITORY / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 import all as runner  # noqa: E402

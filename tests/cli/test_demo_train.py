@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from bertdata.cli import cli, demo
 from bertdata.reports.metrics import read_metrics
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.slow
 def test_it_learns_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

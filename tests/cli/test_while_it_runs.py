@@ -18,6 +18,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from bertdata.commands.progress import Progress
+from bertdata.storage.progress import TaskProgress
 from click.testing import CliRunner
 from conftest import Build, Run
 
@@ -25,10 +27,8 @@ import bertdata
 from bertdata.cli import bars, cli, output
 from bertdata.cli.doctor import command as doctor
 from bertdata.commands import progress
-from bertdata.commands.progress import Progress
 from bertdata.errors import StorageError
 from bertdata.storage import cgroup, process
-from bertdata.storage.progress import TaskProgress
 
 COMMANDS = (
     "build-corpus",

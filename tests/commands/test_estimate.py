@@ -17,21 +17,23 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from bertdata.commands.estimate import Estimate, Measured, clock_of, estimate
+from bertdata.commands.plan import Plan
 from conftest import Build
 from made import tar, write_arrow
 
 from bertdata import build_corpus, train_vocab
 from bertdata.commands import estimate as estimating
 from bertdata.commands.build_corpus import plan_corpus
-from bertdata.commands.estimate import Estimate, Measured, clock_of, estimate
 from bertdata.commands.export import plan_export
 from bertdata.commands.make_pairs import plan_pairs
-from bertdata.commands.plan import Plan
 from bertdata.commands.train_vocab import plan_vocab
 from bertdata.config import CorpusConfig, ExportConfig, VocabConfig
 from bertdata.dataset import shards
 from bertdata.stages.corpus import commit
 from bertdata.stages.selection import rewrite
+
+pytestmark = pytest.mark.long
 
 WORDS = ("ferry", "harbour", "miller", "lamp", "quay", "dog", "boat", "river", "bridge", "night", "letter", "winter", "garden")
 DOCUMENTS = [

@@ -103,7 +103,7 @@ def test_the_hash_changes_with_what_the_bytes_depend_on_only(kind: Any, free: di
 
 def test_toml(tmp_path: Path) -> None:
     path = tmp_path / "bertdata.toml"
-    path.write_text('[make-pairs]\nmax_seq_length = 64\nseed = 7\n', encoding="utf-8")
+    path.write_text("[make-pairs]\nmax_seq_length = 64\nseed = 7\n", encoding="utf-8")
     assert PairsConfig(**read_toml(path)["make-pairs"]) == PairsConfig(max_seq_length=64, seed=7)
 
 

@@ -21,6 +21,8 @@ from bertdata.dataset import shards
 from bertdata.errors import BertDataError, ResumeError, StorageError, VerificationError
 from bertdata.storage import files
 
+pytestmark = pytest.mark.long
+
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 

@@ -11,6 +11,8 @@ import pytest
 from conftest import Build
 from processes import Started
 
+pytestmark = pytest.mark.long
+
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 40)
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, digests
 
+pytestmark = pytest.mark.nightly
+
 COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
 CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 150)
 OTHER = {"build-corpus": ("--dedup", "none"), "train-vocab": ("--seed", 7), "make-pairs": ("--seed", 7)}

@@ -15,6 +15,8 @@ from conftest import COMMAND, STEPS, Build, command_line, digests, leftovers
 from processes import Started, start
 from test_resume import wait_for_tasks, workers_of
 
+pytestmark = pytest.mark.long
+
 FIRST = {**STEPS, "make-pairs": "tokenize"}
 Start = Callable[..., tuple[Started, list[object]]]
 

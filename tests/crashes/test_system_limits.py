@@ -17,6 +17,8 @@ import bertdata
 from bertdata import errors, extras
 from bertdata.errors import BertDataError, StorageError
 
+pytestmark = pytest.mark.long
+
 # A line that changes Python before the command line begins, in a worker process too where it is in sitecustomize.
 NO_THREAD = """
 import threading

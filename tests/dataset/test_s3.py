@@ -29,6 +29,8 @@ from bertdata.stages.corpus.extract import Extract
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage import files
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("upath")
 pytest.importorskip("s3fs")
 moto = pytest.importorskip("moto.server")

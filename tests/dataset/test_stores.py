@@ -21,6 +21,8 @@ from bertdata.errors import NoInputError, OutputExistsError, ResumeError, Storag
 from bertdata.sources.inputs import find
 from bertdata.storage import files, moves
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("upath")
 IDENTITY: dict[str, Any] = {"command": "build-corpus", "config": {"seed": 1}}
 

@@ -16,6 +16,8 @@ from conftest import REPOSITORY, read_manifest, read_rows
 from bertdata.config import PairsConfig
 from bertdata.dataset import versions
 
+pytestmark = pytest.mark.long
+
 
 def test_doctests() -> None:
     assert doctest.testmod(versions).failed == 0

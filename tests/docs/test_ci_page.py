@@ -14,6 +14,8 @@ from pages import DOCS, blocks, commands
 from bertdata.cli import cli
 from bertdata.errors import ResumeError
 
+pytestmark = pytest.mark.long
+
 BLOCKS = {block.language: block.text for block in blocks(DOCS / "how-to" / "ci.md")}
 
 

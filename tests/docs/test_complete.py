@@ -20,6 +20,8 @@ from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConf
 from bertdata.dataset import manifest_records, manifest_types
 from bertdata.dataset.shards import DOCUMENT, pair_schema
 
+pytestmark = pytest.mark.long
+
 REFERENCE = hook("reference")
 
 

@@ -19,6 +19,8 @@ from bertdata.cli import cli
 from bertdata.config.train import OptimizerConfig, Phase, TrainConfig
 from bertdata.reports.metrics import read_metrics
 
+pytestmark = pytest.mark.nightly
+
 ENGLISH_BOOKS = ("keeper-of-skarre-rock.txt", "anything-that-goes-round.txt")
 SMALL_RUN = {
     "batch_size": 16,

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from pages import DOCS, hook
 
+pytestmark = pytest.mark.long
+
 picture = hook("picture")
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
+pytestmark = pytest.mark.long
+
 for package in ("mkdocs", "material", "mkdocstrings"):
     pytest.importorskip(package, reason="in a clone: pip install '.[docs]'")
 

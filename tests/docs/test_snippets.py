@@ -13,6 +13,8 @@ from bertdata.config import parse_toml
 from bertdata.config.input_kinds import INPUTS
 from bertdata.sources.inputs import find
 
+pytestmark = pytest.mark.long
+
 NAMES = [path.relative_to(REPOSITORY).as_posix() for path in PAGES]
 FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of torch
     *("--editable", "--constraint", "--nproc-per-node", "--dry-run", "--cov", "--no-deps", "--runner", "--control", "--corpus"),

@@ -18,7 +18,11 @@ from bertdata.errors import UsageError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 accelerate = pytest.importorskip("accelerate")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of the trainers are not ours
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.nightly,
+    pytest.mark.filterwarnings("default"),  # warnings of the trainers are not ours
+]
 LENGTHS = np.random.default_rng(7).integers(6, 65, 210).tolist()
 EPOCH = 210 // 32
 Seen = list[Any]

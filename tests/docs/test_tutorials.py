@@ -17,6 +17,8 @@ from pages import DOCS, blocks, commands
 from bertdata.cli import cli
 from bertdata.dataset.rows import Shards
 
+pytestmark = pytest.mark.nightly
+
 ELSEWHERE = ("download", "doctor")  # what needs a network; these have tests of their own
 CONVERTED = "corpus-simplified"
 WITH_WORKERS = ("build-corpus", "train-vocab", "make-pairs", "export")

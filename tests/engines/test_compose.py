@@ -22,7 +22,7 @@ from conftest import REPOSITORY, Build, digests
 
 yaml = pytest.importorskip("yaml")
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 COMPOSE = (REPOSITORY / "compose.yaml").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE)["services"]

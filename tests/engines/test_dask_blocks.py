@@ -7,13 +7,12 @@ from pathlib import Path
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from bertdata.beam import ExtractParagraphs, ReadWikipedia, SplitSentences, WriteDocuments
 from clusters import dask_cluster
 from conftest import SAMPLE, read_manifest
 
-from bertdata.beam import ExtractParagraphs, ReadWikipedia, SplitSentences, WriteDocuments
-
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 def build(output: Path, *options: str) -> None:

@@ -15,12 +15,12 @@ import apache_beam as beam
 import flex_metadata
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from bertdata.chains.build_corpus import BuildCorpus
+from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
-from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.config import CorpusConfig
 from bertdata.dataset.manifest_records import InputEntry
-from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.records import FileRange, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 
@@ -29,7 +29,7 @@ cloud = pytest.importorskip("cloud", reason="apache-beam[gcp] is not installed")
 pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed")
 pytest.importorskip("gcsfs", reason="gcsfs is not installed")
 
-pytestmark = pytest.mark.long  # what it needs is installed by `make long` alone
+pytestmark = pytest.mark.nightly  # what it needs is installed by `make long` alone
 LAUNCH = REPOSITORY / "pipelines" / "dataflow" / "launch.py"
 BEAM = ("--project=my-project", "--region=europe-west4", "--temp_location=gs://bucket/temp", "--no_auth")
 

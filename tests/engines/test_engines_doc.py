@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bertdata.pipelines.engines import engine
 from clusters import SECONDS, TIED, end, free_ports, wait_for
 from conftest import REPOSITORY, SAMPLE, digests
 from fsspec.implementations.memory import MemoryFileSystem
@@ -24,7 +25,8 @@ from fsspec.registry import _registry
 from listeners import listeners
 
 from bertdata.cli import cli
-from bertdata.pipelines.engines import engine
+
+pytestmark = pytest.mark.nightly
 
 TEXT = (REPOSITORY / "docs" / "how-to" / "engines.md").read_text(encoding="utf-8")
 BLOCKS = [re.sub(r"\\\n\s*", "", block) for block in re.findall(r"^```\n(.*?)^```", TEXT, re.M | re.S)]

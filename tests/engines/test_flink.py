@@ -9,7 +9,7 @@ import pytest
 from conftest import SAMPLE, Run, digests, leftovers
 
 JAR = "BERTDATA_FLINK_JAR"
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

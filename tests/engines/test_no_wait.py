@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bertdata.pipelines.engines import engine
 from clusters import SECONDS, Cluster, Host, portable_cluster, standing_still
 from conftest import SAMPLE, Run, digests, leftovers
 from listeners import is_loopback, listeners
 
 from bertdata.errors import UsageError
-from bertdata.pipelines.engines import engine
+
+pytestmark = pytest.mark.nightly
 
 SOURCES = ("--wikipedia", SAMPLE, "--books", SAMPLE / "books")
 LENGTHS = ("--max-seq-length", 64, "--max-seq-length", 128, "--shards", 3)

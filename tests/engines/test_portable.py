@@ -24,7 +24,7 @@ from clusters import (
 from conftest import Build
 from jobs_of_engines import COMMANDS, Job, prepare
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 _POOL = ("--environment_type=EXTERNAL", "--environment_config=127.0.0.1:1")
 
 

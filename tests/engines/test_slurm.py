@@ -12,7 +12,7 @@ from clusters import MODES, SECONDS, TIED, can_make_hosts, hosts, modes
 from conftest import REPOSITORY, Build, digests, is_alive
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apache-beam[dask]'")
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 # Takes the options of the script alone: one node with --nodes=1, or all.  Each node has a umask of its own: it tells who wrote.
 SRUN = """#!/bin/sh

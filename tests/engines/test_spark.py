@@ -16,7 +16,7 @@ from conftest import SAMPLE, Run, digests, leftovers
 RUNNER = "--runner=beam_pyspark_runner.pyspark_runner.PySparkRunner"
 JAR = "BERTDATA_SPARK_JAR"
 _LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a Java that starts soon
-pytestmark = [pytest.mark.long, pytest.mark.spark]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from conftest import REPOSITORY, Build
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.nightly]  # those of transformers are not ours
 PATH = str(REPOSITORY / "examples" / "finetune.py")
 
 

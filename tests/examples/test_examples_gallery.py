@@ -17,7 +17,7 @@ from conftest import REPOSITORY, Build
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
-pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.nightly]  # those of transformers are not ours
 EXAMPLES = REPOSITORY / "examples"
 Run = Callable[..., str]
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
+pytestmark = pytest.mark.nightly
+
 SCRIPTS = [path for path in (REPOSITORY / "examples").glob("*.py") if "__main__" in path.read_text(encoding="utf-8")]
 EXAMPLES = sorted(SCRIPTS)
 

@@ -13,7 +13,7 @@ from conftest import REPOSITORY, Build
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
-pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.nightly]  # those of transformers are not ours
 SMALL = ("--hidden", 64, "--batch-size", 4, "--steps", 2)
 Run = Callable[..., str]
 

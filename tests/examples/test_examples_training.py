@@ -15,7 +15,7 @@ from processes import Started
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
-pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.nightly]  # those of transformers are not ours
 SMALL = ("--hidden", 64, "--learning-rate", 0.003, "--batch-size", 16)
 Run = Callable[..., str]
 Make = Callable[..., Path]

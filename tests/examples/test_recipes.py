@@ -12,6 +12,8 @@ from conftest import REPOSITORY, Build
 from bertdata import Shards
 from bertdata.config.train import ModelConfig, TrainConfig, read_training
 
+pytestmark = pytest.mark.nightly
+
 RECIPES = sorted((REPOSITORY / "examples" / "recipes").glob("*.toml"))
 
 

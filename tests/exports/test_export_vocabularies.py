@@ -18,6 +18,8 @@ from tokenizers import Tokenizer
 import bertdata
 from bertdata import Shards
 
+pytestmark = pytest.mark.long
+
 MORE = 65_536  # pieces put in behind the special tokens, which no text has
 SPECIAL = 5
 KINDS: dict[str, tuple[object, ...]] = {

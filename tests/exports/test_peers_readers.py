@@ -22,7 +22,7 @@ from bertdata import Shards
 from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 PEERS = REPOSITORY / ".venv-readers" / "bin" / "python"
 SCRIPT = REPOSITORY / "tests" / "readers" / "read.py"
 LENGTH = 64

@@ -23,6 +23,8 @@ import pytest
 from conftest import COMMAND, digests, read_manifest, read_rows
 from made import epub
 
+pytestmark = pytest.mark.nightly
+
 HEAD = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>'
 GOOD = "The ferry crossed the harbour in the morning. A miller measured all of his lamps."
 LAUGHS = "<!DOCTYPE l [<!ENTITY a 'lol'>" + "".join(f"<!ENTITY a{n} '{(f'&a{n - 1};' if n else '&a;') * 10}'>" for n in range(9))

@@ -21,6 +21,8 @@ import bertdata
 from bertdata.dataset import shards
 from bertdata.errors import BertDataError
 
+pytestmark = pytest.mark.long
+
 RIGHT, REFUSED, OTHER, TOO_LARGE = 0, 6, 1, 99  # how a reading of a damaged file ends
 MEMORY = 600 << 20  # bytes that it may take, over what its parent has
 

@@ -20,6 +20,8 @@ from bertdata.config import CorpusConfig, parse_toml, read_small
 from bertdata.errors import BertDataError, NoInputError, OutputExistsError, StorageError, UsageError
 from bertdata.sources.inputs import find
 
+pytestmark = pytest.mark.long
+
 TEXT = "The ferry crossed the harbour in the morning. A miller measured all of his lamps by hand."
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [*SPECIAL, "the", "ferry", "harbour", "##s", "a", "."]

@@ -38,6 +38,8 @@ from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
 from bertdata.tokens.vocab import SPECIAL, Vocabulary, count_parts, parts_to_words
 
+pytestmark = pytest.mark.nightly
+
 SIZE, TIMES = 6_000, 4  # characters of the short text; the long one has so many times as many
 SHORT = 0.01  # seconds for the long text that are not looked into: 400 nanoseconds a character
 GROWTH = 10.0  # of time from the short text to the long one, at which half of the time of the short one is not linear

@@ -24,6 +24,8 @@ from bertdata.dataset import manifest
 from bertdata.errors import BertDataError, VerificationError
 from bertdata.storage.files import file_entry
 
+pytestmark = pytest.mark.long
+
 Values = list[Any]
 NUMBERS = (0, 1, 2, 3, 5, 100, 127, 255, 4095, 65_535)
 

@@ -23,6 +23,8 @@ from bertdata.sources.packed import blocks
 from bertdata.stages.corpus import source_records
 from bertdata.stages.corpus.sources import Counts
 
+pytestmark = pytest.mark.long
+
 GOOD = "The ferry crossed the harbour in the morning. A miller measured all of his lamps."
 SECONDS_PER_MB = 2.0
 HEAD = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>\n'

@@ -22,6 +22,8 @@ import pytest
 from conftest import REPOSITORY
 from hard_strings import hard_strings
 
+pytestmark = pytest.mark.nightly
+
 CALLS = frozenset(["compile", "search", "match", "fullmatch", "split", "sub", "subn", "findall", "finditer"])
 FROM_THE_START = frozenset(["match", "fullmatch"])
 LEAST, SMALL, MIDDLE, LARGE = 500, 2_000, 8_000, 24_000  # characters

@@ -27,6 +27,8 @@ from bertdata.sources.download.wikimedia import find_dump
 from bertdata.storage import files
 from bertdata.storage.stores import check_url
 
+pytestmark = pytest.mark.long
+
 conf = pytest.importorskip("fsspec.config").conf
 pytest.importorskip("upath")
 pytest.importorskip("aiohttp")

@@ -21,6 +21,8 @@ from bertdata.sources.download import client
 from bertdata.sources.download.client import Client
 from bertdata.sources.download.transfer import PARTS, RemoteFile, fetch_all
 
+pytestmark = pytest.mark.long
+
 STATUS = "/enwiki/20260101/dumpstatus.json"
 PREFIX = "enwiki-20260101-"
 

@@ -19,6 +19,8 @@ from bertdata.cli import main
 from bertdata.reports.page.charts import Line, Panel, lines
 from bertdata.storage.terminal import clean, guard
 
+pytestmark = pytest.mark.long
+
 # colours, window title, link, clipboard, cursor, C1 forms of them, bidirectional overrides, a half of a character
 EVIL = "\x1b[31m\x1b]0;owned\x07\x1b]8;;file:///etc\x1b\\link\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\x9d0;x\x9c\u202e\u2066\r\x08\x7f"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

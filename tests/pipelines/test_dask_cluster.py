@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from bertdata.pipelines.engines import dask_cluster, engine
 
 from bertdata.errors import TransferError, UsageError
-from bertdata.pipelines.engines import dask_cluster, engine
 
 
 class Client:

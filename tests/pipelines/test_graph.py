@@ -10,8 +10,6 @@ import pytest
 from apache_beam.pipeline import PipelineVisitor
 from apache_beam.transforms.display import DisplayData
 from apache_beam.typehints.typehints import AnyTypeConstraint
-from conftest import SAMPLE, Build
-
 from bertdata.chains import transforms
 from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.chains.export import Export
@@ -20,12 +18,14 @@ from bertdata.chains.make_pairs import MakePairs
 from bertdata.chains.steps import GroupByKey, Step
 from bertdata.chains.train_vocab import TrainVocab
 from bertdata.chains.transforms import Gather, TaskRunner
+from bertdata.pipelines.engines.on_beam import on_beam
+from conftest import SAMPLE, Build
+
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import versions
 from bertdata.dataset.tasks import TaskReport
 from bertdata.errors import UsageError, VerificationError
 from bertdata.exports.base import read as read_data_set
-from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.records import ReportReference, Task
 from bertdata.stages import corpus_reader as corpus
 from bertdata.stages.corpus.plan_tasks import plan

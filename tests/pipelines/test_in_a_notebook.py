@@ -13,6 +13,8 @@ from conftest import SAMPLE
 
 import bertdata
 
+pytestmark = pytest.mark.nightly
+
 
 def test_a_corpus_is_built_in_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = SimpleNamespace(config={"IPKernelApp": {}}, execution_count=3)

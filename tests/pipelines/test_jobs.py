@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineState
+from bertdata.pipelines.engines import jobs
 
 from bertdata.errors import BertDataError
-from bertdata.pipelines.engines import jobs
 from bertdata.storage.lock import Job
 
 BEFORE, AFTER = Job("", "PortableRunner", "localhost:8099"), Job("7", "PortableRunner", "localhost:8099")

@@ -12,10 +12,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from bertdata.chains import local
 from conftest import is_alive
 from works import Long, Unreadable, Work, die_beside, die_once, end_early, fail_beside, fail_oddly, note
 
-from bertdata.chains import local
 from bertdata.errors import BertDataError, EmptyResultError
 from bertdata.storage import process, workers
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from bertdata.pipelines.engines import connection, engine
 
 from bertdata.errors import BertDataError, TransferError
-from bertdata.pipelines.engines import connection, engine
 
 JAVA = """An error occurred while calling o24.collect.
 : java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.

@@ -15,9 +15,6 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
-from google.protobuf.json_format import MessageToJson
-from tiny import corpus_manifest
-
 from bertdata.chains import local, transforms
 from bertdata.chains.build_corpus import BuildCorpus
 from bertdata.chains.export import Export
@@ -25,6 +22,10 @@ from bertdata.chains.make_pairs import MakePairs
 from bertdata.chains.steps import Map, Steps
 from bertdata.chains.train_vocab import TrainVocab
 from bertdata.chains.transforms import Chain, Tasks
+from bertdata.pipelines.engines.on_beam import on_beam
+from google.protobuf.json_format import MessageToJson
+from tiny import corpus_manifest
+
 from bertdata.codec import decode
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import plan_files
@@ -33,7 +34,6 @@ from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.dataset.tasks import StoredValue
 from bertdata.errors import StorageError, VerificationError
 from bertdata.exports.base import ExportSource
-from bertdata.pipelines.engines.on_beam import on_beam
 from bertdata.records import FileRange, ReportReference, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
@@ -41,6 +41,8 @@ from bertdata.stages.rows.partitions import Tokens, to_piece
 from bertdata.stages.rows.partners import DocumentOrigin
 from bertdata.storage.files import write_json
 from bertdata.tokens.vocab import Vocabulary
+
+pytestmark = pytest.mark.long
 
 MOST = 200_000  # bytes of any job
 # Dataflow takes a job's graph of 10 MB, and a request with it, in JSON, of 20 MB

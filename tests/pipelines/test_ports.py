@@ -15,6 +15,8 @@ from listeners import Listener, machine_addresses, need_proc, refuse_strangers, 
 from loopback import Answer, serving
 from processes import Started
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def _listed() -> None:

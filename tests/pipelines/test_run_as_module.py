@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SAMPLE, SECONDS, read_manifest
-
 from bertdata.pipelines import command
+from conftest import SAMPLE, SECONDS, read_manifest
 
 
 def run(module: str, *arguments: object, cwd: Path) -> str:

@@ -1,7 +1,6 @@
 """The Beam pipelines and the stages of a local run make the same bytes."""
 
 import hashlib
-from functools import partial
 from pathlib import Path
 
 import pytest

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bertdata.chains import local
+from bertdata.chains.steps import Create, GroupByKey, Map
+from bertdata.pipelines.engines import engine
+from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import SAMPLE
 from works import Chain, Failing
 
-from bertdata.chains import local
-from bertdata.chains.steps import Create, GroupByKey, Map
 from bertdata.errors import BertDataError, EmptyResultError
-from bertdata.pipelines.engines import engine
-from bertdata.pipelines.engines.on_beam import on_beam
 
 
 @pytest.mark.parametrize("sentences", [["tea and", "tea", "and tea"], []])

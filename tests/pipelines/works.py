@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertdata.chains.steps import Create, FlatMap, GroupByKey, Map, Step, Steps, ToList
+
 from bertdata.errors import EmptyResultError
 
 Group = tuple[int, Iterable[int]]

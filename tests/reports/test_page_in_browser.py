@@ -20,7 +20,7 @@ from bertdata.reports.predicted import NAME as PREDICTIONS
 from bertdata.storage.files import write_json
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), "")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
+pytestmark = [pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium"), pytest.mark.nightly]
 WIDTHS, SCHEMES = (1200, 390, 360), ("light", "dark")
 LOOK = """
 function boxes(svg) { return [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]); }

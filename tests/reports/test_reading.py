@@ -12,6 +12,8 @@ import bertdata
 from bertdata.config import PairsConfig
 from bertdata.reports.card import snippets
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def made(text: Path, sample_vocab: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:

@@ -22,6 +22,8 @@ from made import SENTENCES, book, epub, package, page, plain_epub, table, tar, w
 
 from bertdata.errors import BertDataError, EmptyResultError, NoInputError, UsageError
 
+pytestmark = pytest.mark.long
+
 MOST = 100_000  # bytes of a document
 GOOD = json.dumps({"text": SENTENCES[0]}).encode()
 

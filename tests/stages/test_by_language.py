@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bertdata.pipelines.engines import engine
 from conftest import digests, read_manifest, read_rows
 from test_choose import build, bytes_of
 
@@ -15,7 +16,6 @@ from bertdata import keys
 from bertdata.config import ChoiceConfig
 from bertdata.config.byte_premiums import BABYBABELLM, BYTES_PER_WORD
 from bertdata.errors import UsageError
-from bertdata.pipelines.engines import engine
 
 COUNTS = {"en": 160, "nl": 60, "el": 30}
 Files = dict[str, list[tuple[str, str]]]

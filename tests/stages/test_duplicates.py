@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bertdata.stages.selection.claims import Table
+from bertdata.stages.selection.rounds import Received
 from conftest import digests, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,10 +20,8 @@ from test_choose import build, sentence
 from bertdata.config import choice
 from bertdata.errors import UsageError
 from bertdata.stages.selection import claims, duplicates, facts, minhash, mixture, rounds
-from bertdata.stages.selection.claims import Table
 from bertdata.stages.selection.duplicates import fingerprint, first_of_each, normal, partition
 from bertdata.stages.selection.mixture import ALL, Cut, cut, scaled
-from bertdata.stages.selection.rounds import Received
 from bertdata.stages.shuffle import Pieces
 
 ANY_KEY = st.integers(0, 2**64 - 1) | st.integers(0, 3) | st.integers(2**64 - 4, 2**64 - 1)

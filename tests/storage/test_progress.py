@@ -9,12 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from bertdata.commands.progress import Monitor, ProgressStep
+from bertdata.storage.progress import TaskContext, TaskProgress
 
 from bertdata.commands import progress
-from bertdata.commands.progress import Monitor, ProgressStep
 from bertdata.records import FileRange
 from bertdata.storage.files import digest, open_file
-from bertdata.storage.progress import TaskContext, TaskProgress
 
 LINE = TaskProgress("extract", 0, worker=1)
 

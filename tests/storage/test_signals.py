@@ -13,6 +13,8 @@ import pytest
 from conftest import is_alive
 from listeners import need_proc
 
+pytestmark = pytest.mark.long
+
 # A mutex that is locked twice waits in C for ever, without the lock of the interpreter: as a step of torch, only longer.
 IN_C = """
 import ctypes, os, sys, time

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bertdata.storage.progress import Work
 from conftest import Build, Run, digests, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ import bertdata
 from bertdata import rows as pairs
 from bertdata.config import PairsConfig
 from bertdata.stages.rows import partitions
-from bertdata.storage.progress import Work
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.read import read_any
 from bertdata.tokens.segment import Segmenter, WordEncoder, is_chinese

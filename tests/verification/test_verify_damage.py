@@ -18,6 +18,8 @@ from bertdata.dataset.manifest import NAME
 from bertdata.errors import NoInputError
 from bertdata.verification import verify
 
+pytestmark = pytest.mark.long
+
 KINDS = ("documents", "vocabulary", "pairs")
 Find = Callable[[Path], bool]
 

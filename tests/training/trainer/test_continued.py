@@ -28,6 +28,8 @@ from bertdata.training.trainer import train
 from bertdata.training.trainer.learner import Learner
 from bertdata.training.trainer.world import joined
 
+pytestmark = pytest.mark.long
+
 transformers = pytest.importorskip("transformers")
 torch.set_num_threads(1)
 LENGTH = 64

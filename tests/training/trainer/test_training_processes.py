@@ -25,6 +25,8 @@ from bertdata.reports.metrics import read_metrics
 from bertdata.training.resume import checkpoints
 from bertdata.training.trainer import train
 
+pytestmark = pytest.mark.long
+
 torch.set_num_threads(1)
 Write = Callable[..., Path]
 
