@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .commands.export import export
     from .commands.inspect import inspect
     from .commands.make_pairs import make_pairs
-    from .commands.status import status
-    from .commands.templates import templates
     from .commands.train_vocab import train_vocab
     from .config import ChoiceConfig, CorpusConfig, FilterConfig, PairsConfig, VocabConfig
     from .config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
@@ -57,12 +55,10 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "trace": "stages.trace",
     "verify": "verification",
     "inspect": "commands.inspect",
-    "templates": "commands.templates",
     "download_wikipedia": "commands.download",
     "download_hub": "commands.download",
     "doctor": "commands.doctor",
     "compare_vocabularies": "reports.fertility",
-    "status": "commands.status",
     "open": "dataset.data_set",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -128,9 +124,7 @@ __all__ = [
     "report",
     "rows_of_step",
     "split_sentences",
-    "status",
     "steps_of",
-    "templates",
     "trace",
     "train",
     "train_vocab",

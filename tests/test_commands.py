@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import SAMPLE, Run
+from conftest import Run
 
 pytestmark = pytest.mark.smoke
 TRAIN = """
@@ -29,9 +29,7 @@ def test_a_corpus_a_vocabulary_and_rows(run: Run, text: Path, tmp_path: Path) ->
 
 
 def test_commands_that_read(run: Run, sample_corpus: Path, sample_pairs: Path, tmp_path: Path) -> None:
-    dump = next(SAMPLE.glob("*en*stream.xml.bz2"))
     assert "documents" in run("inspect", sample_corpus).stdout
-    assert run("templates", dump).stdout
     assert run("doctor").stdout
     run("report", sample_pairs, "--output", tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 1000

@@ -23,8 +23,8 @@ from bertdata.sample import sample
 from bertdata.stages.corpus.sources import source
 
 COMMANDS = (
-    *("build_corpus", "train_vocab", "make_pairs", "export", "inspect", "open", "status"),
-    *("templates", "download_wikipedia", "download_hub", "compare_vocabularies"),
+    *("build_corpus", "train_vocab", "make_pairs", "export", "inspect", "open"),
+    *("download_wikipedia", "download_hub", "compare_vocabularies"),
 )
 
 

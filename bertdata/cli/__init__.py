@@ -23,12 +23,10 @@ _COMMANDS = {
     "export": "Convert a corpus or rows to the format of another trainer.",
     "train": "Train BERT on the rows of make-pairs.",
     "run": "Run the commands of one TOML file, from the input to a trained model.",
-    "inspect": "Show a summary and examples of a dataset.",
+    "inspect": "Show a summary and examples of a dataset, or the state of a run.",
     "report": "Write an HTML report about datasets or training runs, and compare them.",
     "trace": "Trace one document from wikitext to training rows.",
-    "status": "Show whether a run is complete, running or unfinished.",
     "verify": "Check datasets for corruption and inconsistent contents.",
-    "templates": "List Wikipedia templates that are missing from the template tables, so their text is lost.",
     "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",
     "demo": "Run the full pipeline on the included sample.",
 }

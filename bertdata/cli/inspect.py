@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config.languages import problem_of
+from ..dataset.build import is_complete
 from ..dataset.manifest import check_files, listed, read, steady
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
 from ..errors import UsageError, did_you_mean
 from ..pieces import shown
 from ..records import Document
 from ..reports.summary import describe
+from ..run.state import run_state
 from ..storage.terminal import clean
 from .build_commands import echo
 from .folding import Line, print_folded
@@ -34,7 +36,7 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 
 
 @click.command("inspect", cls=Command, arrow=True, writes=False)
-@click.argument("directories", metavar="DIRECTORY...", type=to_path, nargs=-1, required=True)
+@click.argument("directory", type=to_path)
 @click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show only this row.")
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
@@ -42,7 +44,7 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option(
     "--id",
     default="",
-    help="Show the document, or the rows of the document, with this id. With several directories, show which contain it.",
+    help="Show the document, or the rows of the document, with this id.",
 )
 @click.option(
     "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
@@ -58,7 +60,7 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
     help="Explain why the documents with this id, title or file name were kept, dropped or rejected.",
 )
 def command(
-    directories: tuple[Path, ...],
+    directory: Path,
     count: int,
     row: int | None,
     random: bool,
@@ -71,18 +73,17 @@ def command(
 ) -> None:
     """Show a summary of the dataset in DIRECTORY, and decoded examples.
 
-    With several directories and --id, show which of these datasets contain a document.
+    For the output of an unfinished run, show whether it is running, and how many tasks are finished.
 
     Documents are shown as sentences, and ¶ marks the first sentence of a paragraph. Pairs are shown with A, B, label, segment
     ids, lengths and their static or dynamic masks. The command also checks that no file is missing and that all sizes match.
     Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
     --epoch needs rows.
     """
-    directory, *others = directories
-    if others:
-        options = {"row": row, "random": random, "longest": longest, "reason": reason, "json": as_json, "explain": explain}
-        _locate(directories, {**wanted, **options})
-        return
+    if (state := run_state(directory)) not in ("complete", ""):
+        echo(f"{directory}: {state}")
+        if not is_complete(directory):
+            return
     order: Order = "longest" if longest else "random" if random else "spread"
     if as_json or reason:
         _records(directory, as_json, n=count, row=row, order=order, reason=reason, **wanted)
@@ -106,16 +107,6 @@ def _records(directory: Path, as_json: bool, **options: Any) -> None:
         else:
             detail = record.get("detail") or record.get("where", "")
             echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
-
-
-def _locate(directories: tuple[Path, ...], wanted: dict[str, object]) -> None:
-    """Print where datasets contain a document."""
-    from ..commands.locate import locate
-
-    if [name for name, value in wanted.items() if value not in ("", None, False)] != ["id"]:
-        raise UsageError("several directories need --id and no other option. Inspect one directory at a time", field="id")
-    for line in locate(directories, str(wanted["id"])):
-        echo(line)
 
 
 def _explain(directory: Path, id: str) -> None:
@@ -184,7 +175,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
     check_files(directory, listed(manifest))
     if number is None or isinstance(manifest, ExportManifest):
         echo(describe(manifest, directory))
-        echo(f"  made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")
+        echo(f"  complete; made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")
     if isinstance(manifest, ExportManifest):
         return  # show rows of the dataset that was exported instead
     from ..reports import examples

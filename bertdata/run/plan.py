@@ -20,6 +20,7 @@ from ..storage.process import imports_frozen, worker_count
 from . import local
 from .job import Job
 from .progress import Reporter
+from .state import write_stages
 
 __all__ = ["Output", "Plan", "RunOptions", "reused_tasks", "run"]
 
@@ -106,12 +107,16 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
                 contents = manifest.read(output.directory)
                 manifest.check_files(output.directory, manifest.listed(contents))
         first = next(filter(None, roots), None)
-        if first and plan.job and options.beam_args:
-            _with_beam(plan, plan.job(roots, first), options)
-        elif first and plan.job:
-            job = plan.job(roots, stack.enter_context(work_directory(first)))
-            processes = worker_count(workers, len(plan.tasks), plan.bytes)
-            local.run(job, plan.tasks, processes, options.verbose, reporter.warning, reporter.progress)
+        if first and plan.job:
+            work = first if options.beam_args else stack.enter_context(work_directory(first))
+            job = plan.job(roots, work)
+            for root in job.roots:
+                write_stages(root, job.stages(plan.tasks))
+            if options.beam_args:
+                _with_beam(plan, job, options)
+            else:
+                processes = worker_count(workers, len(plan.tasks), plan.bytes)
+                local.run(job, plan.tasks, processes, options.verbose, reporter.warning, reporter.progress)
     return [DataSet.read(directory, new=bool(first)) for directory in plan.directories]
 
 

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from ..records import FileRange
 from ..storage.files import is_local, open_file, size, to_path
-from ..storage.progress import CountedPath
 from ..storage.storage import storage_errors
 from .tables import Columns, RowAddress, Rows
 
@@ -154,8 +153,6 @@ def read_arrow(
                 address, length = whole._replace(at=at, words=f"record batch at byte {at}"), table.tell() - at
                 if message.type != "record batch":
                     raise ValueError(f"a message of type {message.type} at byte {at}")
-                if isinstance(part.path, CountedPath) and is_local(part.path):  # a memory-mapped file does not count its reads
-                    part.path.read(at, length)
                 try:
                     batch = pa.ipc.read_record_batch(message, schema)
                 except errors as error:

@@ -18,7 +18,7 @@ from processes import Started
 from bertdata.cli import cli
 from bertdata.storage.terminal import clean
 
-COMMANDS = ["build-corpus", "train-vocab", "make-pairs", "export", "inspect", "templates", "demo"]
+COMMANDS = ["build-corpus", "train-vocab", "make-pairs", "export", "inspect", "demo"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

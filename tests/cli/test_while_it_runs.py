@@ -38,11 +38,9 @@ COMMANDS = (
     "train",
     "verify",
     "inspect",
-    "templates",
     "demo",
     "doctor",
     "run",
-    "status",
 )
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from conftest import SAMPLE, Build, digests, read_manifest
 
-from bertdata.commands.status import status
 from bertdata.dataset import manifest
 from bertdata.dataset.build import STATE, building, is_complete
 from bertdata.dataset.manifest import NAME
 from bertdata.dataset.shards import DOCUMENT, DocumentBatch, read_batches, write
 from bertdata.dataset.tasks import FilesReport, count_done, perform
 from bertdata.errors import NoInputError, OutputExistsError, ResumeError, StorageError, UsageError
+from bertdata.run.state import run_state
 from bertdata.sources.inputs import find
 from bertdata.storage import files, moves
 
@@ -186,7 +186,7 @@ def test_an_output_in_a_store_is_refused_replaced_and_resumed(store: Any) -> Non
     with pytest.raises(RuntimeError), building(directory, {**IDENTITY, "text": "second"}, overwrite=True):
         assert not _stored(store, "bucket/corpus")  # the old one is gone from here on
         raise RuntimeError
-    assert not is_complete(directory) and status(directory).state == "unfinished"
+    assert not is_complete(directory) and run_state(directory).startswith("unfinished")
     with pytest.raises(
         ResumeError, match="is an unfinished run with other settings or inputs; what differs: text: 'second' then, 'first' now"
     ):
@@ -277,9 +277,9 @@ def test_the_commands_speak_of_stores(build: Build, store: Any, text: Path, caps
         cli.main(list(map(str, arguments)), prog_name="bertdata", standalone_mode=False)
         return capsys.readouterr().out
 
-    assert status("memory://out/corpus").state == "missing"
+    assert run_state(files.to_path("memory://out/corpus")) == ""
     build("build-corpus", files.to_path("memory://out/corpus"), "--text", text)
-    assert status("memory://out/corpus")[:2] == ("complete", "documents")
+    assert run_state(files.to_path("memory://out/corpus")) == "complete"
     said = command("build-corpus", "--text", text, "--output", "memory://out/corpus")
     line = 'datasets.load_dataset("arrow", data_files="memory://out/corpus/data/train-*.arrow", split="train")'
     assert "is complete already" in said and line in said

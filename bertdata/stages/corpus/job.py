@@ -83,7 +83,7 @@ class CorpusJob(Job):
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
             identity = [report.entry.files[0].sha256, sha256(lost.serialize()).hexdigest()]
             rewrite = Rewrite(root, self.shards)
-            perform(root, "choose", number, identity, partial(rewrite, number, report, lost), CorpusReport)
+            perform(root, "rewrite", number, identity, partial(rewrite, number, report, lost), CorpusReport)
         return number
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
@@ -100,5 +100,5 @@ class CorpusJob(Job):
         """Yield the report of each task, without its losses if it has any."""
         lost = [batch.num_rows > 0 for batch in losses(self.roots[0])] if self.chooses else []
         for number in range(self.count):
-            step = "choose" if number < len(lost) and lost[number] else "extract"
+            step = "rewrite" if number < len(lost) and lost[number] else "extract"
             yield [stored(self.roots[0], step, number, CorpusReport)]
