@@ -11,8 +11,7 @@ import numpy as np
 from bertdata.codec import decode, encode
 from bertdata.config import LABEL_1_COUNTS, CorpusConfig, PairsConfig
 from bertdata.dataset import manifest, shards
-from bertdata.dataset.manifest_records import CorpusShard
-from bertdata.storage.files import file_entry
+from bertdata.dataset.manifest_records import RowFile
 from bertdata.tally import Tally
 from bertdata.tokens import vocab
 
@@ -58,7 +57,7 @@ def write_pairs(
             name = shards.name(split, index, len(parts))
             entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)]))
     names = vocab.write(root, vocab.Vocabulary(PIECES, True, True))
-    told: dict[str, Any] = {"files": [file_entry(root, name) for name in names], "vocab_size": len(PIECES)}
+    told: dict[str, Any] = {"files": [encode(manifest.entry(root, name)) for name in names], "vocab_size": len(PIECES)}
     told["origins"] = [["text", "en"]]
     told["statistics"] = statistics([length for parts in lengths.values() for part in parts for length in part], made)
     told["splits"] = {
@@ -68,7 +67,7 @@ def write_pairs(
     rows = told["statistics"]["rows"]
     tallies = [Tally("chunks", entered=rows, left=rows)]
     head = manifest.head("pairs", made, entries, tallies)
-    manifest.store(root, {**encode(head), **told, "inputs": [], "shards": encode(entries)}, "# Pairs\n")
+    manifest.store(root, {**encode(head), **told, "inputs": []}, "# Pairs\n")
     return root
 
 
@@ -88,5 +87,5 @@ def corpus_manifest(shards: list[dict[str, Any]], *, tallies: Sequence[Tally] = 
     """The manifest of a corpus with these shards."""
     more: dict[str, Any] = {"sources": {}, "rejects": [], "drops": [], "dropped_templates": {"calls": 0, "most_frequent": []}}
     more["formulas"] = {"found": {}, "written": {}, "dropped": {}, "left_out": {}, "dropped_sentences": 0}
-    head = manifest.head("documents", CorpusConfig(**config), decode(shards, list[CorpusShard]), list(tallies))
+    head = manifest.head("documents", CorpusConfig(**config), decode(shards, list[RowFile]), list(tallies))
     return {**encode(head), **more, "inputs": [], "shards": shards}

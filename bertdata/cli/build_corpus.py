@@ -21,7 +21,7 @@ from .paths import LocalPath, to_path
 
 if TYPE_CHECKING:
     from ..dataset.data_set import DataSet
-    from ..dataset.manifest_records import InputEntry
+    from ..dataset.manifest_records import Input
     from ..dataset.manifest_types import CorpusManifest
 
 __all__ = ["command"]
@@ -187,7 +187,7 @@ def _announce_excluded(config: CorpusConfig) -> None:
         echo(f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}", err=True)
 
 
-def _plan_of(entry: InputEntry) -> str:
+def _plan_of(entry: Input) -> str:
     """Describe how a file is split, and which checksum it is checked against."""
     cuts = {"blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
     parts = ["one piece" if entry.pieces == 1 else f"{entry.pieces} pieces{cuts.get(entry.cut, '')}"]

@@ -13,7 +13,7 @@ import click
 
 from ..config.languages import problem_of
 from ..dataset.build import is_complete
-from ..dataset.manifest import check_files, listed, read, steady
+from ..dataset.manifest import check_files, read, steady
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
 from ..errors import UsageError, did_you_mean
 from ..pieces import shown
@@ -113,7 +113,7 @@ def _explain(directory: Path, id: str) -> None:
     manifest = read(directory)
     if not isinstance(manifest, CorpusManifest):
         raise UsageError(f"--explain {id}: {directory} contains {manifest.kind}: pass the corpus that they were built from")
-    check_files(directory, listed(manifest))
+    check_files(directory, manifest.listed)
     from ..reports.trace import explain
 
     for line in explain(directory, manifest, id):
@@ -125,7 +125,7 @@ def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> 
     from ..reports.select import select
 
     contents = read(directory)
-    check_files(directory, listed(contents))
+    check_files(directory, contents.listed)
     numbers = list(islice(select(directory, contents, wanted), count))
     for number in numbers:
         show_row(directory, number, epoch, search=wanted["search"])
@@ -172,7 +172,7 @@ def show(directory: Path, *, count: int, number: int | None = None, epoch: int =
         raise UsageError(
             f"--epoch {epoch}: the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
         )
-    check_files(directory, listed(manifest))
+    check_files(directory, manifest.listed)
     if number is None or isinstance(manifest, ExportManifest):
         echo(describe(manifest, directory))
         echo(f"  complete; made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")

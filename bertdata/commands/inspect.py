@@ -70,7 +70,7 @@ def inspect(
     path = to_path(str(directory))
     with steady(path):
         contents = manifest.read(path)
-        manifest.check_files(path, manifest.listed(contents))
+        manifest.check_files(path, contents.listed)
         if not isinstance(contents, ReadableManifest):
             raise UsageError(f"{path} contains {contents.kind}. Pass a corpus or rows")
         if reason:

@@ -48,7 +48,7 @@ _ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 def is_complete(directory: Path) -> bool:
     """Return True if the directory has a manifest."""
-    return isinstance(read_json(directory / MANIFEST), dict)
+    return (directory / MANIFEST).is_file()
 
 
 def is_begun(root: Path) -> bool:

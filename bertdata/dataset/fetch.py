@@ -23,9 +23,8 @@ from ..errors import StorageError, VerificationError
 from ..storage.files import digest, is_local, replacing
 from ..storage.lock import waiting_lock
 from ..storage.moves import remove_temporary
-from ..storage.readers import read_whole
 from ..storage.storage import storage_errors
-from .manifest import NAME, read_again
+from .manifest import NAME, read, read_bytes
 from .manifest_records import File
 from .manifest_types import Manifest
 
@@ -41,8 +40,7 @@ def local_copy(source: Path, manifest: Manifest, files: Iterable[File]) -> Path:
     """
     if is_local(source):
         return source
-    with storage_errors(f"cannot read {source}"):
-        contents = read_whole(source / NAME)
+    contents = read_bytes(source)
     sha256 = hashlib.sha256(contents).hexdigest()
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "bertdata", sha256[:16])
     with waiting_lock(root / "lock"):
@@ -54,7 +52,7 @@ def local_copy(source: Path, manifest: Manifest, files: Iterable[File]) -> Path:
             list(pool.map(partial(_fetch, source, root), missing))
         with replacing(root / NAME) as file:
             file.write(contents)
-    read_again(root, sha256, type(manifest))
+    read(root, type(manifest), sha256=sha256)
     return root
 
 

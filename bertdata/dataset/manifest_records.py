@@ -6,146 +6,44 @@ The order of the fields is their order in manifest.json. A field that is None is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..codec import Count, Number, Record
 from ..tally import StageCounts
 
-__all__ = [
-    "Amounts",
-    "Apparatus",
-    "CorpusInfo",
-    "CorpusShard",
-    "Coverage",
-    "DifferentIds",
-    "DroppedTemplates",
-    "ExportedShard",
-    "File",
-    "FileEntry",
-    "Formulas",
-    "Input",
-    "InputEntry",
-    "InputFile",
-    "InputName",
-    "LearnedTemplates",
-    "ListEntry",
-    "Pairing",
-    "RowFile",
-    "Sample",
-    "ShardEntry",
-    "ShardInput",
-    "SourceEntry",
-    "Statistics",
-    "TemplateRevision",
-]
 
-
-class File(Protocol):
-    """Fields of every file entry."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def sha256(self) -> str: ...
-
-
-class RowFile(File, Protocol):
-    """Fields of every entry of a file with rows."""
-
-    @property
-    def rows(self) -> int: ...
-
-
-class Input(Protocol):
-    """Fields of every input entry."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def licence(self) -> str: ...
-
-
-class InputFile(Input, Protocol):
-    """Fields of every input entry with a digest."""
-
-    @property
-    def sha256(self) -> str: ...
-
-
-class FileEntry(Record, frozen=True, kw_only=True):
-    """A file without rows, such as a vocabulary or the data card."""
+class File(Record, frozen=True, kw_only=True):
+    """A file of a dataset."""
 
     name: str
     bytes: Count
     sha256: str
 
 
-class ListEntry(Record, frozen=True, kw_only=True):
-    """A file of rejects or drops."""
-
-    name: str
-    rows: Count
-    bytes: Count
-    sha256: str
-
-
-class ShardEntry(Record, frozen=True, kw_only=True):
-    """A shard of rows."""
-
-    name: str
-    rows: Count
-    batches: Count
-    bytes: Count
-    sha256: str
-
-
-class CorpusShard(ShardEntry, frozen=True, kw_only=True):
-    """A shard of documents."""
-
-    text_bytes: Count
-
-
-class ExportedShard(FileEntry, frozen=True, kw_only=True):
-    """A shard in the format of another trainer."""
+class RowFile(File, frozen=True, kw_only=True):
+    """A file with rows: a shard, or a list of rejects or drops. Arrow files have `batches`, and documents have `text_bytes`."""
 
     rows: Count
+    batches: Count = 0
+    text_bytes: Count = 0
 
 
-class InputEntry(Record, frozen=True, kw_only=True):
-    """An input file of a corpus. Only dumps have a `cut`, `date` and `checksum`. A trial run has no digest."""
+class Input(Record, frozen=True, kw_only=True):
+    """An input file of a corpus, or a shard of the dataset from which another one was made.
+
+    Only dumps have a `cut`, `date` and `checksum`. A trial run has no digest. The manifest of rows names the inputs of its corpus
+    without sizes.
+    """
 
     name: str
     source: str
-    bytes: Count
-    pieces: Count = 0
     licence: str
+    bytes: Count = 0
+    sha256: str = ""
+    pieces: Count = 0
     cut: str = ""
     documents: str = ""
     date: str = ""
     checksum: str = ""
-    sha256: str = ""
-
-
-class ShardInput(Record, frozen=True, kw_only=True):
-    """A shard of the dataset from which this dataset was made."""
-
-    name: str
-    bytes: Count
-    sha256: str = ""
-    source: str
-    licence: str
-
-
-class InputName(Record, frozen=True, kw_only=True):
-    """An input of a corpus, in the manifest of rows made from it."""
-
-    name: str
-    source: str
-    licence: str
 
 
 class Amounts(Record, frozen=True, kw_only=True):
@@ -244,7 +142,7 @@ class CorpusInfo(Record, frozen=True, kw_only=True):
     rows: Count
     counts: Sequence[StageCounts]
     sources: dict[str, SourceEntry]
-    inputs: Sequence[InputName]
+    inputs: Sequence[Input]
     further_inputs: Count
 
 

@@ -1,7 +1,6 @@
 """Define the type of manifest.json for each kind of dataset.
 
-The fields are written in this order, except that `manifest.to_json` writes `inputs`, `shards`, `rows`, `counts`, `card` and
-`croissant` last. docs/reference/manifest.md describes the keys.
+The fields are written in this order. docs/reference/manifest.md describes the keys.
 """
 
 from __future__ import annotations
@@ -16,27 +15,19 @@ from ..pieces import BERT_TOKENS
 from ..tally import StageCounts, stage_name
 from .manifest_records import (
     CorpusInfo,
-    CorpusShard,
     Coverage,
     DifferentIds,
     DroppedTemplates,
-    ExportedShard,
-    FileEntry,
+    File,
     Formulas,
-    InputEntry,
-    InputFile,
+    Input,
     LearnedTemplates,
-    ListEntry,
     Pairing,
     RowFile,
     Sample,
-    ShardEntry,
-    ShardInput,
     SourceEntry,
     Statistics,
 )
-
-__all__ = ["KINDS", "CorpusManifest", "ExportManifest", "Manifest", "PairsManifest", "ReadableManifest", "VocabManifest"]
 
 
 class Manifest(Record, frozen=True, kw_only=True, dict=True):
@@ -51,18 +42,23 @@ class Manifest(Record, frozen=True, kw_only=True, dict=True):
         shards: The files of documents or rows.
         rows: Number of documents or rows in all shards.
         counts: Records that entered and left each stage, with those dropped and rejected by reason.
-        card: README.md, the data card. A vocabulary or an export has none.
+        card: README.md, the data card. A vocabulary has none, and of the exports only Parquet has one.
     """
 
     bertdata: Count
     kind: str
     versions: dict[str, str]
     config: dict[str, Any]
-    inputs: Sequence[InputFile]
+    inputs: Sequence[Input]
     shards: Sequence[RowFile]
     rows: Count
     counts: Sequence[StageCounts]
-    card: FileEntry | None = None
+    card: File | None = None
+
+    @property
+    def listed(self) -> list[File]:
+        """All files of the dataset, except the manifest and the data card."""
+        return [file for key in ("shards", "rejects", "drops", "files") for file in getattr(self, key, ())]
 
 
 class CorpusManifest(Manifest, frozen=True, kw_only=True):
@@ -79,14 +75,12 @@ class CorpusManifest(Manifest, frozen=True, kw_only=True):
     """
 
     sources: dict[str, SourceEntry]
-    rejects: Sequence[ListEntry]
-    drops: Sequence[ListEntry]
+    rejects: Sequence[RowFile]
+    drops: Sequence[RowFile]
     dropped_templates: DroppedTemplates
     learned_templates: Sequence[LearnedTemplates] = ()
     formulas: Formulas
     ignored_files: dict[str, dict[str, Count]] = {}
-    inputs: Sequence[InputEntry]
-    shards: Sequence[CorpusShard]
 
     @cached_property
     def settings(self) -> CorpusConfig:
@@ -106,12 +100,10 @@ class VocabManifest(Manifest, frozen=True, kw_only=True):
     """
 
     accents: str = ""
-    files: Sequence[FileEntry]
+    files: Sequence[File]
     size: Count
     sample: Sample
     coverage: dict[str, Coverage]
-    inputs: Sequence[ShardInput]
-    shards: Sequence[ExportedShard]  # always empty
 
     @cached_property
     def settings(self) -> VocabConfig:
@@ -143,7 +135,7 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     """
 
     corpus: CorpusInfo | None = None
-    files: Sequence[FileEntry]
+    files: Sequence[File]
     vocab_size: Count
     special_tokens: dict[str, str] | None = None
     word_mark: str | None = None
@@ -154,8 +146,6 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     origins: Sequence[tuple[str, str]] | None = None
     pairings: dict[str, dict[str, Pairing]] | None = None
     splits: dict[str, Statistics]
-    inputs: Sequence[ShardInput]
-    shards: Sequence[ShardEntry]
 
     @cached_property
     def settings(self) -> PairsConfig:
@@ -188,7 +178,6 @@ class ExportManifest(Manifest, frozen=True, kw_only=True):
 
     Attributes:
         of: Kind of the exported dataset, ``documents`` or ``pairs``.
-        of_config: Options of the exported rows; None for documents.
         vocab_size: Number of tokens in the vocabulary of the exported ids; None if there are no ids.
         special_tokens: Special tokens by role, as in `PairsManifest`.
         word_mark: Marker of word starts or continuations, as in `PairsManifest`.
@@ -196,13 +185,10 @@ class ExportManifest(Manifest, frozen=True, kw_only=True):
     """
 
     of: str
-    of_config: dict[str, Any] | None = None
     vocab_size: Count | None = None
     special_tokens: dict[str, str] | None = None
     word_mark: str | None = None
-    files: Sequence[FileEntry]
-    inputs: Sequence[ShardInput]
-    shards: Sequence[ExportedShard]
+    files: Sequence[File]
 
     @cached_property
     def settings(self) -> ExportConfig:

@@ -29,7 +29,7 @@ from ..pieces import join
 from ..storage.files import to_path
 from . import manifest
 from .fetch import local_copy
-from .manifest_records import ShardEntry
+from .manifest_records import RowFile
 from .manifest_types import PairsManifest
 from .shards import READ, map_rows, view
 from .stored_vocabulary import read_vocabulary
@@ -106,7 +106,7 @@ class Shards:
         self._views = [{name: view(batch.column(name)) for name in self.columns} for batch in self.batches]
         self.firsts = np.cumsum([0, *(batch.num_rows for batch in self.batches)])  # of each record batch, then all rows
 
-    def _entries(self, path: Path, contents: PairsManifest) -> list[ShardEntry]:
+    def _entries(self, path: Path, contents: PairsManifest) -> list[RowFile]:
         """Return the shards of the split, after checking the sizes of a directory's files."""
         if self.split not in contents.splits:
             splits = ", ".join(contents.splits)

@@ -24,7 +24,7 @@ from ..errors import VerificationError
 from ..records import Document
 from ..storage.files import digest, is_local, open_file, replacing
 from ..storage.storage import storage_errors
-from .manifest_records import ShardEntry
+from .manifest_records import RowFile
 
 Array = npt.NDArray[Any]
 Columns = dict[str, npt.NDArray[Any] | list[str]]  # of rows, by name
@@ -165,7 +165,7 @@ def name(split: str, index: int, count: int) -> str:
     return f"data/{split}-{index:05d}-of-{count:05d}.arrow"
 
 
-def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> ShardEntry:
+def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> RowFile:
     """Write a shard completely or not at all. Return its manifest entry."""
     rows = count = 0
     with replacing(root / name) as file:
@@ -177,7 +177,7 @@ def write(root: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordB
         file.flush()
         path = Path(file.name)
         sha256, size = digest(path), path.stat().st_size
-    return ShardEntry(name=name, rows=rows, batches=count, bytes=size, sha256=sha256)
+    return RowFile(name=name, rows=rows, batches=count, bytes=size, sha256=sha256)
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
@@ -253,7 +253,7 @@ def view(column: pa.Array) -> Column:
     return Column(column.values.to_numpy(), column.offsets.to_numpy())
 
 
-def map_rows(path: Path, entry: ShardEntry, config: PairsConfig, vocab_size: int, verify: bool) -> list[pa.RecordBatch]:
+def map_rows(path: Path, entry: RowFile, config: PairsConfig, vocab_size: int, verify: bool) -> list[pa.RecordBatch]:
     """Map a shard's record batches. Raise VerificationError if it is damaged, or differs from its manifest."""
     if verify and digest(path) != entry.sha256:
         raise VerificationError(f"{path} differs from its manifest (SHA-256): {_REMAKE_ADVICE}")

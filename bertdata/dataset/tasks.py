@@ -22,7 +22,7 @@ from ..storage.ranges import range_digest, read_range
 from ..storage.storage import storage_errors
 from .build import REPLACING, STATE, builds, is_begun, size
 from .differences import differences
-from .manifest_records import File, FileEntry
+from .manifest_records import File
 
 
 class InputRange(Record, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class TaskReport(Record, frozen=True, kw_only=True):
 class FilesReport(TaskReport, frozen=True, kw_only=True):
     """The report of a task that only writes files."""
 
-    files: Sequence[FileEntry]
+    files: Sequence[File]
 
 
 R = TypeVar("R", bound=TaskReport)

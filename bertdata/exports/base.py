@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..dataset import manifest, shards
-from ..dataset.manifest_records import File, FileEntry
+from ..dataset.manifest_records import File
 from ..dataset.manifest_types import PairsManifest, ReadableManifest
 from ..dataset.tasks import TaskReport
 from ..errors import UsageError, VerificationError
 from ..pieces import Special
 from ..records import FileRange, Task
-from ..storage.files import digest, file_entry, replacing, to_path
+from ..storage.files import digest, replacing, to_path
 from ..tally import StageCounts, Tally
 from ..tokens.vocab import Vocabulary
 
@@ -67,7 +67,7 @@ class ExportSource(NamedTuple):
 
 @functools.lru_cache(maxsize=2)
 def _manifest(source: ExportSource) -> ReadableManifest:
-    contents = manifest.read_again(to_path(source.directory), source.sha256)
+    contents = manifest.read(to_path(source.directory), sha256=source.sha256)
     assert isinstance(contents, ReadableManifest)  # `read` raises for any other kind
     return contents
 
@@ -80,7 +80,7 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     if split not in (contents.splits if isinstance(contents, PairsManifest) else ("train",)):
         raise UsageError(f"`split`: {directory} has no split {split}", field="split")
     of_split = [shard for shard in contents.shards if shard.name.startswith(f"data/{split}-")]
-    manifest.check_files(directory, [*(file for file in manifest.listed(contents) if file not in contents.shards), *of_split])
+    manifest.check_files(directory, [*(file for file in contents.listed if file not in contents.shards), *of_split])
     paths = [str((directory / shard.name).resolve()) for shard in of_split]
     parts = [FileRange(shard.name, path, 0, shard.batches) for shard, path in zip(of_split, paths, strict=True)]
     tasks = [Task(number, contents.kind, (part,)) for number, part in enumerate(parts)]
@@ -121,7 +121,7 @@ class Shard:
         return self.vocabulary.special
 
 
-class ExportFile(FileEntry, frozen=True, kw_only=True):
+class ExportFile(File, frozen=True, kw_only=True):
     """A file of a shard, and its entry in the index of all files, for formats that have one."""
 
     index: Any = None
@@ -198,4 +198,4 @@ def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> Exp
     """Write a file atomically with a function that receives the open file; return its entry."""
     with replacing(root / name) as file:
         write(file)
-    return ExportFile(**file_entry(root, name))
+    return ExportFile.of(manifest.entry(root, name))

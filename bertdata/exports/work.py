@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..config import ExportConfig
 from ..dataset import manifest
-from ..dataset.manifest_records import ExportedShard
-from ..dataset.manifest_types import ExportManifest, PairsManifest
+from ..dataset.manifest_records import RowFile
+from ..dataset.manifest_types import ExportManifest
 from ..dataset.tasks import StoredValue
 from ..errors import EmptyResultError
 from ..pieces import VocabularyEntries
@@ -72,15 +72,13 @@ class ExportCommit:
         entries: VocabularyEntries = vocabulary.in_manifest() if vocabulary else {}
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
         firsts = ((report.files[0], report.tally.left) for report in written)
-        shards = [ExportedShard(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
+        shards = [RowFile(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
         others = [file for report in written for file in report.files[1:]]
         contents = ExportManifest(
             **manifest.head("export", self.config, shards, [tally], format.packages),
             of=source.kind,
-            of_config=source.config if isinstance(source, PairsManifest) else None,  # for `verify`, like the next line
             **entries,
             inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
-            shards=shards,
             files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)

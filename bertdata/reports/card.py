@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..config import OBJECTIVES
-from ..dataset.manifest_records import ShardEntry, SourceEntry
+from ..dataset.manifest_records import RowFile, SourceEntry
 from ..dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ..pieces import BERT_TOKENS, ROLES, word_rule
 from ..tally import StageCounts
@@ -82,7 +82,7 @@ def write(manifest: ReadableManifest) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _digest(shards: Sequence[ShardEntry]) -> str:
+def _digest(shards: Sequence[RowFile]) -> str:
     """Hash the shards' names and digests.
 
     `datasets` names its cache by a directory's last part and by `configs:`, not by the rows: without this

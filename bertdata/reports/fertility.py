@@ -105,7 +105,7 @@ def compare_vocabularies(corpus: str | Path, vocabs: list[str | Path]) -> list[F
         contents = manifest.read(path)
         if not isinstance(contents, CorpusManifest):
             raise UsageError(f"{path} contains {contents.kind}. Pass a corpus, to encode its text with `vocab`", field="vocab")
-        manifest.check_files(path, manifest.listed(contents))
+        manifest.check_files(path, contents.listed)
         return _measure(path, contents, {str(vocab): to_path(str(vocab)) for vocab in vocabs})
 
 

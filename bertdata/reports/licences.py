@@ -80,10 +80,10 @@ def source_names(manifest: Manifest) -> list[str]:
 def _dumps(inputs: Sequence[Input]) -> list[str]:
     """Name the wikis of dumps with their dates, and add "other dumps" if some names have no date.
 
-    >>> from bertdata.dataset.manifest_records import InputName
-    >>> _dumps([InputName(name="enwiki-20261101-pages-articles.xml.bz2", source="wikipedia", licence="")])
+    >>> from bertdata.dataset.manifest_records import Input
+    >>> _dumps([Input(name="enwiki-20261101-pages-articles.xml.bz2", source="wikipedia", licence="")])
     ['enwiki 2026-11-01']
-    >>> _dumps([InputName(name=name, source="wikipedia", licence="") for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
+    >>> _dumps([Input(name=name, source="wikipedia", licence="") for name in ("zhwiki.xml", "enwiki-20261101-pages.xml")])
     ['enwiki 2026-11-01', 'other dumps']
     """
     matches = [_DUMP_NAME.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]

@@ -105,7 +105,7 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
             roots.append(stack.enter_context(building(output.directory, output.identity, overwrite=options.overwrite)))
             if roots[-1] is None:
                 contents = manifest.read(output.directory)
-                manifest.check_files(output.directory, manifest.listed(contents))
+                manifest.check_files(output.directory, contents.listed)
         first = next(filter(None, roots), None)
         if first and plan.job:
             work = first if options.beam_args else stack.enter_context(work_directory(first))

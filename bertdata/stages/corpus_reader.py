@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import manifest, shards
-from ..dataset.manifest_records import CorpusInfo, InputName, ShardInput
+from ..dataset.manifest_records import CorpusInfo, Input
 from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError, VerificationError
 from ..records import FileRange, Task
@@ -64,9 +64,9 @@ class DocumentReader(NamedTuple):
 
     def manifest(self) -> CorpusManifest:
         """Read the manifest. Raise VerificationError if it has changed."""
-        return manifest.read_again(to_path(self.directory), self.sha256, CorpusManifest)
+        return manifest.read(to_path(self.directory), CorpusManifest, sha256=self.sha256)
 
-    def inputs(self) -> list[ShardInput]:
+    def inputs(self) -> list[Input]:
         """Return the shards as inputs of a derived dataset."""
         return manifest.as_inputs(self.manifest(), "corpus")
 
@@ -78,7 +78,7 @@ class DocumentReader(NamedTuple):
             rows=contents.rows,
             counts=contents.counts,
             sources=contents.sources,
-            inputs=[InputName(name=entry.name, source=entry.source, licence=entry.licence) for entry in named],
+            inputs=[Input(name=entry.name, source=entry.source, licence=entry.licence) for entry in named],
             further_inputs=len(contents.inputs) - len(named),
         )
 
@@ -143,7 +143,7 @@ def read(directory: Path) -> Corpus:
     contents = manifest.read(directory, CorpusManifest)
     reader = DocumentReader(str(directory.resolve()), digest(directory / manifest.NAME))
     ranges: list[FileRange] = []
-    manifest.check_files(directory, manifest.listed(contents))
+    manifest.check_files(directory, contents.listed)
     for shard in contents.shards:
         path = directory / shard.name
         count = math.ceil(shard.batches / MAX_BATCHES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..codec import Count, Record
-from ..dataset.manifest_records import CorpusShard, ListEntry, ShardEntry
+from ..dataset.manifest_records import RowFile
 from ..dataset.tasks import InputRange, TaskReport
 from ..tally import StageCounts
 
@@ -74,15 +74,15 @@ class TaskEntry(Record, frozen=True, kw_only=True):
 
     kind: str
     inputs: Sequence[InputRange] = ()
-    shard: CorpusShard | None = None
-    rejects: Sequence[ListEntry] = ()
-    drops: Sequence[ListEntry] = ()
+    shard: RowFile | None = None
+    rejects: Sequence[RowFile] = ()
+    drops: Sequence[RowFile] = ()
     licences: dict[str, dict[str, Count]] = {}
     lost: Count = 0
     checksum: str = ""
 
     @property
-    def files(self) -> list[CorpusShard | ListEntry]:
+    def files(self) -> list[RowFile]:
         """The shard and the lists."""
         return [*([self.shard] if self.shard else ()), *self.rejects, *self.drops]
 
@@ -98,7 +98,7 @@ class CorpusReport(TaskReport, frozen=True, kw_only=True):
 
     entry: TaskEntry
     counts: SourceCounts | None = None
-    facts: ShardEntry | None = None
+    facts: RowFile | None = None
 
     @property
     def inputs(self) -> Sequence[InputRange]:
@@ -106,6 +106,6 @@ class CorpusReport(TaskReport, frozen=True, kw_only=True):
         return self.entry.inputs
 
     @property
-    def files(self) -> Sequence[ShardEntry | ListEntry]:
+    def files(self) -> Sequence[RowFile]:
         """The shard, the lists, and the facts."""
         return [*self.entry.files, *([self.facts] if self.facts else ())]

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from ..dataset.manifest_records import ListEntry
-from ..storage.files import file_entry, open_file, replacing
+from ..codec import encode
+from ..dataset import manifest
+from ..dataset.manifest_records import RowFile
+from ..storage.files import open_file, replacing
 
 __all__ = ["Listing"]
 
@@ -37,10 +39,10 @@ class Listing(contextlib.ExitStack):
                 self._open_list().write(block)
                 self.rows += block.count(b"\n")
 
-    def entries(self) -> Iterator[ListEntry]:
+    def entries(self) -> Iterator[RowFile]:
         """Yield the manifest entry of the file if it exists."""
         if self.rows:
-            yield ListEntry(rows=self.rows, **file_entry(self._root, self._name))
+            yield RowFile(rows=self.rows, **encode(manifest.entry(self._root, self._name)))
 
     def _open_list(self) -> IO[bytes]:
         if self._file is None:

@@ -23,7 +23,7 @@ from ..codec import Count
 from ..config import VocabConfig
 from ..dataset import manifest, manifest_records, shards
 from ..dataset.build import STATE
-from ..dataset.manifest_records import File, Sample, ShardEntry
+from ..dataset.manifest_records import File, RowFile, Sample
 from ..dataset.manifest_types import CorpusManifest, VocabManifest
 from ..dataset.tasks import TaskReport
 from ..records import Task
@@ -49,7 +49,7 @@ _WORDS_SCHEMA = pa.schema([("language", pa.string()), ("word", pa.string()), ("c
 class WordsReport(TaskReport, frozen=True, kw_only=True):
     """A task's file of counted words, its sampled documents and their bytes."""
 
-    words: ShardEntry
+    words: RowFile
     tally: StageCounts
     sampled_bytes: Count
 
@@ -142,7 +142,6 @@ class Train:
             **manifest.head("vocabulary", config, [], [tally], config.packages),
             accents=accents,
             inputs=self.source.inputs(),
-            shards=[],
             files=[manifest.entry(root, name) for name in names],
             size=len(vocabulary.pieces),
             sample=Sample(share=self.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),

@@ -23,7 +23,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, TypedDict, cast
+from typing import IO, Any, cast
 from urllib.parse import unquote
 
 from ..errors import UsageError
@@ -31,28 +31,6 @@ from ..extras import missing_package
 from . import stores
 from .readers import FirstBlock, Watched, read_whole
 from .storage import storage_errors
-
-__all__ = [
-    "OBJECT_STORES",
-    "PRIVATE_MODE",
-    "TEMPORARY_PREFIX",
-    "FileFields",
-    "digest",
-    "file_entry",
-    "is_local",
-    "is_private",
-    "json_text",
-    "open_file",
-    "to_path",
-    "read_json",
-    "read_state",
-    "replacing",
-    "replacing_directory",
-    "size",
-    "sync_directory",
-    "write_json",
-    "write_text",
-]
 
 TEMPORARY_PREFIX = ".tmp-"  # prefix of temporary names, and of no others
 PRIVATE_MODE = 0o600  # permissions of files that only this user's runs read
@@ -253,19 +231,6 @@ def digest(path: str | Path, start: int = 0, end: int | None = None, algorithm: 
             hashed.update(block)
             left -= len(block)
     return hashed.hexdigest()
-
-
-class FileFields(TypedDict):
-    """The fields of every file entry of a manifest."""
-
-    name: str
-    bytes: int
-    sha256: str
-
-
-def file_entry(root: Path, name: str) -> FileFields:
-    """Describe a file below `root` for a manifest: its name, bytes and SHA-256."""
-    return {"name": name, "bytes": (root / name).stat().st_size, "sha256": digest(root / name)}
 
 
 def sync_directory(directory: Path) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..dataset.manifest_records import ShardEntry
+from ..dataset.manifest_records import RowFile
 from .directory import CheckFailed
 
 __all__ = ["check", "check_schema", "read"]
 
 
-def read(path: Path, schema: pa.Schema, entry: ShardEntry) -> Iterator[pa.RecordBatch]:
+def read(path: Path, schema: pa.Schema, entry: RowFile) -> Iterator[pa.RecordBatch]:
     """Yield a shard's record batches.
 
     Raise CheckFailed if it cannot be read, has another schema, or has a different number of rows or batches than its manifest

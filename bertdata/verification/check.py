@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..config import CONFIGS, CorpusConfig, PairsConfig
 from ..dataset import manifest
 from ..dataset.manifest import steady
-from ..dataset.manifest_records import CorpusShard, File, FileEntry, ListEntry, RowFile, ShardEntry
+from ..dataset.manifest_records import File, RowFile
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
 from ..errors import VerificationError
 from ..storage.files import is_private, json_text, to_path
@@ -73,11 +73,11 @@ class _Job:
 
     def _laws(self, task: _Task, path: Path) -> Counter[str]:
         entry = task.entry
-        if isinstance(entry, ListEntry):
+        if task.group != "shards":
             return lists.check(path, entry, task.group)
-        if isinstance(entry, CorpusShard) and isinstance(self.config, CorpusConfig):
+        if isinstance(self.config, CorpusConfig):
             return documents.check(path, entry, self.config)
-        if isinstance(entry, ShardEntry) and isinstance(self.config, PairsConfig) and self.special is not None:
+        if isinstance(self.config, PairsConfig) and self.special is not None:
             return pairs.check(path, entry, self.config, self.special, self.origins)
         return Counter()  # for an export, a broken vocabulary or an unknown option, only the digest can be checked
 
@@ -96,7 +96,7 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
             problem = str(error).removeprefix(str(directory / manifest.NAME)).lstrip(": ")
             return Result("", 1, 0, 0, [Problem(manifest.NAME, problem)], [])
         problems, notes = compare(directory, contents)
-        return _Whole(directory, manifest.read_json(directory), contents, problems, notes).check(
+        return _Whole(directory, manifest.parse(directory, manifest.read_bytes(directory)), contents, problems, notes).check(
             workers, progress or (lambda done, of: None)
         )
 
@@ -115,7 +115,7 @@ class _Whole:
         contents = self.manifest
         self._check_text()
         known = self._check_options()
-        files: Sequence[FileEntry] = getattr(contents, "files", ())
+        files: Sequence[File] = getattr(contents, "files", ())
         intact = {entry.name for entry in files if self._digest(entry)}
         special = None
         if known and isinstance(contents, VocabManifest | PairsManifest):
@@ -138,9 +138,9 @@ class _Whole:
         if not self.problems:
             for problem in self._sums(checked_files):
                 self.problems.setdefault(manifest.NAME, problem)
-        order = {entry.name: number for number, entry in enumerate(manifest.listed(contents), 1)}
+        order = {entry.name: number for number, entry in enumerate(contents.listed, 1)}
         found = [Problem(*item) for item in sorted(self.problems.items(), key=lambda item: (order.get(item[0], 0), item[0]))]
-        listed = [*files, *manifest.descriptions(contents)]
+        listed = [*files, *([contents.card] if contents.card else [])]
         size = done + sum(entry.bytes for entry in listed)
         return Result(contents.kind, 1 + len(checked_files) + len(listed), contents.rows, size, found, self.notes)
 
@@ -148,7 +148,7 @@ class _Whole:
         """Check the bytes of the manifest and the data card."""
         if (self.directory / manifest.NAME).read_bytes() != json_text(self.stored).encode("utf-8"):
             self.problems.setdefault(manifest.NAME, "has the original contents, but not the original bytes")
-        for entry in manifest.descriptions(self.manifest):
+        for entry in [self.manifest.card] if self.manifest.card else []:
             self._digest(entry)
 
     def _digest(self, entry: File) -> bool:

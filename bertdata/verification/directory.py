@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dataset.build import REPORT, STATE
-from ..dataset.manifest import CARD, NAME, check_inside, descriptions, listed
+from ..dataset.manifest import NAME, check_inside
 from ..dataset.manifest_records import File
+from ..dataset.manifest_rules import CARD
 from ..dataset.manifest_types import Manifest
 from ..errors import VerificationError
 from ..storage.files import TEMPORARY_PREFIX, is_local, open_file, to_path
@@ -46,7 +47,7 @@ def compare(directory: Path, manifest: Manifest) -> tuple[dict[str, str], list[s
     """Compare names and sizes. Return problems by file, and notes on harmless files."""
     with storage_errors(f"cannot read {directory}"):
         sizes = dict(_walk(directory)) if is_local(directory) else _list(directory)
-    entries = [*listed(manifest), *descriptions(manifest)]
+    entries = [*manifest.listed, *([manifest.card] if manifest.card else [])]
     problems = {}
     for entry in entries:
         if problem := _misplaced(directory, entry, sizes):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..config import CorpusConfig
 from ..config.input_kinds import INPUTS, PROJECTS
-from ..dataset.manifest_records import CorpusShard
+from ..dataset.manifest_records import RowFile
 from ..dataset.shards import DOCUMENT
 from . import batches
 from .directory import CheckFailed, require
@@ -25,7 +25,7 @@ _CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # language code with op
 Array = npt.NDArray[Any]
 
 
-def check(path: Path, entry: CorpusShard, config: CorpusConfig) -> Counter[str]:
+def check(path: Path, entry: RowFile, config: CorpusConfig) -> Counter[str]:
     """Check a shard of documents. Return its documents and text, total and by source."""
     counts: Counter[str] = Counter()
     for batch in batches.read(path, DOCUMENT, entry):

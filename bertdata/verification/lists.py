@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from ..dataset.manifest_records import ListEntry
+from ..dataset.manifest_records import RowFile
 from .directory import CheckFailed
 
 __all__ = ["check"]
@@ -14,7 +14,7 @@ __all__ = ["check"]
 _MAX_LINE_BYTES = 64 << 20  # maximum bytes of a line; an id and a file name are much shorter
 
 
-def check(path: Path, entry: ListEntry, kind: str) -> Counter[str]:
+def check(path: Path, entry: RowFile, kind: str) -> Counter[str]:
     """Check a list. `kind` is ``rejects`` or ``drops``. Return the number of records by reason."""
     counts: Counter[str] = Counter()
     rows = 0

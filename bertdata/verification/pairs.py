@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import LABEL_1_COUNTS, PairsConfig
-from ..dataset.manifest_records import ShardEntry
+from ..dataset.manifest_records import RowFile
 from ..dataset.shards import pair_schema
 from . import batches, leaks, masks
 from .directory import CheckFailed
@@ -35,7 +35,7 @@ _NAMES = ("a_document", "b_document")
 Array = npt.NDArray[Any]
 
 
-def check(path: Path, entry: ShardEntry, config: PairsConfig, vocabulary: SpecialPieces, origins: int = 0) -> Counter[str]:
+def check(path: Path, entry: RowFile, config: PairsConfig, vocabulary: SpecialPieces, origins: int = 0) -> Counter[str]:
     """Check a shard of rows. Return its number of rows, tokens, labels 1, maskable and masked tokens.
 
     `origins` is the number of origins in the manifest, or 0 for rows of earlier versions, which have no origin.

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bertdata.dataset import shards
-from bertdata.dataset.manifest_records import ShardEntry
+from bertdata.dataset.manifest_records import RowFile
 from bertdata.errors import VerificationError
 from bertdata.records import Document
 from bertdata.storage.files import digest
@@ -84,7 +84,7 @@ def _write_documents(root: Path, *batches: list[Document]) -> Path:
     told = shards.write(root, name, shards.DOCUMENT, map(_batch, batches))
     path = root / name
     rows, size = sum(map(len, batches)), path.stat().st_size
-    assert told == ShardEntry(name=name, rows=rows, batches=len(batches), bytes=size, sha256=digest(path))
+    assert told == RowFile(name=name, rows=rows, batches=len(batches), bytes=size, sha256=digest(path))
     assert [p.name for p in path.parent.iterdir()] == [path.name]
     return path
 

@@ -20,7 +20,7 @@ from bertdata.pipelines.engines.on_beam import on_beam
 from conftest import REPOSITORY, SAMPLE, Run, digests
 
 from bertdata.config import CorpusConfig
-from bertdata.dataset.manifest_records import InputEntry
+from bertdata.dataset.manifest_records import Input
 from bertdata.records import FileRange, Task
 from bertdata.stages.corpus.plan_tasks import CorpusPlan
 
@@ -159,7 +159,7 @@ def test_a_job_is_small_whatever_its_input() -> None:
         tasks.append(Task(number, "wikipedia", (FileRange(name, f"gs://dumps/enwiki/{name}", start, start + 16_777_216),)))
     for name in files:
         checksum = f"sha1:{hashlib.sha1(name.encode()).hexdigest()}"
-        inputs.append(InputEntry(name=name, source="wikipedia", bytes=134_217_728, licence="CC BY-SA", checksum=checksum))
+        inputs.append(Input(name=name, source="wikipedia", bytes=134_217_728, licence="CC BY-SA", checksum=checksum))
     pipeline = beam.Pipeline()
     _ = pipeline | on_beam(BuildCorpus(CorpusPlan(tasks, inputs), CorpusConfig(), Path("/out")))
     assert len(pipeline.to_runner_api().SerializeToString()) < 100_000

@@ -29,7 +29,7 @@ from tiny import corpus_manifest
 from bertdata.codec import decode
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, PairsConfig, VocabConfig
 from bertdata.dataset import plan_files
-from bertdata.dataset.manifest_records import InputEntry
+from bertdata.dataset.manifest_records import Input
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.dataset.tasks import StoredValue
 from bertdata.errors import StorageError, VerificationError
@@ -62,7 +62,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     monkeypatch.undo()
     assert len(found) == 256 and found[-1].start + found[-1].length > 100_000_000
     monkeypatch.setattr(transforms, "ranges", lambda _: found)
-    inputs = [InputEntry(name=f"{number:064x}.jsonl", source="text", bytes=1 << 29, licence="?") for number in range(20_000)]
+    inputs = [Input(name=f"{number:064x}.jsonl", source="text", bytes=1 << 29, licence="?") for number in range(20_000)]
     pieces = Vocabulary([f"{number * 7919 % 1_000_003:x}" for number in range(100_000)], True, True)
     choice = ChoiceConfig(dedup="near", dedup_paragraphs=True, mix="wikipedia=1,text=2", sample_documents=9, max_words="text=9")
     entry = {"rows": 1, "batches": 500, "bytes": 1, "sha256": "", "text_bytes": 1}

@@ -35,7 +35,7 @@ def problems(root: Path) -> dict[str, str]:
 @pytest.mark.parametrize("to", FORMATS)
 def test_verify_finds_damage_in_each_file(sets: dict[str, Path], tmp_path: Path, to: str) -> None:
     whole = verify(sets[to], workers=1)
-    names = [entry.name for entry in manifest.listed(manifest.read(sets[to]))]
+    names = [entry.name for entry in manifest.read(sets[to]).listed]
     assert (whole.kind, whole.problems, whole.notes) == ("export", [], []) and whole.rows > 0
     assert whole.files > len(names) and whole.bytes >= sum((sets[to] / name).stat().st_size for name in names)
     for number, name in enumerate(names):
@@ -49,7 +49,7 @@ def test_verify_finds_damage_in_each_file(sets: dict[str, Path], tmp_path: Path,
 @pytest.mark.parametrize("to", FORMATS)
 def test_verify_finds_lost_short_and_foreign_files(sets: dict[str, Path], tmp_path: Path, to: str) -> None:
     root = Path(shutil.copytree(sets[to], tmp_path / "set"))
-    lost, *_, short = [entry.name for entry in manifest.listed(manifest.read(root))]
+    lost, *_, short = [entry.name for entry in manifest.read(root).listed]
     (root / "data" / "foreign.bin").write_bytes(b"?")
     if short != lost:
         (root / short).write_bytes((root / short).read_bytes()[:-1])

@@ -130,7 +130,7 @@ def _part_of(path: Path, name: str, *, several: bool) -> _Part:
         body = training.sections(records, training.predictions_of(path))
         return _Part(name, "Training run", training.key_figures(records), [*body])
     manifest = manifests.read(path)
-    manifests.check_files(path, manifests.listed(manifest))
+    manifests.check_files(path, manifest.listed)
     return _part(Subject(path, manifest, name if several else ""))
 
 

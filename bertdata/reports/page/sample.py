@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...dataset import shards
-from ...dataset.manifest_records import ListEntry, ShardEntry
+from ...dataset.manifest_records import RowFile
 from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ...errors import VerificationError
 from ...storage.files import is_local, open_file
@@ -116,7 +116,7 @@ def _first_batches(directory: Path, manifest: ReadableManifest) -> Iterator[tupl
             yield before, shard.rows, batch
 
 
-def _first_batch(path: Path, shard: ShardEntry, manifest: ReadableManifest) -> Iterator[pa.RecordBatch]:
+def _first_batch(path: Path, shard: RowFile, manifest: ReadableManifest) -> Iterator[pa.RecordBatch]:
     if manifest.kind == "pairs" and is_local(path):
         try:
             yield from shards.map_batches(path)[:1]
@@ -126,7 +126,7 @@ def _first_batch(path: Path, shard: ShardEntry, manifest: ReadableManifest) -> I
         yield from islice(shards.read_batches(path, 0, 1), 1)
 
 
-def entries(directory: Path, files: Sequence[ListEntry], most: int = 3) -> dict[str, list[tuple[str, str]]]:
+def entries(directory: Path, files: Sequence[RowFile], most: int = 3) -> dict[str, list[tuple[str, str]]]:
     """Return, by reason, the id of some rejects or drops, and where or why."""
     by_reason: dict[str, list[tuple[str, str]]] = {}
     filled = [file for file in files if file.rows]

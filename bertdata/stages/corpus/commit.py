@@ -13,16 +13,14 @@ from ...codec import decode, replace
 from ...config import CorpusConfig
 from ...config.input_kinds import PROJECTS
 from ...dataset import manifest
-from ...dataset.manifest import write_list
 from ...dataset.manifest_records import (
     Amounts,
     Apparatus,
-    CorpusShard,
     DroppedTemplates,
     Formulas,
-    InputEntry,
+    Input,
     LearnedTemplates,
-    ListEntry,
+    RowFile,
     SourceEntry,
     TemplateRevision,
 )
@@ -52,7 +50,7 @@ class CorpusCommit:
 
     root: Path
     config: CorpusConfig
-    inputs: StoredValue  # the `InputEntry` of each input file
+    inputs: StoredValue  # the `Input` of each input file
     ignored: dict[str, dict[str, int]]  # number of files that were not read, by kind of input and suffix
 
     def __call__(self, reports: Iterable[list[CorpusReport]]) -> None:
@@ -64,11 +62,11 @@ class CorpusCommit:
                 sums.setdefault(counts.kind, SourceSum(counts.kind, Tally(counts.tally.stage))).add(counts)
         # For each source, records = documents + drops + rejects. Check this before the manifest declares the dataset complete,
         # to detect a task that ran twice or not at all.
-        root, inputs = self.root, decode(self.inputs.read(), list[InputEntry])
+        root, inputs = self.root, decode(self.inputs.read(), list[Input])
         _check_published(entries)
         added = list(sums.values())
         tallies = {kind: sums[kind].tally for kind in in_order(sums)}
-        shards, rejects, drops, lost = list[CorpusShard](), list[ListEntry](), list[ListEntry](), 0
+        shards, rejects, drops, lost = list[RowFile](), list[RowFile](), list[RowFile](), 0
         for entry in entries:
             shards += [entry.shard] if entry.shard else []
             rejects += entry.rejects
@@ -81,7 +79,6 @@ class CorpusCommit:
             **manifest.head("documents", self.config, shards, counted, packages(self.config)),
             inputs=_with_licences(_with_digests(inputs, entries), entries),
             sources=_sources(added),
-            shards=shards,
             rejects=rejects,
             drops=replace_rewritten(root, drops),
             dropped_templates=_dropped_templates(added),
@@ -93,7 +90,7 @@ class CorpusCommit:
         write_beside(root, contents)
         manifest.store(root, contents, card.write(contents))
 
-    def _check_share(self, tallies: list[Tally], lost: int, inputs: list[InputEntry], lists: list[ListEntry]) -> None:
+    def _check_share(self, tallies: list[Tally], lost: int, inputs: list[Input], lists: list[RowFile]) -> None:
         """Raise EmptyResultError without documents, and TooManyRejectsError above `max_rejects`."""
         entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
         rejected = sum(sum(tally.rejected.values()) for tally in tallies)
@@ -123,7 +120,7 @@ class CorpusCommit:
                 "again, or keep the undamaged text with a larger `max_rejects`"
             )
 
-    def _example(self, lists: list[ListEntry]) -> str:
+    def _example(self, lists: list[RowFile]) -> str:
         """Describe the first reject, or else the first drop, because failures such as a missing column affect all records."""
         if not lists:
             return ""
@@ -227,7 +224,7 @@ def _check_published(entries: Iterable[TaskEntry]) -> None:
                 )
 
 
-def _with_digests(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> list[InputEntry]:
+def _with_digests(inputs: list[Input], entries: Iterable[TaskEntry]) -> list[Input]:
     """Add the SHA-256 of each file. A trial run adds no digests.
 
     For a file read in ranges, it is the SHA-256 of the concatenated hexadecimal digests of the ranges, in order.
@@ -237,14 +234,14 @@ def _with_digests(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> lis
         for part in entry.inputs:
             ranges[entry.kind, part.name].append((part.start, part.sha256))
 
-    def digest(file: InputEntry) -> str:
+    def digest(file: Input) -> str:
         digests = [sha256 for _, sha256 in sorted(ranges[file.source, file.name])]
         return hashlib.sha256("".join(digests).encode()).hexdigest() if len(digests) > 1 else "".join(digests)
 
     return [replace(file, sha256=digest(file)) for file in inputs]
 
 
-def _with_licences(inputs: list[InputEntry], entries: Iterable[TaskEntry]) -> list[InputEntry]:
+def _with_licences(inputs: list[Input], entries: Iterable[TaskEntry]) -> list[Input]:
     """Set the licences that the documents of a file declare. Without any, the file keeps the licence of its source."""
     declared = defaultdict[tuple[str, str], Counter[str]](Counter)
     for entry in entries:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...codec import encode, replace
+from ...codec import replace
 from ...config import CorpusConfig
 from ...dataset import shards
-from ...dataset.manifest_records import CorpusShard
 from ...dataset.tasks import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
 from ...sources import checksums
@@ -94,7 +93,7 @@ def write_shard(
     tally, counts = ledger.tally, ledger.counts
     return TaskEntry(
         kind=kind,
-        shard=CorpusShard(**encode(shard), text_bytes=ledger.text_bytes),
+        shard=replace(shard, text_bytes=ledger.text_bytes),
         rejects=[*rejects.entries()],
         drops=[*drops.entries()],
         licences={name: dict(sorted(of_file.items())) for name, of_file in counts.licences.items()},

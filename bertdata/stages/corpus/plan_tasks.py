@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...config import CorpusConfig
 from ...config.input_kinds import INPUTS, PROJECTS
-from ...dataset.manifest_records import InputEntry
+from ...dataset.manifest_records import Input
 from ...errors import NoInputError
 from ...records import FileRange, Task
 from ...sources import dumps
@@ -36,7 +36,7 @@ class CorpusPlan(NamedTuple):
     """
 
     tasks: list[Task]
-    inputs: list[InputEntry]
+    inputs: list[Input]
     ignored: dict[str, dict[str, int]] = {}
 
     @property
@@ -54,7 +54,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     target = config.task_bytes or _target(sources)
     tasks: list[Task] = []  # numbered at the end
     checks: list[Task] = []
-    inputs: list[InputEntry] = []
+    inputs: list[Input] = []
     for kind in in_order(sources):
         files = [_ranges(kind, name, path, target, config) for name, path in sorted(sources[kind])]
         for ranges in files:
@@ -130,10 +130,10 @@ def _ranges(kind: str, name: str, path: str, target: int, config: CorpusConfig) 
     return [FileRange(name, path, start, end) for start, end in ranges or [(0, 0)]]
 
 
-def _entry(kind: str, parts: list[FileRange], details: dict[str, str]) -> InputEntry:
+def _entry(kind: str, parts: list[FileRange], details: dict[str, str]) -> Input:
     """Return the manifest entry of a file before it is read."""
     size, licence, date = parts[-1].end, source(kind).licence, dumps.dump_date(parts[0].name)
-    return InputEntry(name=parts[0].name, source=kind, bytes=size, pieces=len(parts), licence=licence, date=date or "", **details)
+    return Input(name=parts[0].name, source=kind, bytes=size, pieces=len(parts), licence=licence, date=date or "", **details)
 
 
 def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:

@@ -17,7 +17,7 @@ from ... import keys, rows
 from ...codec import Count, Record
 from ...config import PairsConfig
 from ...dataset import shards
-from ...dataset.manifest_records import ShardEntry
+from ...dataset.manifest_records import RowFile
 from ...dataset.tasks import StoredValue, TaskReport, perform
 from ...pieces import bare
 from ...tally import StageCounts
@@ -54,11 +54,11 @@ class SplitCounts(Record, frozen=True, kw_only=True):
 class PartitionReport(TaskReport, frozen=True, kw_only=True):
     """The shard of a partition's rows, and their counts."""
 
-    shard: ShardEntry
+    shard: RowFile
     counts: SplitCounts
 
     @property
-    def files(self) -> Sequence[ShardEntry]:
+    def files(self) -> Sequence[RowFile]:
         """The shard."""
         return [self.shard]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...config import LABEL_1_COUNTS, PairsConfig
 from ...dataset import manifest
-from ...dataset.manifest_records import Pairing, ShardEntry, Statistics
+from ...dataset.manifest_records import Pairing, RowFile, Statistics
 from ...dataset.manifest_types import PairsManifest
 from ...dataset.tasks import StoredValue
 from ...errors import EmptyResultError, VerificationError
@@ -67,7 +67,6 @@ class PairsCommit:
             **manifest.head("pairs", config, shards, tallies, config.packages),
             inputs=self.source.inputs(),
             corpus=self.source.about(),
-            shards=shards,
             files=[manifest.entry(root, name) for name in names],
             **vocabulary.in_manifest(),
             different_ids=different_ids(self.spill),
@@ -90,7 +89,7 @@ class PairsCommit:
 class _SplitSum:
     """The shards of a split, and the sums of their counts. The names of stages in ``validation`` include the split."""
 
-    shards: list[ShardEntry] = field(default_factory=list)
+    shards: list[RowFile] = field(default_factory=list)
     tallies: dict[str, Tally] = field(default_factory=dict)  # by stage
     statistics: Counter[str] = field(default_factory=Counter)
 

@@ -14,7 +14,7 @@ from ... import keys
 from ...config.byte_premiums import premium
 from ...dataset import shards
 from ...dataset.build import STATE
-from ...dataset.manifest_records import ShardEntry
+from ...dataset.manifest_records import RowFile
 from ...records import Document
 from ..text_counts import count_words
 from .duplicates import HASH_BYTES, MIN_PARAGRAPH_CHARS, fingerprint, normal
@@ -85,7 +85,7 @@ class Facts:
         if len(self._rows) == ROWS_PER_BATCH:
             self._take()
 
-    def write(self, root: Path, task: int) -> ShardEntry:
+    def write(self, root: Path, task: int) -> RowFile:
         """Write the task's file, with at least one record batch, and return its entry."""
         if self._rows or not self._batches:
             self._take()

@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ...codec import encode, replace
+from ...codec import replace
 from ...dataset import shards
 from ...dataset.build import STATE
-from ...dataset.manifest_records import CorpusShard, ListEntry
+from ...dataset.manifest_records import RowFile
 from ...errors import VerificationError
 from ...records import Document
 from ...storage.files import digest, is_local
@@ -34,12 +34,11 @@ from .choose import LISTED, WHOLE_DOCUMENT
 
 __all__ = ["Rewrite", "replace_rewritten"]
 
-F = TypeVar("F", CorpusShard, ListEntry)
 _AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
 _CHOSEN_PREFIX = f"{STATE}/work/chosen/"
 
 
-def replace_rewritten(root: Path, files: Sequence[F]) -> list[F]:
+def replace_rewritten(root: Path, files: Sequence[RowFile]) -> list[RowFile]:
     """Replace old files by rewritten ones, several at a time in a store. Return the entries of all files under their final names.
 
     If an engine repeats the commit, a file that has already moved must have the digest of the new one. If the user repeats the
@@ -50,7 +49,7 @@ def replace_rewritten(root: Path, files: Sequence[F]) -> list[F]:
         return [entry for group in groups for entry in pool.map(partial(_put, root), group)]
 
 
-def _put(root: Path, file: F) -> F:
+def _put(root: Path, file: RowFile) -> RowFile:
     name = file.name.removeprefix(_CHOSEN_PREFIX)
     if name == file.name:
         return file
@@ -83,7 +82,7 @@ class Rewrite:
                 listed.copy(root / drops.name)
             batches = removal.batches(shards.read_batches(root / shard.name))
             written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
-        shard = CorpusShard(**encode(written), text_bytes=removal.text_bytes)
+        shard = replace(written, text_bytes=removal.text_bytes)
         removed = {"removed_words": removal.words} if removal.words else {}
         counts = replace(
             counts,
