@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertdata.cli.inspect import show
-from bertdata.errors import EmptyResultError
 from bertdata.stages.rows.partitions import Layout
 
 
@@ -71,18 +69,6 @@ def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Pat
     arguments = ("make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", tmp_path / "p", "--shards", 1)
     done = run(*arguments, "--workers", 1, "--validation-fraction", "0.0000001", code=3)
     assert "no document of validation produced a row" in done.stderr and "larger --validation-fraction" in done.stderr
-
-
-def test_a_validation_split_of_one_document_says_what_to_do(build: Build, sample_vocab: Path, tmp_path: Path) -> None:
-    sentences = " ".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(30))
-    layout, names = Layout(1, 1, 0.1), [f"d{i}" for i in range(100)]
-    held_out = [name for name in names if layout.of_documents([f"text:few.jsonl:{name}"], [""])[0] == 1]
-    lines = [json.dumps({"id": name, "text": f"Of {name}. {sentences}"}) for name in names if name not in held_out[1:]]
-    (tmp_path / "few.jsonl").write_text("\n".join(lines))
-    corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "few.jsonl", "--id-column", "id")
-    message = "^validation: text:few.jsonl.*. Use more documents, or another --objective.*, or a larger --validation-fraction$"
-    with pytest.raises(EmptyResultError, match=message):
-        build("make-pairs", tmp_path / "p", corpus, "--vocab", sample_vocab, "--validation-fraction", 0.1, "--shards", 1)
 
 
 @given(st.text(max_size=20), st.integers(0, 9), st.integers(1, 50), st.floats(0.01, 0.5))

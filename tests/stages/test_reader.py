@@ -1,40 +1,26 @@
-"""What a run makes of dumps: checked against their checksum and index, each page once, the same at any cut of one stream."""
+"""A dump becomes the same documents at any division, each page once, also after a commit that was interrupted."""
 
 from __future__ import annotations
 
 import bz2
 import hashlib
-import json
 import random
-import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from bertdata.chains import local
-from bertdata.chains.build_corpus import BuildCorpus
-from conftest import Run, digests
+from conftest import digests, read_manifest, read_rows
+from mixed_inputs import HEAD
+from mixed_inputs import build as build_files
 
-from bertdata.config import CorpusConfig
-from bertdata.dataset.build import STATE
 from bertdata.dataset.shards import read_batches
 from bertdata.errors import StorageError, VerificationError
-from bertdata.sources import SUFFIXES
-from bertdata.sources.inputs import find
 from bertdata.stages.corpus import commit as commit_module
 from bertdata.stages.corpus.commit import CorpusCommit
-from bertdata.stages.corpus.plan_tasks import plan
-from bertdata.stages.corpus_report import CorpusReport
 from bertdata.stages.selection.rewrite import Rewrite
-from bertdata.storage.files import write_json
 
-HEAD = (
-    '<mediawiki version="0.11" xml:lang="en"><siteinfo><dbname>xwiki</dbname>'
-    "<base>https://en.wikipedia.org/wiki/Main_Page</base></siteinfo>\n"
-)
 NAME = "xwiki-20260101-pages-articles-multistream.xml.bz2"
 
 
@@ -49,49 +35,25 @@ def page(number: int, seed: int = 0) -> str:
     )
 
 
-def write_dump(directory: Path, numbers: Sequence[int], *, name: str = NAME, seed: int = 0, index: bool = False) -> Path:
-    """Write a dump with twenty pages a stream, and its index."""
+def write_dump(directory: Path, numbers: Sequence[int], *, name: str = NAME, seed: int = 0) -> Path:
+    """Write a dump with twenty pages per stream."""
     directory.mkdir(parents=True, exist_ok=True)
-    data, lines = bz2.compress(HEAD.encode()), ""
+    data = bz2.compress(HEAD.encode())
     for start in range(0, len(numbers), 20):
         group = numbers[start : start + 20]
-        lines += "".join(f"{len(data)}:{number}:Page {number}\n" for number in group)
         data += bz2.compress("".join(page(number, seed) for number in group).encode())
     data += bz2.compress(b"</mediawiki>\n")
     (directory / name).write_bytes(data)
-    if index:
-        (directory / name.replace(".xml", "-index.txt")).write_bytes(bz2.compress(lines.encode()))
     return directory / name
 
 
-def write_sums(path: Path) -> None:
-    (path.parent / "xwiki-20260101-md5sums.txt").write_text(f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.name}\n")
-
-
 def build(output: Path, dumps: Path, **options: Any) -> dict[str, Any]:
-    """Run build-corpus in this process, or go on with what a run before has left; return the manifest."""
-    config = CorpusConfig(**{"task_bytes": 1 << 16, **options})
-    planned = plan(config, {"wikipedia": find([str(dumps)], SUFFIXES["wikipedia"], "--wikipedia")})
-    write_json(output / STATE / "run.json", {})
-    local.run(BuildCorpus(planned, config, output))
-    found: dict[str, Any] = json.loads((output / "manifest.json").read_text())
-    return found
-
-
-def rows(output: Path) -> list[dict[str, Any]]:
-    return [row for path in sorted((output / "data").iterdir()) for b in read_batches(path) for row in b.to_pylist()]
+    """Build a corpus of dumps, or continue an earlier run. Return the manifest."""
+    return read_manifest(build_files(output, {"wikipedia": [dumps]}, **options))
 
 
 def ids(output: Path) -> list[int]:
-    return [int(row["id"].removeprefix("xwiki:")) for row in rows(output)]
-
-
-def rejects(output: Path) -> list[dict[str, Any]]:
-    files = sorted((output / "rejects").glob("*")) if (output / "rejects").is_dir() else []
-    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
-
-
-# --- one stream ---
+    return [int(row["id"].removeprefix("xwiki:")) for row in read_rows(output)]
 
 
 @pytest.mark.slow
@@ -103,36 +65,12 @@ def test_one_stream_gives_the_documents_of_many_at_any_cut(tmp_path: Path) -> No
     whole = build(tmp_path / "c", tmp_path / "one", task_bytes=1 << 30)
     assert [made["inputs"][0]["cut"] for made in (by_streams, by_blocks, whole)] == ["blocks", "blocks", "whole"]
     assert len(by_blocks["shards"]) > 3
-    assert rows(tmp_path / "a") == rows(tmp_path / "b") == rows(tmp_path / "c") and len(rows(tmp_path / "c")) == 499
+    assert (
+        read_rows(tmp_path / "a") == read_rows(tmp_path / "b") == read_rows(tmp_path / "c")
+        and len(read_rows(tmp_path / "c")) == 499
+    )
     assert by_streams["counts"] == by_blocks["counts"] == whole["counts"]
 
-
-# --- the checksum ---
-
-
-@pytest.mark.slow
-def test_a_checksum_beside_the_dump_is_checked_and_told(tmp_path: Path) -> None:
-    dump = write_dump(tmp_path / "dumps", range(1, 100))
-    without = build(tmp_path / "without", tmp_path / "dumps")
-    write_sums(dump)
-    checked = build(tmp_path / "checked", tmp_path / "dumps")
-    assert checked["inputs"][0].pop("checksum") == f"md5:{hashlib.md5(dump.read_bytes()).hexdigest()}"
-    assert {**checked, "sha256": ""} == {**without, "sha256": ""}
-
-
-@pytest.mark.slow
-def test_a_dump_that_is_not_what_was_published(tmp_path: Path) -> None:
-    write_dump(tmp_path / "dumps", range(1, 100))
-    expected = build(tmp_path / "expected", tmp_path / "dumps")
-    (tmp_path / "dumps" / "md5sums.txt").write_text(f"{'0' * 32}  {NAME}\n")
-    with pytest.raises(VerificationError, match=f"{NAME} does not match its checksum.*fetch it again"):
-        build(tmp_path / "out", tmp_path / "dumps")
-    assert not (tmp_path / "out" / "manifest.json").exists()
-    (tmp_path / "dumps" / "md5sums.txt").unlink()
-    assert build(tmp_path / "out", tmp_path / "dumps") == expected
-
-
-# --- repeated ids ---
 
 REPEATS: dict[str, Callable[[Path], object]] = {
     "in a stream": lambda path: write_dump(path, [1, 2, 3, 2, 1, *range(4, 100), 7]),
@@ -156,11 +94,11 @@ def test_a_repeated_page_is_kept_once_and_counted(tmp_path: Path, how: str) -> N
     cut = build(tmp_path / "cut", tmp_path / "dumps")
     whole = build(tmp_path / "whole", tmp_path / "dumps", task_bytes=1 << 30)
     assert sorted(ids(tmp_path / "cut")) == list(range(1, max(ids(tmp_path / "cut")) + 1))
-    assert rows(tmp_path / "cut") == rows(tmp_path / "whole"), "the first one, whatever the size of tasks"
+    assert read_rows(tmp_path / "cut") == read_rows(tmp_path / "whole"), "the first one, whatever the size of tasks"
     assert cut["counts"] == whole["counts"]
     (stage,) = cut["counts"]
     assert stage["dropped"] == {"repeated id": stage["in"] - stage["out"]} and stage["out"] == cut["rows"]
-    assert all(" of edition 0." in row["sentences"][0] for row in rows(tmp_path / "cut"))
+    assert all(" of edition 0." in row["sentences"][0] for row in read_rows(tmp_path / "cut"))
     for shard in cut["shards"]:
         batches = list(read_batches(tmp_path / "cut" / shard["name"]))
         text = sum(len(s.encode()) for b in batches for row in b.column("sentences").to_pylist() for s in row)
@@ -177,9 +115,8 @@ def test_other_wikis_have_the_same_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", ["engine", "resume", "half"])
-@pytest.mark.slow
-def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str) -> None:
-    """Between the new shards and the manifest: the engine may try again with the old reports, or the user."""
+def test_an_interrupted_commit_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str) -> None:
+    """The run ends between the new shards and the manifest. The engine tries again at once, or the user later."""
     REPEATS["in two editions"](tmp_path / "dumps")
     build(tmp_path / "whole", tmp_path / "dumps")
     output, commit = tmp_path / "out", CorpusCommit.__call__
@@ -187,15 +124,16 @@ def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch:
     def full(*_: object) -> None:
         raise StorageError("no space")
 
-    def twice(self: CorpusCommit, reports: Iterable[list[Any]]) -> None:
+    def twice(self: CorpusCommit, reports: Any) -> None:
         received = list(reports)
         with monkeypatch.context() as patch, pytest.raises(StorageError):
             patch.setattr(commit_module.manifest, "store", full)
             commit(self, received)
-        if again == "engine":
-            commit(self, received)
-        else:
+        if again == "half":
+            sorted((self.root / "data").iterdir())[-1].unlink()
+        if again != "engine":
             full()
+        commit(self, received)
 
     with monkeypatch.context() as patch:
         patch.setattr(CorpusCommit, "__call__", twice)
@@ -205,54 +143,39 @@ def test_a_commit_that_was_broken_off_is_done_again(tmp_path: Path, monkeypatch:
             with pytest.raises(StorageError):
                 build(output, tmp_path / "dumps")
             assert not (output / "manifest.json").exists()
-    if again == "half":
-        sorted((output / "data").iterdir())[-1].unlink()
-    if again != "engine":
-        build(output, tmp_path / "dumps")
+    build(output, tmp_path / "dumps")
     assert digests(output) == digests(tmp_path / "whole")
 
 
-@pytest.mark.slow
-def test_a_shard_that_nobody_wrote_is_not_amended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_that_changed_after_its_task_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     REPEATS["in two editions"](tmp_path / "dumps")
-    rewrite = Rewrite._rewrite
+    rewrite = Rewrite.__call__
 
-    def changed(self: Rewrite, task: int, report: CorpusReport, *more: Any) -> CorpusReport:
-        shutil.copy(sorted((self.root / "data").iterdir())[0], self.root / report.files[0].name)
+    def changed(self: Rewrite, task: int, report: Any, *more: Any) -> Any:
+        first = sorted((self.root / "data").iterdir())[0]
+        (self.root / report.files[0].name).write_bytes(first.read_bytes())
         return rewrite(self, task, report, *more)
 
-    monkeypatch.setattr(Rewrite, "_rewrite", changed)
+    monkeypatch.setattr(Rewrite, "__call__", changed)
     with pytest.raises(VerificationError, match="run the same command again"):
         build(tmp_path / "out", tmp_path / "dumps")
 
 
-def test_one_stream_and_repeated_pages_by_two_workers_in_any_order(run: Run, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_overlapping_parts_with_two_workers_in_any_order(tmp_path: Path) -> None:
     REPEATS["in parts that overlap"](tmp_path / "dumps")
     one, two = tmp_path / "dumps" / "a.xml.bz2", tmp_path / "dumps" / "b.xml.bz2"
     one.write_bytes(bz2.compress(bz2.decompress(one.read_bytes()), 1))  # in one stream, which is cut at blocks
-    for workers, dumps in ((1, (one, two)), (2, (two, one))):
-        inputs = [item for dump in dumps for item in ("--wikipedia", dump)]
-        run("build-corpus", *inputs, "--task-bytes", 1 << 16, "--output", tmp_path / str(workers), "--workers", workers)
+    for workers, dumps in ((1, [one, two]), (2, [two, one])):
+        build_files(tmp_path / str(workers), {"wikipedia": dumps}, workers=workers)
     assert digests(tmp_path / "1") == digests(tmp_path / "2")
-    assert not (tmp_path / "1" / ".bertdata" / "work").exists()
     assert sorted(ids(tmp_path / "1")) == list(range(1, 200))
 
 
-@pytest.mark.slow
-def test_a_dump_in_order_is_not_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(*_: object) -> None:
+def test_a_dump_without_copies_is_not_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
         raise AssertionError("no shard loses a page")
 
     write_dump(tmp_path / "dumps", range(1, 200))
-    monkeypatch.setattr(Rewrite, "_rewrite", look)
+    monkeypatch.setattr(Rewrite, "__call__", fail)
     assert len(build(tmp_path / "out", tmp_path / "dumps")["shards"]) > 2
-
-
-@pytest.mark.slow
-def test_a_shard_with_an_emptied_batch_reads(tmp_path: Path) -> None:
-    write_dump(tmp_path / "dumps", range(1, 30), name="a.xml.bz2")
-    write_dump(tmp_path / "dumps", range(1, 30), name="b.xml.bz2", seed=1)
-    made = build(tmp_path / "out", tmp_path / "dumps")
-    assert [shard["rows"] for shard in made["shards"]] == [29, 0]
-    with pa.memory_map(str(tmp_path / "out" / made["shards"][1]["name"])) as source:
-        assert pa.ipc.open_file(source).read_all().num_rows == 0

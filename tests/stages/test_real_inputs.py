@@ -23,7 +23,7 @@ def pages(path: Path) -> list[str]:
     return re.findall(r"<page>.*?</page>", text, re.S)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_samples_and_books(run: Run, shared: Path, tmp_path: Path) -> None:
     wiki = [
         path for path in sorted((shared / "data" / "wiki").iterdir()) if "broken" not in path.name and "index" not in path.name
@@ -53,29 +53,6 @@ def test_all_samples_and_books(run: Run, shared: Path, tmp_path: Path) -> None:
         assert pairs["counts"][0]["in"] == made["rows"]
         for stage in pairs["counts"]:
             assert stage["in"] == stage["out"] + sum(stage["dropped"].values()) + sum(stage["rejected"].values())
-
-
-def test_the_truncated_dump_gives_all_whole_pages_and_one_reject(run: Run, shared: Path, tmp_path: Path) -> None:
-    dump = shared / "data" / "wiki" / "enwiki-20141106-sample-truncated.xml.bz2"
-    run("build-corpus", "--wikipedia", dump, "--output", tmp_path / "corpus", "--workers", 1)
-    (stage,) = read_manifest(tmp_path / "corpus")["counts"]
-    assert stage["in"] == 361 + 1
-    assert stage["rejected"] == {"truncated-dump": 1}
-    (reject,) = rejects(tmp_path / "corpus")
-    assert reject["id"] == dump.name
-    assert "no </mediawiki>" in reject["where"]
-
-
-def test_a_dump_cut_in_its_stream_gives_its_pages_and_one_reject(run: Run, shared: Path, tmp_path: Path) -> None:
-    source = shared / "data" / "wiki" / "enwiki-20220720-multistream.xml.bz2"
-    (tmp_path / "cut.xml.bz2").write_bytes(source.read_bytes()[:200_000])
-    words = ("build-corpus", "--wikipedia", tmp_path / "cut.xml.bz2", "--output", tmp_path / "corpus", "--workers", 1)
-    assert "131073 of 200000 bytes" in run(*words, code=3).stderr  # the lost bytes count, not only the one reject
-    run(*words, "--max-rejects", 1)
-    (stage,) = read_manifest(tmp_path / "corpus")["counts"]
-    assert stage["rejected"] == {"truncated-stream": 1}
-    assert 0 < stage["in"] - 1 < 80
-    assert "bytes" in rejects(tmp_path / "corpus")[0]["where"]
 
 
 @pytest.mark.parametrize(("number", "reason"), [(1, "no-title"), (2, None), (3, "no-text"), (4, None)])

@@ -88,7 +88,7 @@ def test_another_seed_is_other_pairs(
     assert digests(other)[name] != digests(sample_pairs)[name]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_dumps(run: Run, shared: Path, tmp_path: Path) -> None:
     """Five real samples, each in a form of its own, and five books, at one and two workers."""
     wiki = [shared / "data" / "wiki" / name for name in REAL]

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from bertdata.chains import local
-from bertdata.chains.train_vocab import TrainVocab
 from conftest import SAMPLE, Build
 from tiny import corpus_manifest
 
+from bertdata import train_vocab
 from bertdata.codec import decode
 from bertdata.config import VocabConfig
 from bertdata.dataset import shards
@@ -20,7 +19,6 @@ from bertdata.stages import corpus_reader as corpus
 from bertdata.stages import sampling
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
 from bertdata.stages.sampling import Sample
-from bertdata.storage.files import write_json
 
 
 def large(shard_count: int, batches: int = 8) -> Corpus:
@@ -61,10 +59,8 @@ def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypat
     sample = Sample.of(source, config)
     read = sum(len(ids) for task in sample.tasks for (ids,) in source.reader.columns(task, "id", whole=False))
     assert 0 < read < source.manifest.rows
-    out = tmp_path / "vocab"
-    write_json(out / ".bertdata" / "run.json", {})
-    local.run(TrainVocab(source, config, out))
-    made = json.loads((out / "manifest.json").read_text())
+    train_vocab(source.reader.directory, output=tmp_path / "vocab", config=config, workers=1)
+    made = json.loads((tmp_path / "vocab" / "manifest.json").read_text())
     (counts,) = made["counts"]
     assert counts["in"] == source.manifest.rows == counts["out"] + counts["dropped"]["not in the sample"]
     assert 0 < counts["out"] < read

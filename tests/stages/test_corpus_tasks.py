@@ -1,22 +1,17 @@
-"""What grows with the number of tasks, files and partitions: references, the cut of tasks, digests of many inputs."""
+"""A corpus is read in tasks of about equal size, and a task in slices of bounded size."""
 
 from __future__ import annotations
 
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from bertdata.stages.selection.rounds import Received
 from tiny import corpus_manifest
 
 from bertdata.codec import encode
 from bertdata.dataset import manifest, shards
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages.selection import claims
-from bertdata.stages.shuffle import Pieces
 
 
 @pytest.mark.slow
@@ -56,22 +51,6 @@ def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
         [(0, 8), (8, 16)],
         [(0, 5), (5, 11), (11, 17)],
     ]
-
-
-@pytest.mark.slow
-def test_claims_of_many_tasks_take_little_memory(tmp_path: Path) -> None:
-    """Tasks have a few claims each: what an array takes besides is not held for all tasks of a partition at a time."""
-    columns = np.zeros(16_000, [("hash", "<u8", (1,)), ("row", "<u4")])
-    columns["hash"][:, 0] = columns["row"] = np.arange(16_000)
-    pieces = [(task, claims.Table(columns[4 * task : 4 * task + 4]).to_bytes()) for task in range(4000)]
-    tracemalloc.start(1)
-    try:
-        found = Received(Pieces(lambda: iter(pieces)), columns.dtype).all().columns
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (found[["hash", "row"]] == columns).all() and found["task"].tolist() == [n // 4 for n in range(16_000)]
-    assert peak / len(pieces) < 400
 
 
 def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
