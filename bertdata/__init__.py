@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from .dataset.data_set import DataSet, open
     from .dataset.rows import Shards
     from .errors import BertDataError
-    from .reports.fertility import compare_vocabularies
-    from .reports.page.dataset_page import report
+    from .reports.page import report
     from .run.progress import Progress
     from .sources.books import read_book
     from .stages.trace import trace
@@ -51,14 +50,13 @@ _FROM = {  # public name -> the module that has it, which is loaded when the nam
     "train_vocab": "commands.train_vocab",
     "make_pairs": "commands.make_pairs",
     "export": "commands.export",
-    "report": "reports.page.dataset_page",
+    "report": "reports.page",
     "trace": "stages.trace",
     "verify": "verification",
     "inspect": "commands.inspect",
     "download_wikipedia": "commands.download",
     "download_hub": "commands.download",
     "doctor": "commands.doctor",
-    "compare_vocabularies": "reports.fertility",
     "open": "dataset.data_set",
     "train": "training.trainer",
     "DataSet": "dataset.data_set",
@@ -110,7 +108,6 @@ __all__ = [
     "attention",
     "batches",
     "build_corpus",
-    "compare_vocabularies",
     "doctor",
     "download_hub",
     "download_wikipedia",

@@ -49,6 +49,26 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if 0.01 <= share <= 0.99 else f"{100 * share:.2f} %"
 
 
+def number(value: float) -> str:
+    """Return a number with thousands separators, and with decimals unless it is an integer.
+
+    >>> number(1234), number(12.345), number(0.00123)
+    ('1,234', '12.3', '0.0012')
+    """
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def unit_of(stage: str) -> str:
+    """Return what a stage counts: the last word of its name.
+
+    >>> unit_of("wikipedia pages"), unit_of("tokens")
+    ('pages', 'tokens')
+    """
+    return stage.rpartition(" ")[2]
+
+
 def cell(text: str) -> str:
     """Keep a name from ending a cell of a Markdown table, or from starting markup.
 

@@ -1,7 +1,144 @@
-"""The report of a dataset as one HTML page, made of its manifest and of a bounded read of its shards."""
+"""Write the report of a dataset or a training run: one HTML file without scripts and without requests to a network.
 
+bertdata.report("corpus")                          # corpus/report.html
+
+The page is made from the manifest and from a bounded part of the shards, so it takes seconds for a dataset of any size.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from ...dataset import manifest as manifests
 from ...dataset.build import REPORT
-from .dataset_page import report as write_report
-from .dataset_page import write_beside
+from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
+from ...errors import StorageError, few
+from ...storage.files import to_path, write_text
+from ...storage.terminal import clean
+from ...tokens.read import read_any
+from ..coverage import split_words
+from ..licences import source_names
+from ..metrics import NAME as METRICS
+from ..summary import count, number, percent
+from . import documents, rows, training
+from .charts import flow
 
-__all__ = ["REPORT", "write_beside", "write_report"]
+_TITLES = {"documents": "Corpus", "vocabulary": "Vocabulary", "pairs": "Rows", "export": "Export"}
+_MAX_NAMED_INPUTS, _MAX_LANGUAGES, _MAX_WORDS = 4, 40, 3
+
+
+def report(directory: str | Path, *, output: str | Path | None = None) -> Path:
+    """Write one HTML file that shows the contents of a dataset or a training run, and the losses of each stage.
+
+    Each dataset gets a report when it is made, so this is for a run, or for a dataset that was made elsewhere.
+
+    Args:
+        directory: Directory that a command has written: a corpus, a vocabulary, rows, an export or a training run.
+        output: The file to write. By default report.html in `directory`.
+
+    Returns:
+        The file.
+
+    Raises:
+        NoInputError: The directory contains neither a dataset nor a training run.
+        VerificationError: A manifest or a shard is damaged.
+        StorageError: A disk or a store fails.
+
+    Examples:
+        >>> from bertdata import build_corpus
+        >>> from bertdata.sample import sample
+        >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
+        >>> report(corpus.path, output=here / "corpus.html").name
+        'corpus.html'
+    """
+    path = to_path(str(directory))
+    target = path / REPORT if output is None else to_path(str(output))
+    if not (path / manifests.NAME).exists() and (path / METRICS).is_file():
+        page = _render(title=path.name or str(path), note="Training run", **training.contents(path))
+    else:
+        manifest = manifests.read(path)
+        manifests.check_files(path, manifest.listed)
+        page = _render(**_contents(path, manifest))
+    write_text(target, page)
+    return target
+
+
+def write_beside(root: Path, manifest: Manifest) -> None:
+    """Write the report of a dataset that is being committed, before its manifest.
+
+    The page does not depend on the machine or the time. An error in it is shown on the page and does not end a run of hours.
+    """
+    try:
+        page = _render(**_contents(root, manifest))
+    except StorageError:
+        raise
+    except Exception as error:
+        problem = f"This report could not be made ({type(error).__name__}: {error}): please report that. The dataset is complete."
+        page = _render(title=_TITLES[manifest.kind], note=problem)
+    write_text(root / REPORT, page)
+
+
+def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
+    about, origins = [], few(source_names(manifest), _MAX_NAMED_INPUTS)
+    if isinstance(manifest, CorpusManifest):
+        body = documents.contents(path, manifest)
+    elif isinstance(manifest, PairsManifest):
+        about, body = _settings(manifest), rows.contents(path, manifest)
+    elif isinstance(manifest, VocabManifest):
+        origins, body = f"{manifest.size:,} tokens", _vocabulary(path, manifest)
+    else:
+        body = {"figures": [("rows", f"{manifest.rows:,}")], "flows": [("", flow(manifest.counts))]}
+    about += [count(len(manifest.shards), "shard")] if manifest.shards else []
+    note = "; ".join([*about, f"made with bertdata {manifest.versions['bertdata']}"])
+    title = _TITLES[manifest.kind] + (f" of {origins}" if origins else "")
+    return {"title": title, "note": note[0].upper() + note[1:], **body}
+
+
+def _settings(manifest: PairsManifest) -> list[str]:
+    """Describe how rows were made: the settings that distinguish datasets of one corpus."""
+    config = manifest.settings
+    settings = [f"objective {config.objective}", f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}"]
+    settings += [f"vocabulary of {manifest.vocab_size:,} tokens"]
+    settings += [f"words by {config.chinese_words}"] if config.chinese_words != "none" else []
+    settings += ["masks stored"] if config.masking != "none" else []
+    settings += [f"{config.dupe_factor:,} copies of each document"] if config.dupe_factor > 1 else []
+    return [*settings, f"seed {config.seed}"]
+
+
+def _vocabulary(path: Path, manifest: VocabManifest) -> dict[str, Any]:
+    """Return what the page shows of a vocabulary: how it covers each language."""
+    words = sum(counts.words for counts in manifest.coverage.values())
+    unknown = sum(counts.words * counts.unknown_share for counts in manifest.coverage.values()) / max(1, words)
+    order = sorted(manifest.coverage, key=lambda code: (-manifest.coverage[code].words, code))[:_MAX_LANGUAGES]
+    mark, coverage = read_any(path).special.mark, [(code or "unknown", manifest.coverage[code]) for code in order]
+    figures = [("tokens", f"{manifest.size:,}"), ("words counted", f"{manifest.sample.words:,}")]
+    return {
+        "figures": [*figures, ("distinct words", f"{manifest.sample.distinct_words:,}"), ("[UNK]", percent(unknown))],
+        "coverage": [(code, counts, split_words(counts.longest_split, mark)[:_MAX_WORDS]) for code, counts in coverage],
+        "accents": manifest.accents,
+        "flows": [("", flow(manifest.counts))],
+    }
+
+
+def _render(**contents: Any) -> str:
+    return _environment().get_template("report.html").render(**contents)
+
+
+@functools.cache
+def _environment() -> Environment:
+    """Return the template's environment: it escapes all values, and replaces characters that steer a terminal or turn text."""
+    environment = Environment(
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else clean(str(value)),
+        keep_trailing_newline=True,
+        loader=PackageLoader(__package__, "."),
+        lstrip_blocks=True,
+        trim_blocks=True,
+    )
+    environment.filters.update(number=number, percent=percent)
+    return environment

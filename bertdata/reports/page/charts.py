@@ -1,199 +1,186 @@
-"""Draw histograms and lines as SVG for report.html, without a plotting library."""
+"""Draw the charts of report.html as SVG: the flow through the stages, histograms and curves.
+
+A drawing is 400 units wide. The page scales it to the width of its column. Classes name the colours, which report.html defines.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
+from rich.cells import cell_len, set_cell_size
 
-from ..summary import percent
-from .markup import Html, number, tag
+from ...storage.terminal import clean
+from ...tally import StageCounts
+from ..summary import count, number, percent, unit_of
 
-__all__ = [
-    "COLOURS",
-    "WIDTH_PX",
-    "Line",
-    "Panel",
-    "Points",
-    "by_doubling",
-    "figure",
-    "histogram",
-    "label",
-    "lines",
-    "svg",
-    "ticks",
-    "up_to",
-]
-
-WIDTH_PX = 400
-_HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 190, 54, 8, 12, 40  # of a chart with axes; _FOOT holds labels and the axis' name
-_MAX_LABELS, _MAX_BINS = 7, 16
-COLOURS = ("blue", "orange", "green", "red")  # of series and lines, in their order; style.py defines them for report.html
 Values = npt.NDArray[Any]
+Series = Sequence[tuple[str, Values]]  # names and values
 Points = list[tuple[float, float]]
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _FOOT = 400, 190, 54, 8, 12, 40  # _FOOT holds the labels of the x axis and its name
+_BOTTOM, _ACROSS = _HEIGHT - _FOOT, _WIDTH - _LEFT - _RIGHT
+_MAX_LABELS, _MAX_BINS, _MAX_POINTS = 7, 16, 300
+_BAR, _EDGE, _LINE = 110, 9, 20  # of the flow: width of a full stage, height of its bar, height of a line of text
+_MAX_REASONS, _MAX_LETTERS = 12, 37  # beside a stage
 
 
-class Line(NamedTuple):
-    """A line: its name, its points, and whether each point is marked."""
+def flow(stages: Sequence[StageCounts]) -> Markup:
+    """Draw a bar for each stage, the kept records going down and each loss turning to the right.
 
-    name: str
-    points: Points
-    marked: bool = False
+    Bands are as wide as their counts.
 
-
-class Panel(NamedTuple):
-    """A chart of lines: title, lines, and the name and height of a dashed line across, if any.
-
-    `percent` writes heights as percentages.
+        |kept kept kept kept|loss 2|loss 1|    69 in
+        |                   |      `--------   redirect 6 (8.7 %)
+        |                   `---------------   namespace 5 (7.2 %)
     """
+    parts, y = [Markup("")], 0.0
+    for stage in stages:
+        entered, unit, scale = max(1, stage.entered), unit_of(stage.stage), _BAR / max(1, stage.entered)
+        losses = [(name, number, "drop") for name, number in stage.dropped.items()]
+        losses += [(name, number, "reject") for name, number in stage.rejected.items()]
+        losses.sort(key=lambda loss: (-loss[1], loss[0]))
+        if rest := losses[_MAX_REASONS:]:
+            losses[_MAX_REASONS:] = [(f"{len(rest)} other reasons", sum(number for _, number, _ in rest), "drop")]
+        kept = max(stage.left * scale, 0.8) if stage.left else 0.0
+        top, bottom = y + 20, y + 20 + _EDGE + (_LINE * len(losses) + 10 if losses else 14)
+        parts.append(_text(0, y + 13, f"{stage.stage}: {stage.entered:,} in", "title"))
+        parts.append(_rect(0, top + _EDGE, kept, bottom - top - _EDGE, "kept"))
+        right = float(_BAR)
+        for index, (name, lost, kind) in enumerate(losses):
+            left, middle = max(kept, right - lost * scale), top + _EDGE + _LINE * (index + 0.5) + 2
+            parts.append(_turn(left, max(right, left + 0.8), top + _EDGE, middle, kind))
+            parts.append(_text(_BAR + 26, middle + 4, _label(name, lost, unit, entered), kind))
+            right = left
+        parts += [_rect(0, top, _BAR, _EDGE, "edge"), _rect(0, bottom, kept, _EDGE, "edge")]
+        share = "all" if stage.left == stage.entered else percent(stage.left / entered)
+        parts.append(_text(0, bottom + _EDGE + 15, f"{stage.left:,} kept ({share})"))
+        y = bottom + _EDGE + 38
+    summary = "; ".join(f"{stage.stage}: {stage.entered:,} in, {stage.left:,} kept" for stage in stages)
+    return _svg(y, summary, parts)
 
-    title: str
-    lines: list[Line]
-    across: tuple[str, float] | None = None
-    percent: bool = False
+
+def _turn(left: float, right: float, top: float, middle: float, kind: str) -> Markup:
+    """Draw a band that goes down from a bar and turns to the right, where it is at most as high as a line of text."""
+    half, end = max(1.0, min(13.0, right - left) / 2), _BAR + 20
+    low, high = middle + half, middle - half
+    path = f"M{left:.1f} {top:.1f}C{left:.1f} {low:.1f} {left:.1f} {low:.1f} {end} {low:.1f}V{high:.1f}"
+    path += f"C{right:.1f} {high:.1f} {right:.1f} {high:.1f} {right:.1f} {top:.1f}Z"
+    return Markup('<path d="{}" class="{}-band"/>').format(path, kind)
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
+def _label(name: str, number: int, unit: str, entered: int) -> str:
+    """Describe a loss in at most _MAX_LETTERS: cut a long name, or leave out the share.
+
+    >>> _label("redirect", 12, "pages", 400), _label("documents of one sentence", 1, "tokens", 400)
+    ('redirect 12 pages (3.0 %)', 'documents of one sentence 1 token')
+    """
+    name, figures = clean(name), f" {count(number, unit.removesuffix('s'))}"
+    share = f" ({percent(number / entered)})"
+    figures += share if cell_len(name + figures + share) <= _MAX_LETTERS else ""
+    room = _MAX_LETTERS - len(figures)
+    return (name if cell_len(name) <= room else f"{set_cell_size(name, room - 1).rstrip()}…") + figures
+
+
+def histogram(title: str, axis: str, series: Series, longest: int | None = None) -> tuple[str, Markup, str]:
+    """Draw the distribution of one or two series of whole numbers: in equal bins up to `longest`, or in bins that double.
+
+    Return the title, the drawing, and a line with median, 95th percentile and maximum, because lengths have a long tail.
+    """
+    if longest:
+        edges = 1 + np.unique(np.linspace(0, longest, min(_MAX_BINS, longest) + 1).round().astype(int))
+    else:
+        values = np.concatenate([values for _, values in series])
+        low, high = (int(np.log2(max(1, bound))) for bound in (values.min(), values.max()))
+        edges = 1 << np.arange(max(low, high - _MAX_BINS), high + 2)
+    shares = [np.histogram(np.clip(values, edges[0], edges[-1] - 1), edges)[0] / max(1, len(values)) for _, values in series]
+    parts, ticks = _scale(0.0, max(float(share.max()) for share in shares) or 1.0, 3, shares=True)
+    step = _ACROSS / (len(edges) - 1)
+    width = step * 0.86 / len(series)
+    for index, share in enumerate(shares):
+        for place, value in enumerate(share.tolist()):
+            if value:
+                height = max(0.8, (_BOTTOM - _TOP) * value / ticks[-1])
+                parts.append(_rect(_LEFT + step * (place + 0.07) + width * index, _BOTTOM - height, width, height, f"s{index}"))
+    places = range(0, len(edges), -(-len(edges) // _MAX_LABELS))
+    parts += _axis([(place / (len(edges) - 1), int(edges[place])) for place in places], axis)
+    spreads = []
+    for name, values in series:
+        half, most = np.percentile(values, [50, 95]).round().tolist() if len(values) else (0, 0)
+        spread = f"median {number(half)}, 95 % up to {number(most)}, longest {number(int(values.max(initial=0)))}"
+        spreads.append(f"{name}: {spread}" if name else spread)
+    return title, _svg(_HEIGHT, f"{title}: {'; '.join(spreads)}", parts), "; ".join(spreads)
+
+
+def curves(lines: Sequence[tuple[str, Points]], across: float | None = None, *, shares: bool = False) -> Markup:
+    """Draw up to two lines of (step, value), and a dashed line at the height `across`. `shares` are written as percentages."""
+    lines = [(name, [point for point in points if math.isfinite(point[1])]) for name, points in lines]
+    if not any(points for _, points in lines):
+        return Markup("")
+    heights = [y for _, points in lines for _, y in points] + ([] if across is None else [across])
+    parts, ticks = _scale(min(heights), max(heights), 4, shares=shares)
+    last = max(x for _, points in lines for x, _ in points) or 1
+
+    def draw(points: Points, kind: str) -> None:  # the y axis of SVG points down
+        rise = (_BOTTOM - _TOP) / (ticks[-1] - ticks[0])
+        places = " ".join(f"{_LEFT + _ACROSS * x / last:.1f},{_BOTTOM - rise * (y - ticks[0]):.1f}" for x, y in points)
+        parts.append(Markup('<polyline points="{}" class="{}"/>').format(places, kind))
+
+    parts += _axis([(value / last, int(value)) for value in _ticks(0, last, 4) if value <= last], "step")
+    if across is not None:
+        draw([(0, across), (last, across)], "across")
+    for index, (_, points) in enumerate(lines):  # a long run logs more points than the drawing has pixels
+        draw(points[:: -(len(points) // _MAX_POINTS + 1)][::-1], f"l{index}")
+    ends = "; ".join(f"{name} ends at {number(points[-1][1])}" for name, points in lines if points)
+    return _svg(_HEIGHT, ends, parts)
+
+
+def _ticks(low: float, high: float, about: int) -> list[float]:
     """Return round numbers that span a range.
 
-    >>> ticks(0.43, 0.58), ticks(0, 1000)
+    >>> _ticks(0.43, 0.58, 5), _ticks(0, 1000, 5)
     ([0.4, 0.45, 0.5, 0.55, 0.6], [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0])
     """
     rough = max(high - low, 1e-9) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(unit * power for unit in (1, 2, 5, 10) if unit * power >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(number * step, 10) for number in range(first, max(last, first + 1) + 1)]
+    return [round(index * step, 10) for index in range(first, max(last, first + 1) + 1)]
 
 
-def figure(title: str, drawing: Html, note: object = "") -> Html:
-    """Return a chart with its title, and a line of figures below it."""
-    return tag("figure", tag("h3", title) if title else "", drawing, tag("figcaption", note) if note else "")
+def _scale(low: float, high: float, about: int, *, shares: bool) -> tuple[list[Markup], list[float]]:
+    """Draw grid lines with their values. Also return the values."""
+    ticks, parts = _ticks(low, high, about), []
+    for value in ticks:
+        y = _BOTTOM - (_BOTTOM - _TOP) * (value - ticks[0]) / (ticks[-1] - ticks[0])
+        parts.append(_rect(_LEFT, y, _ACROSS, 0.7, "axis" if value == ticks[0] else "grid"))
+        parts.append(_text(_LEFT - 6, y + 4, f"{100 * value:g} %" if shares else f"{value:g}", "faint", "end"))
+    return parts, ticks
 
 
-def label(x: float, y: float, *words: object, kind: str = "", anchor: str = "") -> Html:
-    """Return a text in a chart."""
-    return tag("text", *words, x=f"{x:.1f}", y=f"{y:.1f}", class_=kind or None, text_anchor=anchor or None)
-
-
-def svg(height: float, description: str, *parts: Html) -> Html:
-    """Return a drawing; `description` is what a screen reader says of it."""
-    return tag("svg", *parts, viewBox=f"0 0 {WIDTH_PX} {height:.0f}", role="img", aria_label=description)
-
-
-def by_doubling(values: Sequence[Values], most: int = 18) -> Values:
-    """Return edges of bins that double, from the least value to the largest.
-
-    >>> by_doubling([np.array([3, 9])]).tolist()
-    [2, 4, 8, 16]
-    """
-    known = [each for each in values if len(each)]
-    low = max(0, int(np.log2(max(1, min(int(each.min()) for each in known))))) if known else 0
-    high = int(np.log2(max(1, max(int(each.max()) for each in known)))) + 1 if known else 1
-    return 1 << np.arange(max(low, high - most), max(high, low + 1) + 1)
-
-
-def up_to(most: int) -> Values:
-    """Return edges of equal bins from 1 to a length.
-
-    >>> up_to(5).tolist()
-    [1, 2, 3, 4, 5, 6]
-    """
-    return 1 + np.unique(np.round(np.linspace(0, most, min(_MAX_BINS, most) + 1)).astype(int))
-
-
-def histogram(title: str, axis: str, edges: Values, series: Sequence[tuple[str, Values]]) -> Html:
-    """Return the distribution of whole numbers over bins, of one to four series, with medians and largest values below."""
-    shares = [np.histogram(np.clip(values, edges[0], edges[-1] - 1), edges)[0] / max(1, len(values)) for _, values in series]
-    bottom, across = _HEIGHT - _FOOT, WIDTH_PX - _LEFT - _RIGHT
-    high = ticks(0.0, max((float(share.max(initial=0)) for share in shares), default=0.0) or 1.0, 3)
-    parts = _scale(high, bottom, percent_of=True)
-    step = across / (len(edges) - 1)
-    wide = step * 0.86 / max(1, len(series))
-    for nth, share in enumerate(shares):
-        for at, value in enumerate(share.tolist()):
-            if value:
-                tall = max(0.8, (bottom - _TOP) * value / high[-1])
-                x = _LEFT + step * at + step * 0.07 + wide * nth
-                size = {"x": f"{x:.1f}", "y": f"{bottom - tall:.1f}", "width": f"{wide:.1f}", "height": f"{tall:.1f}"}
-                parts.append(tag("rect", **size, class_=f"s{nth}"))
-    every = -(-len(edges) // _MAX_LABELS)
-    for at in range(0, len(edges), every):
-        anchor = "end" if at == len(edges) - 1 else "middle"
-        parts.append(label(_LEFT + step * at, bottom + 18, _brief(int(edges[at])), kind="f", anchor=anchor))
-    parts.append(label(WIDTH_PX - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
-    spreads = "; ".join(f"{name}{': ' if name else ''}{_spread(values)}" for name, values in series if len(values))
-    return figure(title, svg(_HEIGHT, f"{title}: {spreads}", *parts), spreads)
-
-
-def _spread(values: Values) -> str:
-    # Lengths have a long tail, so the median and the 95th percentile say more than mean and
-    # maximum.
-    half, most = np.percentile(values, [50, 95])
-    return f"median {number(round(float(half)))}, 95 % up to {number(round(float(most)))}, longest {number(int(values.max()))}"
-
-
-def _brief(value: int) -> str:
-    """Write a number in few characters.
-
-    >>> [_brief(value) for value in (512, 4096, 65536, 2097152)]
-    ['512', '4k', '66k', '2.1M']
-    """
-    if value < 1000:
-        return str(value)
-    return f"{value / 1000:.0f}k" if value < 1_000_000 else f"{value / 1_000_000:.2g}M"
-
-
-def _scale(high: Sequence[float], bottom: float, *, percent_of: bool) -> list[Html]:
-    """Draw the lines of a grid from `high[0]`, at the bottom, up to the last, with their values."""
-    parts = []
-    for value in high:
-        y = bottom - (bottom - _TOP) * (value - high[0]) / (high[-1] - high[0])
-        parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{WIDTH_PX - _RIGHT}", class_="axis" if value == high[0] else "grid"))
-        written = f"{100 * value:g} %" if percent_of else f"{value:g}"
-        parts.append(label(_LEFT - 6, y + 4, written, kind="f", anchor="end"))
+def _axis(labels: Sequence[tuple[float, int]], name: str) -> list[Markup]:
+    """Draw the labels of the x axis, each at a share of the width, and its name."""
+    parts = [_text(_WIDTH - _RIGHT, _HEIGHT - 6, name, "faint", "end")]
+    for place, value in labels:
+        brief = f"{value / 1e6:.2g}M" if value >= 1e6 else f"{value / 1e3:.0f}k" if value >= 1000 else str(value)
+        parts.append(_text(_LEFT + _ACROSS * place, _BOTTOM + 18, brief, "faint", "end" if place > 0.95 else "middle"))
     return parts
 
 
-def lines(panel: Panel, axis: str) -> Html:
-    """Return the lines of a panel with axes and grid, the first line in blue, over steps from 0; nothing without points."""
-    values = [y for line in panel.lines for _, y in line.points] + ([panel.across[1]] if panel.across else [])
-    if not any(line.points for line in panel.lines):
-        return Html("")
-    high = ticks(min(values), max(values), 4)
-    last = max(x for line in panel.lines for x, _ in line.points)
-    bottom, across = _HEIGHT - _FOOT, WIDTH_PX - _LEFT - _RIGHT
-
-    def screen(points: Points) -> list[tuple[float, float]]:
-        # SVG's y axis points down: subtract from the bottom.
-        rise = (bottom - _TOP) / (high[-1] - high[0])
-        return [(_LEFT + across * x / max(last, 1e-9), bottom - rise * (y - high[0])) for x, y in points]
-
-    parts = _scale(high, bottom, percent_of=panel.percent)
-    for value in (value for value in ticks(0, last, 4) if value <= last):
-        anchor = "end" if value > 0.95 * last else "middle"
-        parts.append(label(_LEFT + across * value / max(last, 1e-9), bottom + 18, _brief(int(value)), kind="f", anchor=anchor))
-    if panel.across:
-        parts.append(_line(screen([(0, panel.across[1]), (last, panel.across[1])]), "across"))
-    for at, line in enumerate(panel.lines):
-        parts.append(_line(screen(line.points), f"l{at}"))
-        if line.marked:
-            parts += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.5, class_=f"s{at}") for x, y in screen(line.points)]
-    parts.append(label(WIDTH_PX - _RIGHT, _HEIGHT - 6, axis, kind="f", anchor="end"))
-    legend = _legend(panel)
-    return figure(panel.title, svg(_HEIGHT, f"{panel.title}: {legend}", *parts), legend)
+def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> Markup:
+    template = Markup('<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}">{}</text>')
+    return template.format(x, y, kind, anchor, clean(words))
 
 
-def _legend(panel: Panel) -> str:
-    """Return the name, last value and color of each line of a panel."""
-    write: Callable[[float], str] = percent if panel.percent else number
-    ends = [f"{line.name} ends at {write(line.points[-1][1])}" for line in panel.lines if line.points]
-    ends += [f"{panel.across[0]} {write(panel.across[1])}"] if panel.across else []
-    return "; ".join(f"{each}, {colour}" for each, colour in zip(ends, [*COLOURS[: len(panel.lines)], "dashed"], strict=False))
+def _rect(x: float, y: float, width: float, height: float, kind: str) -> Markup:
+    template = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="{}"/>')
+    return template.format(x, y, width, height, kind)
 
 
-def _line(points: Points, kind: str) -> Html:
-    return tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_=kind)
+def _svg(height: float, description: str, parts: Sequence[Markup]) -> Markup:
+    """Return a drawing. Screen readers read the description."""
+    template = Markup('<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">{}</svg>')
+    return template.format(_WIDTH, height, clean(description), Markup("").join(parts))

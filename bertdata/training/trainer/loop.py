@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...config.train import TrainConfig, milestones, read_training
+from ...dataset.build import REPORT
 from ...dataset.rows import Shards
 from ...errors import BertDataError
 from ...reports.metrics import NAME, SUMS, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
-from ...reports.page import REPORT, write_report
+from ...reports.page import report as write_report
 from ...reports.predicted import NAME as PREDICTIONS
 from ...storage.user_functions import load
 from ..loader import batches
