@@ -13,8 +13,6 @@ from .. import __version__
 from ..errors import BertDataError
 from ..storage.storage import storage_errors
 
-__all__ = ["cli", "main"]
-
 _COMMANDS = {
     "download": "Download Wikipedia dumps and Hugging Face datasets.",
     "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
@@ -27,13 +25,10 @@ _COMMANDS = {
     "report": "Write an HTML report about datasets or training runs, and compare them.",
     "trace": "Trace one document from wikitext to training rows.",
     "verify": "Check datasets for corruption and inconsistent contents.",
-    "doctor": "Check this machine's setup: Python, optional packages, disk and memory.",
+    "doctor": "Check this machine's setup: versions, optional packages, memory and disk.",
     "demo": "Run the full pipeline on the included sample.",
 }
-
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-_NOT_LOADED = click.Command("")  # click lists and suggests commands by their names
-_MODULE_NAMES = {"run": "run_file"}  # modules that are not named as the command
 
 
 class _Lazy(click.Group):
@@ -42,7 +37,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"{__name__}.{_MODULE_NAMES.get(name, name.replace('-', '_'))}")
+        module = importlib.import_module(f"{__name__}.{'run_file' if name == 'run' else name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
@@ -51,11 +46,7 @@ class _Lazy(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(
-    cls=_Lazy,
-    commands=dict.fromkeys(_COMMANDS, _NOT_LOADED),
-    context_settings=_SETTINGS,
-)
+@click.group(cls=_Lazy, commands=dict.fromkeys(_COMMANDS, click.Command("")), context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="bertdata")
 def cli() -> None:
     """Build BERT pretraining corpora from Wikipedia dumps, books and other text.
@@ -77,35 +68,30 @@ def main() -> None:
     """Run the command line. Print each error as one message and exit with its code."""
     from ..storage.signals import signals
     from ..storage.terminal import guard
-    from . import output
-    from .bars import answer
+    from . import console
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the locale cannot encode must not stop a run
     guard()
-    if "--log-json" in sys.argv:  # so that click reports invalid options as JSON, too
-        output.configure(quiet=False, log_json=True)
     try:
-        with storage_errors(), signals(answer, output.stop):
+        with storage_errors(), signals(console.answer):
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code
     except click.ClickException as error:
-        if output.is_json():
-            output.error(f"error: {error.format_message()}", error.exit_code)
-        else:
-            error.show()
-        code = error.exit_code
+        code, context = error.exit_code, getattr(error, "ctx", None)
+        hint = f" Try 'bertdata {context.info_name} --help'." if context and context.parent else " Try 'bertdata --help'."
+        console.error(error.format_message() + hint)
     except (KeyboardInterrupt, click.Abort) as stopped:
         arguments = (stopped.__cause__ or stopped).args  # click converts an interrupt inside a command to Abort
         code = arguments[0] if arguments else 130
     except BertDataError as error:
         code = error.exit_code
-        output.error(f"error: {error}", code)
+        console.error(str(error))
     except Exception as error:
         if "--verbose" in sys.argv or "-v" in sys.argv:
             raise
-        code, problem = 1, f"internal error: {type(error).__name__}: {error}"
-        output.error(f"{problem}: run it with --verbose and please report its output", code)
+        code = 1
+        console.error(f"internal error: {type(error).__name__}: {error}: run it with --verbose and please report its output")
     sys.exit(code if isinstance(code, int) else 0)

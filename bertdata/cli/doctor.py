@@ -5,10 +5,8 @@ from __future__ import annotations
 import click
 
 from ..reports.summary import count
+from .console import echo
 from .options import Command
-from .output import echo
-
-__all__ = ["command"]
 
 
 @click.command("doctor", cls=Command, writes=False)

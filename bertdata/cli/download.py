@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,11 @@ from ..commands.download import WIKIMEDIA
 from ..errors import UsageError
 from ..reports.summary import count, size
 from ..storage.files import is_local
-from .bars import bytes_bar
-from .build_commands import echo
+from .console import ProgressPrinter, bytes_of, echo
 from .options import Command
 
 if TYPE_CHECKING:
-    from ..sources.download.client import Client
-    from ..sources.download.transfer import RemoteFile
-
-__all__ = ["command"]
+    from ..commands.download import Download
 
 
 @click.group("download")
@@ -39,11 +35,7 @@ def _local(_ctx: click.Context, _param: click.Parameter, value: str) -> Path:
 
 _output = click.option("--output", required=True, callback=_local, metavar="DIR", help="Directory for the files.")
 _dry_run = click.option("--dry-run", is_flag=True, help="List the files and their sizes without downloading them.")
-
-
-def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    kind = click.IntRange(1, most)
-    return click.option("--connections", type=kind, default=default, show_default=True, help="Number of parallel downloads.")
+_connections = partial(click.option, "--connections", show_default=True, help="Number of parallel downloads.")
 
 
 @command.command("wikipedia", cls=Command, short_help="Download the articles of a Wikipedia.")
@@ -53,7 +45,7 @@ def _connections(most: int, default: int) -> Callable[[Callable[..., None]], Cal
 @click.option(
     "--contact", default="", help="Your e-mail address or web page for the User-Agent header, as Wikimedia's policy requests."
 )
-@_connections(3, 2)  # the robot policy of dumps.wikimedia.org allows two
+@_connections(type=click.IntRange(1, 3), default=2)  # the robot policy of dumps.wikimedia.org allows two
 @_dry_run
 @_output
 def wikipedia(language: str, date: str, base_url: str, contact: str, connections: int, dry_run: bool, output: Path) -> None:
@@ -62,16 +54,11 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
     \b
         bertdata download wikipedia --language zh --output dumps
     """
-    from ..sources.download.client import Client, user_agent
-    from ..sources.download.wikimedia import find_dump
+    from ..commands.download import find_wikipedia
 
-    client = Client({"User-Agent": user_agent(contact)}, note=_note)
-    dump = find_dump(client, language, date, base_url)
-    _say(f"{dump.wiki} of {dump.date}", dump.files, output, dry_run)
-    if not dry_run:
-        _fetch(dump.files, output, client, connections, sums=dump.sums)
-        dumps = output / f"{dump.wiki}-{dump.date}-pages-articles*.xml*.bz2"
-        echo(f"Go on with: bertdata build-corpus --wikipedia '{dumps}' --output corpus")
+    found = find_wikipedia(language, date, base_url, contact, partial(echo, err=True))
+    dumps = output / f"{found.title}-pages-articles*.xml*.bz2"
+    _fetch(found, output, connections, dry_run, f"bertdata build-corpus --wikipedia '{dumps}' --output corpus")
 
 
 @command.command("hub", cls=Command)
@@ -82,7 +69,7 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
     "--revision", default="", help="Branch, tag or commit. refs/convert/parquet has most datasets as tables.  [default: main]"
 )
 @click.option("--base-url", default="", help="URL of the Hub.  [default: HF_ENDPOINT, or https://huggingface.co]")
-@_connections(8, 4)
+@_connections(type=click.IntRange(1, 8), default=4)
 @_dry_run
 @_output
 def hub(name: str, config: str, split: str, revision: str, base_url: str, connections: int, dry_run: bool, output: Path) -> None:
@@ -91,48 +78,33 @@ def hub(name: str, config: str, split: str, revision: str, base_url: str, connec
     \b
         bertdata download hub OWNER/NAME --split train --output books
     """
-    from ..sources.download.client import Client, user_agent
-    from ..sources.download.hub import find_data_set
+    from ..commands.download import find_hub
 
-    data_set = find_data_set(name, config=config, split=split, revision=revision, endpoint=base_url)
-    client = Client({"User-Agent": user_agent(), **data_set.headers}, note=_note)
-    if data_set.is_partial:
-        _note(f"{name}: the Hub has converted only the first gigabytes. Convert the other files yourself")
-    _say(f"{data_set.name} at {data_set.commit[:12]}", data_set.files, output, dry_run)
-    if not dry_run:
-        _fetch(data_set.files, output, client, connections)
-        echo(f"Go on with: bertdata build-corpus --text '{output}' --output corpus   (--books for a table of books)")
+    found = find_hub(name, config, split, revision, base_url, partial(echo, err=True))
+    go_on = f"bertdata build-corpus --text '{output}' --output corpus   (--books for a table of books)"
+    _fetch(found, output, connections, dry_run, go_on)
 
 
-def _note(text: str) -> None:
-    echo(text, err=True)
-
-
-def _say(what: str, files: Sequence[RemoteFile], output: Path, dry_run: bool) -> None:
-    """Print the total to download, and in a dry run each file."""
+def _fetch(found: Download, output: Path, connections: int, dry_run: bool, go_on: str) -> None:
+    """Print the total to download, and download, or in a dry run list the files."""
     from ..sources.download.transfer import missing_bytes
 
-    total, to_come = sum(file.size for file in files), missing_bytes(files, output)
-    for file in files if dry_run else ():
+    total, to_come = sum(file.size for file in found.files), missing_bytes(found.files, output)
+    for file in found.files if dry_run else ():
         echo(f"  {size(file.size):>9}  {file.name}")
     rest = "" if to_come == total else f", {size(to_come)} to come" if to_come else ", all of it there"
-    echo(f"{what}: {count(len(files), 'file')}, {size(total)}{rest} -> {output}", err=not dry_run)
-
-
-def _fetch(
-    files: Sequence[RemoteFile], output: Path, client: Client, connections: int, sums: tuple[str, str] | None = None
-) -> None:
-    """Download files. Also write their checksum file, if `sums` has its name and text."""
-    from ..commands.download import fetch
-    from ..sources.download.transfer import missing_bytes
-
-    to_come, total, done_bytes = missing_bytes(files, output), sum(file.size for file in files), dict[str, int]()
-    with bytes_bar(f"{len(files)} files") as show:
+    echo(f"{found.title}: {count(len(found.files), 'file')}, {size(total)}{rest} -> {output}", err=not dry_run)
+    if dry_run:
+        return
+    done_bytes = dict[str, int]()
+    with ProgressPrinter() as printer:
+        show = bytes_of(printer, "download")
 
         def progress(name: str, at: int) -> None:
             done_bytes[name] = at
             show(sum(done_bytes.copy().values()), total)
 
-        fetch(files, output, client, connections, sums, progress)
+        found.fetch(output, connections, progress)
     done = "" if to_come else ": nothing to do"
-    echo(f"{output} has {count(len(files), 'file')}, {size(total)}; lengths and checksums are right{done}")
+    echo(f"{output} has {count(len(found.files), 'file')}, {size(total)}; lengths and checksums are right{done}")
+    echo(f"Go on with: {go_on}")

@@ -8,17 +8,11 @@ from typing import Any
 import click
 
 from ..config import ExportConfig
-from .build_commands import build, common_options, echo, print_result, take_options
-from .options import Command, config_options, take
-from .paths import to_path
-
-__all__ = ["command"]
+from .build import build, common_options
+from .options import Command, config_options, to_path
 
 
-_FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
-
-
-@click.command("export", cls=Command, arrow=True, first=_FIRST)
+@click.command("export", cls=Command, arrow=True)
 @click.argument("directory", type=to_path)
 @config_options(ExportConfig)
 @click.option(
@@ -31,7 +25,7 @@ _FIRST = ("to", "split", "vocab", "output", "dry_run", "overwrite", "workers")
     "--output", required=True, type=to_path, metavar="PATH", help="Output directory. The files are written to data/ inside it."
 )
 @common_options
-def command(directory: Path, output: Path, vocab: Path | None, **values: Any) -> None:
+def command(directory: Path, **values: Any) -> None:
     """Convert the corpus or the rows in DIRECTORY to the format of another trainer, one output shard per input shard.
 
     \b
@@ -49,12 +43,6 @@ def command(directory: Path, output: Path, vocab: Path | None, **values: Any) ->
         bertdata export pairs-1024 --to mds --output rows
         bertdata export corpus --to jsonl --output text
     """
-    options, dry_run = take_options(values)
-    from ..commands.export import plan_export
+    from ..commands.export import export
 
-    plan = plan_export(directory, output=output, config=take(ExportConfig, values), vocab=vocab)
-    echo(plan.summary, err=not dry_run)
-    for note in plan.notes:
-        echo(note, err=True)
-    for exported in build(plan, options, dry_run):
-        print_result(exported, "")
+    build(export, directory, **values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +14,17 @@ from ..config.languages import problem_of
 from ..dataset.build import is_complete
 from ..dataset.manifest import check_files, read, steady
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, few
 from ..pieces import shown
 from ..records import Document
 from ..reports.summary import describe
 from ..run.state import run_state
 from ..storage.terminal import clean
-from .build_commands import echo
-from .folding import Line, print_folded
-from .options import Command
-from .paths import to_path
+from .console import echo, print_wrapped
+from .options import Command, to_path
 
 if TYPE_CHECKING:
     from ..commands.inspect import Order
-
-__all__ = ["command", "show", "show_row"]
 
 _MAX_CODES = 12  # languages listed in the error for a missing language
 _RANDOM = r"\(random: [^)]{1,100}\)"
@@ -37,15 +32,11 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 
 @click.command("inspect", cls=Command, arrow=True, writes=False)
 @click.argument("directory", type=to_path)
-@click.option("--n", "count", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
+@click.option("--n", type=click.IntRange(min=0), default=5, show_default=True, help="Number of examples.")
 @click.option("--row", type=int, help="Show only this row.")
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
 @click.option("--title", default="", help="Show documents with these words in the title.")
-@click.option(
-    "--id",
-    default="",
-    help="Show the document, or the rows of the document, with this id.",
-)
+@click.option("--id", default="", help="Show the document, or the rows of the document, with this id.")
 @click.option(
     "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
 )
@@ -57,19 +48,11 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option(
     "--explain",
     metavar="NAME",
+    default="",
     help="Explain why the documents with this id, title or file name were kept, dropped or rejected.",
 )
 def command(
-    directory: Path,
-    count: int,
-    row: int | None,
-    random: bool,
-    longest: bool,
-    reason: str,
-    as_json: bool,
-    epoch: int,
-    explain: str | None,
-    **wanted: str,
+    directory: Path, n: int, row: int | None, random: bool, longest: bool, as_json: bool, epoch: int, explain: str, **wanted: str
 ) -> None:
     """Show a summary of the dataset in DIRECTORY, and decoded examples.
 
@@ -80,59 +63,51 @@ def command(
     Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
     --epoch needs rows.
     """
-    if (state := run_state(directory)) not in ("complete", ""):
-        echo(f"{directory}: {state}")
-        if not is_complete(directory):
-            return
-    order: Order = "longest" if longest else "random" if random else "spread"
-    if as_json or reason:
-        _records(directory, as_json, n=count, row=row, order=order, reason=reason, **wanted)
-        return
-    with steady(directory):
-        if explain is not None:
-            _explain(directory, explain)
-        elif any(wanted.values()):
-            _select(directory, count, epoch, wanted)
-        else:
-            show(directory, count=count, number=row, epoch=epoch, order=order)
-
-
-def _records(directory: Path, as_json: bool, **options: Any) -> None:
-    """Print examples as JSON, or dropped and rejected records with their reasons."""
     from ..commands.inspect import inspect
 
-    for record in inspect(directory, **options):
-        if as_json:
-            echo(json.dumps(record, ensure_ascii=False))
+    if (state := run_state(directory)) not in ("complete", ""):
+        echo(f"{directory}: {state}", err=as_json)
+        if not is_complete(directory):
+            return
+    filters = {f"--{name}": text for name, text in wanted.items() if text}
+    ways = ["--row"] * (row is not None) + ["--explain"] * bool(explain) + ["--random"] * random + ["--longest"] * longest
+    if len(both := [*ways, *list(filters)[:1]]) > 1:
+        raise UsageError(f"{both[0]} and {both[1]} cannot be combined. Use one of them")
+    if "--reason" in filters and len(filters) > 1:
+        raise UsageError(f"--reason and {min(filters.keys() - {'--reason'})} cannot be combined. Use one of them")
+    if explain and as_json:
+        raise UsageError("--explain prints text: omit --json")
+    order: Order = "longest" if longest else "random" if random else "spread"
+    with steady(directory):
+        contents = read(directory)
+        if explain:
+            _explain(directory, contents, explain)
+        elif not (as_json or filters or row is not None):
+            show(directory, count=n, epoch=epoch, order=order)
+        elif isinstance(contents, VocabManifest) and row is not None:
+            _show_pieces(directory, [row])
         else:
-            detail = record.get("detail") or record.get("where", "")
-            echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
+            for record in (records := inspect(directory, n=n, row=row, order=order, **wanted)):
+                if as_json:
+                    echo(json.dumps(record, ensure_ascii=False))
+                elif wanted["reason"]:
+                    detail = record.get("detail") or record.get("where", "")
+                    echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
+                else:
+                    show_row(directory, record, epoch, wanted["search"])
+            if filters and not records and n:
+                named = ", ".join(f"{name} {text}" for name, text in filters.items())
+                raise UsageError(f"{directory} contains nothing with {named}{_meant(directory, contents, wanted)}")
 
 
-def _explain(directory: Path, id: str) -> None:
-    manifest = read(directory)
-    if not isinstance(manifest, CorpusManifest):
-        raise UsageError(f"--explain {id}: {directory} contains {manifest.kind}: pass the corpus that they were built from")
-    check_files(directory, manifest.listed)
+def _explain(directory: Path, contents: Manifest, name: str) -> None:
     from ..reports.trace import explain
 
-    for line in explain(directory, manifest, id):
-        echo(line)
-
-
-def _select(directory: Path, count: int, epoch: int, wanted: dict[str, str]) -> None:
-    """Print the first matching documents or rows. Raise UsageError if there are none."""
-    from ..reports.select import select
-
-    contents = read(directory)
+    if not isinstance(contents, CorpusManifest):
+        raise UsageError(f"--explain {name}: {directory} contains {contents.kind}: pass the corpus that they were built from")
     check_files(directory, contents.listed)
-    numbers = list(islice(select(directory, contents, wanted), count))
-    for number in numbers:
-        show_row(directory, number, epoch, search=wanted["search"])
-        echo()
-    if not numbers:
-        filters = ", ".join(f"--{name} {text}" for name, text in wanted.items() if text)
-        raise UsageError(f"{directory} contains nothing with {filters}{_meant(directory, contents, wanted)}")
+    for line in explain(directory, contents, name):
+        echo(line)
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
@@ -142,71 +117,65 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     if not isinstance(contents, CorpusManifest):
         return ""
     known = sorted({code for source in contents.sources.values() for code in source.languages or {}})
-    language = wanted["language"]
-    if language and language not in known:
-        many = f"{', '.join(known[:_MAX_CODES])}{', …' if len(known) > _MAX_CODES else ''}"
-        return did_you_mean(language, known) or f": {problem_of(language) or 'use another language'}. The corpus has {many}"
+    if (language := wanted["language"]) and language not in known:
+        problem = problem_of(language) or "use another language"
+        return did_you_mean(language, known) or f": {problem}. The corpus has {few(known, _MAX_CODES)}"
     return f": ids here look like {example(directory, contents)}" if wanted["id"] else ""
 
 
-def show_row(directory: Path, number: int, epoch: int = 0, search: str = "") -> None:
-    """Print a document or a row, with masks of `epoch` in color. `search` selects sentences."""
-    from ..reports import examples
-    from ..tokens.read import read_any
+def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread", summary: bool = True) -> None:
+    """Print a summary of a dataset, and examples in this order."""
+    from ..commands.inspect import inspect
 
     contents = read(directory)
-    assert isinstance(contents, ReadableManifest)  # callers reject other kinds
-    if isinstance(contents, CorpusManifest):
-        _print(examples.document_lines(Document(**examples.row(directory, contents, number)), search=search), search=search)
-        return
-    config, vocabulary = contents.settings, read_any(directory)
-    row = examples.row(directory, contents, number, vocabulary)
-    mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
-    _print(examples.pair_lines(row, number, vocabulary, config, epoch), mask, search)
-
-
-def show(directory: Path, *, count: int, number: int | None = None, epoch: int = 0, order: Order = "spread") -> None:
-    """Print a summary of a dataset and examples in this order, or only row `number`."""
-    manifest = read(directory)
-    if epoch and isinstance(manifest, PairsManifest) and manifest.settings.masking == "static":
+    if epoch and isinstance(contents, PairsManifest) and contents.settings.masking == "static":
         raise UsageError(
             f"--epoch {epoch}: the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
         )
-    check_files(directory, manifest.listed)
-    if number is None or isinstance(manifest, ExportManifest):
-        echo(describe(manifest, directory))
-        echo(f"  complete; made by bertdata {manifest.versions['bertdata']}; config: {_config(manifest.config)}")
-    if isinstance(manifest, ExportManifest):
-        return  # show rows of the dataset that was exported instead
+    check_files(directory, contents.listed)
+    if summary:
+        echo(describe(contents, directory))
+        echo(f"  complete; made by bertdata {contents.versions['bertdata']}, with these settings:")
+        for name, value in contents.config.items():
+            for key, each in value.items() if isinstance(value, dict) else [(name, value)]:
+                if each not in ("", [], None):
+                    echo(f"    {key:20} {each}")
+    if isinstance(contents, VocabManifest):
+        _show_pieces(directory, None, 20 * count)
+    elif not isinstance(contents, ExportManifest):  # show rows of the dataset that was exported instead
+        for record in inspect(directory, n=count, order=order):
+            echo()
+            show_row(directory, record, epoch)
+
+
+def _show_pieces(directory: Path, numbers: list[int] | None, count: int = 0) -> None:
+    """Print tokens of a vocabulary, or `count` of them and the table of its languages."""
+    from ..reports import coverage, examples
+    from ..tokens.read import read_any
+
+    vocabulary, contents = read_any(directory), read(directory)
+    pieces, mark = vocabulary.pieces, vocabulary.special.mark
+    chosen = numbers or sorted({*range(8), *examples.pick(len(pieces), count)})
+    if not all(0 <= number < len(pieces) for number in chosen):
+        raise UsageError(f"--row {chosen[0]}: {directory} has pieces 0 to {len(pieces) - 1}")
+    _print([(2, "  ".join(f"{number} {shown(pieces[number], mark)}" for number in chosen))])
+    if numbers is None and isinstance(contents, VocabManifest):
+        echo(coverage.table(contents.coverage, mark))
+
+
+def show_row(directory: Path, record: dict[str, Any], epoch: int = 0, search: str = "") -> None:
+    """Print an example of `inspect`, with masks of `epoch` in color. `search` selects sentences."""
     from ..reports import examples
     from ..tokens.read import read_any
 
-    if isinstance(manifest, VocabManifest):
-        vocabulary = read_any(directory)
-        pieces, mark = vocabulary.pieces, vocabulary.special.mark
-        if number is not None and not 0 <= number < len(pieces):
-            raise UsageError(f"--row {number}: {directory} has pieces 0 to {len(pieces) - 1}")
-        chosen = sorted({*range(8), *examples.pick(len(pieces), 20 * count)}) if number is None else [number]
-        _print([(2, "  ".join(f"{i} {shown(pieces[i], mark)}" for i in chosen))])
-        if number is None:
-            from ..reports.coverage import table
-
-            echo(table(manifest.coverage, mark))
+    contents, row = read(directory), {name: value for name, value in record.items() if name not in ("row", "text")}
+    assert isinstance(contents, ReadableManifest)
+    if isinstance(contents, CorpusManifest):
+        _print(examples.document_lines(Document(**row), search=search), search=search)
         return
-    if number is not None:
-        show_row(directory, number, epoch)
-        return
-    from ..commands.inspect import choose
-
-    assert isinstance(manifest, ReadableManifest)
-    for each in choose(directory, manifest, count, order):
-        echo()
-        show_row(directory, each, epoch)
-
-
-def _config(config: dict[str, object]) -> str:
-    groups = [value if isinstance(value, dict) else {name: value} for name, value in config.items()]
-    return ", ".join(f"{name} {value}" for group in groups for name, value in group.items() if value not in ("", []))
+    vocabulary = read_any(directory)
+    mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
+    _print(examples.pair_lines(row, record["row"], vocabulary, contents.settings, epoch), mask, search)
 
 
 def _print(lines: Iterable[tuple[int, str]], mask: str = "", search: str = "") -> None:
@@ -225,4 +194,4 @@ def _print(lines: Iterable[tuple[int, str]], mask: str = "", search: str = "") -
             text.highlight_regex(found, "bold reverse")
         return text
 
-    print_folded(Line(indent, indent, coloured(line)) for indent, line in lines)
+    print_wrapped((indent, indent, coloured(line)) for indent, line in lines)

@@ -4,223 +4,167 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import textwrap
 import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import Meta
 
-from ..config.base import Config, Option, options_of
-from ..errors import BertDataError, UsageError, did_you_mean, nearest
+from ..config.base import Config, hints_of
+from ..errors import BertDataError, UsageError
+from ..storage import files
 from ..storage.process import import_arrow_without_pandas
-from . import bars
-from .config_file import from_file
-from .output import echo
-
-__all__ = ["Command", "config_options", "with_option_names", "sections_of", "take"]
+from ..storage.stores import check_url
+from . import console
 
 F = TypeVar("F", bound=Callable[..., Any])
-_MADE_BY = {  # parameter name: the command that creates its value
-    "vocab": "made by bertdata train-vocab corpus --output vocab",
-    "corpus": "made by bertdata build-corpus --wikipedia DUMP --output corpus",
-}
-_PARAMETERS = {"wait": "no_wait"}  # argument of a Python function: the parameter, where the names differ
-_MAX_BRIEF_CHARACTERS = 48  # width next to an option in 80 columns
-_SHOW_ALL_KEY = f"{__name__}.all"  # key in a context: show the help of all options
+_HELP_ALL = f"{__name__}.all"  # key in a context: show the help of all options
+
+
+class Option(click.Option):
+    """An option in a section of ``--help``, which lists `folded` options by name only."""
+
+    def __init__(self, *args: Any, section: str = "Options", folded: bool = False, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section, self.folded = section, folded
 
 
 class Command(click.Command):
-    """A command with grouped options in its help, and errors that name options instead of configuration fields.
+    """A command whose help has sections, and whose errors name options instead of configuration fields.
 
     Args:
-        sections: Title -> parameter names. Parameters in no section follow as "Options".
-        first: Parameters that ``--help`` explains. It lists the others by name, and ``--help-all`` explains all. None if
-            ``--help`` explains all.
-        writes: Whether a stopped command can resume. This selects the message after Ctrl-C.
+        writes: Whether the same command continues a stopped one. This selects the message after Ctrl-C.
         arrow: Whether the command reads or writes datasets. If so, pyarrow is imported first, without pandas.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        sections: Mapping[str, Sequence[str]] | None = None,
-        first: Collection[str] | None = None,
-        writes: bool = True,
-        arrow: bool = False,
-        **attributes: Any,
-    ) -> None:
+    def __init__(self, *args: Any, writes: bool = True, arrow: bool = False, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self._sections, self._first, self._writes, self._arrow = sections or {}, first, writes, arrow
-        for param in (param for param in self.params if isinstance(param, click.Option)):
-            param.help = self.with_option_names(param.help or "")
-        if first is not None:
+        self._writes, self._arrow = writes, arrow
+        for param in self.params:
+            if isinstance(param, click.Option):
+                param.help = self.with_option_names(param.help or "")
+        if any(getattr(param, "folded", False) for param in self.params):
             help_text = "Show the help of all options and exit."
             self.params.append(
-                click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all, help=help_text)
+                Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all, help=help_text)
             )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Errors that name a field such as `max_seq_length` are changed to name ``--max-seq-length``."""
-        bars.begin(writes=self._writes)
         if (ctx.obj or {}).get("own_process") and self._arrow:
             import_arrow_without_pandas()
-        try:
-            return super().invoke(ctx)
-        except BertDataError as error:
-            parameter = _PARAMETERS.get(error.field, error.field)
-            error.args = (from_file(ctx, parameter, self.with_option_names(str(error))),)
-            raise
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        The error for an unknown option suggests a similar option, or explains where to pass Beam's options. The error for a
-        missing option shows its help and the command's first example.
-        """
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            known = [opt for param in self.params if not getattr(param, "hidden", False) for opt in param.opts if opt[:2] == "--"]
-            near, message = nearest(error.option_name, known), error.message
-            if not near and any(param.name == "beam_args" for param in self.params):
-                message = f"{message} Pass Beam's options at the end, after two dashes: -- {error.option_name}"
-            raise click.NoSuchOption(error.option_name, message, near, ctx=error.ctx) from None
-        except click.MissingParameter as error:
-            raise click.MissingParameter(self._usage_of(error.param), error.ctx, error.param) from None
-
-    def _usage_of(self, param: click.Parameter | None) -> str:
-        """Describe a missing parameter: its help, the command that creates its value, and an example."""
-        help = (getattr(param, "help", None) or "").rstrip(".")
-        example = next((line.strip() for line in (self.help or "").splitlines() if line.strip().startswith("bertdata ")), "")
-        parts = [help, _MADE_BY.get(param.name or "", "") if param else "", f"for example: {example}" if example else ""]
-        message = "; ".join(part for part in parts if part)
-        return message[:1].upper() + message[1:]
+        quiet, verbose = ctx.params.pop("quiet", False), ctx.params.pop("verbose", False)
+        with console.running(quiet=quiet, verbose=verbose, writes=self._writes):
+            try:
+                return super().invoke(ctx)
+            except BertDataError as error:
+                error.args = (self.with_option_names(str(error)),)
+                raise
 
     def with_option_names(self, message: str) -> str:
-        """Replace names of fields and arguments in a library message by this command's options."""
-        for argument, parameter in _PARAMETERS.items():
-            message = message.replace(f"`{argument}`", f"`{parameter}`")
-        for param in (param for param in self.params if isinstance(param, click.Option)):
-            message = message.replace(f"`{param.name}`", param.opts[0])
-            if param.secondary_opts:
-                message = message.replace(f"`{param.name}=False`", param.secondary_opts[0])
-        # `verify` has no --overwrite: its messages mean the command that builds the dataset again.
-        return message.replace("`overwrite`", "--overwrite")
+        """Replace names of fields and arguments in backticks by this command's options."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        names = {f"{param.name}=False": param.secondary_opts[0] for param in options if param.secondary_opts}
+        names |= {param.name or "": param.opts[0] for param in options}
+        return re.sub("`([a-z_]+(=False)?)`", lambda match: names.get(match[1], match[0]), message)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections, with options in order of declaration. Options without an explanation are listed by name."""
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        rows = {option.name: row for option in options if (row := option.get_help_record(ctx))}
-        listed = {name for names in self._sections.values() for name in names}
-        first = rows.keys() if self._first is None or ctx.meta.get(_SHOW_ALL_KEY) else {*self._first, "help", "help_all"}
-        for title, names in [*self._sections.items(), ("Options", [name for name in rows if name not in listed])]:
-            shown = [row for name, row in rows.items() if name in names and name in first]
-            more = [
-                option.opts[-1] for option in options if option.name in rows and option.name in names and option.name not in first
-            ]
-            if shown or more:
-                with formatter.section(title):
-                    if shown:
-                        formatter.write_dl(shown if first == rows.keys() else [(name, _brief(text)) for name, text in shown])
-                    if more:
-                        text, margin = f"{'also ' if shown else ''}{', '.join(more)}", " " * formatter.current_indent
-                        width = formatter.width - len(margin)
-                        lines = textwrap.wrap(text, width, break_on_hyphens=False)
-                        formatter.write("".join(f"{margin}{line}\n" for line in lines))
-
-
-def with_option_names(message: str) -> str:
-    """Replace names of fields and arguments in a note or warning by options of the running command."""
-    command = click.get_current_context().command
-    return command.with_option_names(message) if isinstance(command, Command) else message
+        """Write the sections, with options in order of declaration."""
+        sections: dict[str, list[click.Option]] = {}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and not param.hidden:
+                sections.setdefault(getattr(param, "section", "Options"), []).append(param)
+        sections["Options"] = sections.pop("Options")  # last
+        for title, options in sections.items():
+            folded = [] if ctx.meta.get(_HELP_ALL) else [option for option in options if getattr(option, "folded", False)]
+            with formatter.section(title):
+                rows = [row for option in options if option not in folded and (row := option.get_help_record(ctx))]
+                if rows:
+                    formatter.write_dl(rows)
+                if folded:
+                    formatter.write_text(f"{'also ' * bool(rows)}{', '.join(option.opts[0] for option in folded)}")
 
 
 def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        ctx.meta[_SHOW_ALL_KEY] = True
-        echo(ctx.get_help())
+        ctx.meta[_HELP_ALL] = True
+        click.echo(ctx.get_help())
         ctx.exit()
 
 
-def _brief(help: str) -> str:
-    """Return the first clause of an option's help, shortened if it is long, and the default.
-
-    >>> _brief("Books: .txt or .epub; file or glob."), _brief("Seed of a sample, of a copy.  [default: 3]")
-    ('Books: .txt or .epub', 'Seed of a sample, of a copy  [default: 3]')
-    >>> _brief("Maximum number of documents to read, for a quick trial.")
-    'Maximum number of documents to read'
-    """
-    clause = re.split(r"; |\.(?= |$)|  \[", help, maxsplit=1)[0]
-    cut = re.split(r", |: | \(", clause, maxsplit=1)[0]
-    default = re.search(r"  \[default: [^\]]{1,99}\]", help)
-    return (cut if len(clause) > _MAX_BRIEF_CHARACTERS and " " in cut else clause) + (default[0] if default else "")
+def with_option_names(message: str) -> str:
+    """Replace names of fields in a note or warning by options of the running command."""
+    context = click.get_current_context(silent=True)
+    return context.command.with_option_names(message) if context and isinstance(context.command, Command) else message
 
 
-def config_options(*kinds: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
-    """Add an option for each field of these configurations. Options in `multiple` can be repeated."""
+def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
+    """Add an option for each field of a configuration and of those nested in it. Options in `multiple` can be repeated."""
 
     def decorate(command: F) -> F:
-        for kind in reversed(kinds):
-            types = typing.get_type_hints(kind)
-            defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-            for name, option in reversed(options_of(kind).items()):
-                command = _click_option(name, types[name], defaults[name], option, name in multiple)(command)
+        for field in reversed(dataclasses.fields(kind)):
+            hint = hints_of(kind)[field.name]
+            if isinstance(hint, type) and issubclass(hint, Config):
+                command = config_options(hint, multiple)(command)
+            elif "option" in field.metadata:
+                command = _click_option(field, hint, field.name in multiple)(command)
         return command
 
     return decorate
 
 
-def sections_of(*kinds: type[Config], **leading: Sequence[str]) -> dict[str, list[str]]:
-    """Return option names by section title. `leading` adds names at the beginning of a section."""
-    sections: dict[str, list[str]] = {}
-    for kind in kinds:
-        for name, option in options_of(kind).items():
-            if option.section:
-                sections.setdefault(option.section, []).append(name)
-    return {title: [*leading.get(title, ()), *sections.get(title, [])] for title in [*leading, *sections]}
-
-
-def take(kind: type[Config], values: dict[str, Any], **more: Any) -> Any:
-    """Create a configuration from a command's parameters, which are removed from `values`, and from `more` fields."""
-    return kind(**{name: values.pop(name) for name in options_of(kind) if name in values}, **more)
-
-
-class _Choice(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic since click 8.2
-    """A choice that suggests the nearest value in its errors."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            message = f"{error.message.rstrip('.')}{did_you_mean(str(value), map(str, self.choices))}"
-            raise click.BadParameter(message, ctx, param) from None
-
-
-def _click_option(name: str, kind: Any, default: Any, option: Option, multiple: bool) -> Callable[[F], F]:
-    flags, help = option.flags or f"--{name.replace('_', '-')}", option.help
-    if option.unset:
-        help = f"{help}  [default: {option.unset}]"
-    if kind is bool or bool in typing.get_args(kind):
-        if default and not option.flags:
-            flags = f"{flags}/--no-{name.replace('_', '-')}"
-        shown = "/" in flags and default is not None
-        return click.option(flags, name, default=default, is_flag=True, show_default=shown, help=help)
-    value_type: Any = next((each for each in (str, int, float) if each is kind or each in typing.get_args(kind)), str)
-    if option.choices:
-        value_type = _Choice(list(option.choices))
+def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> Callable[[F], F]:
+    option, flag = field.metadata["option"], f"--{field.name.replace('_', '-')}"
+    help = f"{option.help}  [default: {option.unset}]" if option.unset else option.help
+    settings: dict[str, Any] = {"cls": Option, "section": option.section or "Options", "folded": not option.first, "help": help}
+    settings |= {
+        "default": (field.default,) if multiple else field.default,
+        "multiple": multiple,
+        "metavar": option.metavar or None,
+    }
+    kind = hint
+    while typing.get_origin(kind) not in (None, tuple, typing.Literal):  # int in Annotated[int, …] | None
+        kind = typing.get_args(kind)[0]
+    if kind is bool:
+        flags = option.flags or (f"{flag}/--no-{flag[2:]}" if field.default else flag)
+        shown = "/" in flags and field.default is not None
+        return click.option(flags, field.name, **settings | {"is_flag": True, "multiple": False, "show_default": shown})
+    value_type: Any = kind
+    if typing.get_origin(kind) is typing.Literal:
+        value_type = click.Choice(typing.get_args(kind))
     elif typing.get_origin(kind) is tuple:
-        value_type = _parse_codes
-    shown = not option.unset and default not in ("", None, ())
-    metavar = option.metavar or None
-    default = (default,) if multiple else default
-    return click.option(
-        flags, name, type=value_type, default=default, multiple=multiple, show_default=shown, metavar=metavar, help=help
-    )
+        value_type = _split
+    elif kind in (int, float):
+        value_type = _range(kind, hint)
+    shown = not option.unset and field.default not in ("", None, ())
+    return click.option(flag, field.name, **settings | {"type": value_type, "show_default": shown})
 
 
-def _parse_codes(value: Any) -> tuple[str, ...]:
-    """Parse comma-separated codes, or a list of codes from a TOML file."""
-    if not isinstance(value, str | list | tuple):
-        raise UsageError(f"{value!r} is not text: use comma-separated codes")
-    return tuple(str(code).strip() for code in (value.split(",") if isinstance(value, str) else value))
+def _range(kind: type, hint: Any) -> click.ParamType:
+    """Return a number's type with the bounds of a field, except those that only keep numbers in 64 bits."""
+    bounds = [
+        each for each in (hint, *typing.get_args(hint)) for each in getattr(each, "__metadata__", ()) if isinstance(each, Meta)
+    ]
+    low = next((each.ge for each in bounds if each.ge is not None and each.ge > -(1 << 62)), None)
+    high = next((each.le for each in bounds if each.le is not None and each.le < 1 << 60), None)
+    return click.IntRange(low, high) if kind is int else click.FloatRange(low, high)
+
+
+def _split(value: Any) -> tuple[str, ...]:
+    """Split comma-separated values."""
+    return tuple(each.strip() for each in value.split(",")) if isinstance(value, str) else tuple(value)
+
+
+def local_path(value: str) -> Path:
+    """Parse the name of a local file or directory."""
+    check_url(value)  # before it becomes a path, whose single slash no longer shows that it was a URL
+    return Path(value)
+
+
+def to_path(name: str | Path) -> Path:
+    """Parse the name of a file or directory, local or in a store. An empty name would mean the working directory."""
+    if name == "":
+        raise UsageError("a path is empty, perhaps from an unset variable: pass a path, or . for the current directory")
+    return files.to_path(name)

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import click
 
-from .build_commands import echo
-from .options import Command
-from .paths import to_path
-
-__all__ = ["command"]
+from .console import echo
+from .options import Command, to_path
 
 
 @click.command("report", cls=Command, arrow=True, writes=False)

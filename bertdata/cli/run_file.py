@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..config import read_toml
 from ..errors import NoInputError, UsageError, did_you_mean
-from .config_file import COMMANDS
-from .options import Command
-from .output import echo
-from .paths import LocalPath
+from .console import echo
+from .options import Command, local_path
 
-__all__ = ["EXAMPLE", "command"]
-
+_COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "verify", "train")  # in this order
 EXAMPLE = """\
 # Each table is a command, with its options. The commands run in this order, and completed ones are skipped.
 # bertdata run pipeline.toml
@@ -32,8 +30,8 @@ output = "vocab"
 [make-pairs]
 corpus = "corpus"
 vocab = "vocab"
-max-seq-length = 128
-validation-fraction = 0.01
+max_seq_length = 128
+validation_fraction = 0.01
 output = "pairs"
 
 [verify]
@@ -49,7 +47,7 @@ phases = [{ shards = "pairs", steps = 100 }]
 
 
 @click.command("run", cls=Command, writes=False)
-@click.argument("file", required=False, type=LocalPath(), metavar="PIPELINE.TOML")
+@click.argument("file", required=False, type=local_path, metavar="PIPELINE.TOML")
 @click.option("--dry-run", is_flag=True, help="Print the plan of each command without writing anything.")
 @click.option("--example", is_flag=True, help="Print an example file.")
 @click.pass_context
@@ -69,22 +67,46 @@ def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool)
     if file is None:
         raise UsageError("pass a TOML file with a table per command: bertdata run --example prints one")
     tables = read_toml(file)
-    if unknown := [name for name in tables if name not in COMMANDS]:
-        raise UsageError(f"{file}: {unknown[0]!r} is not a command that can be run{did_you_mean(unknown[0], COMMANDS)}")
+    for name, table in tables.items():
+        if name not in _COMMANDS or not isinstance(table, dict):
+            raise UsageError(f"{file}: {name!r} is not the table of a command{did_you_mean(name, _COMMANDS)}")
     if not tables:
         raise UsageError(f"{file}: there is no table. Write one per command: bertdata run --example prints a file")
     assert ctx.parent is not None and isinstance(ctx.parent.command, click.Group)
-    for name in (name for name in COMMANDS if name in tables):
+    for name in (name for name in _COMMANDS if name in tables):
         if dry_run and name == "verify":
             continue
         echo(f"[{name}]", err=True)
         step = ctx.parent.command.get_command(ctx, name)
         assert step is not None
-        arguments = [str(file)] if name == "train" else ["--config", str(file)]
+        words = [str(file)] if name == "train" else _words(step, tables[name], f"{file}: [{name}]")
         try:
-            with step.make_context(name, arguments + ["--dry-run"] * dry_run, parent=ctx.parent) as inner:
+            with step.make_context(name, ["--dry-run"] * dry_run + words, parent=ctx.parent) as inner:
                 step.invoke(inner)
+        except click.exceptions.Exit as end:
+            if end.exit_code:
+                raise
+        except click.UsageError as error:
+            error.message = f"{file}: [{name}] {error.message}"
+            raise
         except NoInputError as error:
             if not dry_run:
                 raise
             echo(f"  planned when the commands before it have run ({error})", err=True)
+
+
+def _words(command: click.Command, table: dict[str, Any], where: str) -> list[str]:
+    """Return the command line of a table: ``seed = 7`` as ``--seed=7``, arguments at the end."""
+    params = {param.opts[0].lstrip("-").replace("-", "_"): param for param in command.params if param.name != "beam_args"}
+    options, arguments = [], ["--"]
+    for key, value in table.items():
+        if (name := key.replace("-", "_")) not in params:
+            raise UsageError(f"{where} has no option {key!r}{did_you_mean(name, params)}")
+        param, values = params[name], [str(each) for each in (value if isinstance(value, list) else [value])]
+        if isinstance(param, click.Argument):
+            arguments += values
+        elif isinstance(param, click.Option) and param.is_flag and isinstance(value, bool):
+            options += param.opts[:1] if value else param.secondary_opts[:1]
+        else:
+            options += [f"{param.opts[0]}={each}" for each in (values if param.multiple else [",".join(values)])]
+    return [*options, *arguments]

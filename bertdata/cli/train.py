@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,43 +16,36 @@ import click
 
 from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
-from ..errors import BertDataError
+from ..errors import BertDataError, few
+from ..reports.metrics import Record
 from ..reports.summary import count
 from ..reports.vocabulary_warnings import chinese_without_words
 from ..storage.files import read_json
 from ..storage.signals import Answer, signals
 from ..training.recipe import PhaseRows, Recipe, prepare
 from ..training.resume import changes, checkpoints, local_output, steps_of
-from . import output as console
-from .build_commands import output_options
-from .options import Command
-from .output import duration, echo
-from .paths import LocalPath
-from .train_progress import figures, progress
+from .build import output_options
+from .console import ProgressPrinter, duration, echo
+from .options import Command, local_path, with_option_names
 
 if TYPE_CHECKING:
     from ..training.trainer import Done
 
-__all__ = ["command"]
-
-_OPTIONS = options_of(TrainConfig)
-_FIELDS = {field.name for field in dataclasses.fields(TrainConfig)}
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
-_WARM_UP_STEPS = 2  # that are not timed: memory is allocated, files are read for the first time, kernels are compiled
-_SPEED_STEPS = 50  # steps in the mean of the speed
+_MAX_ORIGINS = 8  # sources and languages in a line of metrics; the report has all
 _GO_ON = "continue with the same command"
 
 
 def _option(name: str) -> Callable[[Any], Any]:
     """Return the option of a field of `TrainConfig`."""
-    option, flag = _OPTIONS[name], f"--{name.replace('_', '-')}"
-    return click.option(flag, metavar=option.metavar, help=f"{option.help}  [default: {name} in RUN.TOML]")
+    option = options_of(TrainConfig)[name]
+    help = f"{option.help}  [default: {name} in RUN.TOML]"
+    return click.option(f"--{name.replace('_', '-')}", metavar=option.metavar, help=help)
 
 
 @click.command("train", cls=Command)
-@click.argument("configuration", type=LocalPath(), metavar="RUN.TOML")
+@click.argument("configuration", type=local_path, metavar="RUN.TOML")
 @click.option("--output", default="", help="Directory for checkpoints and metrics.  [default: output in RUN.TOML]")
-@click.option("--resume", is_flag=True, hidden=True, expose_value=False)  # any run resumes without it
 @click.option("--overwrite", is_flag=True, help="Remove an earlier run from --output first.")
 @click.option(
     "--model",
@@ -65,15 +57,7 @@ def _option(name: str) -> Callable[[Any], Any]:
 @_option("checkpoint_words")
 @click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
 @output_options
-def command(
-    configuration: Path,
-    output: str,
-    overwrite: bool,
-    dry_run: bool,
-    quiet: bool,
-    log_json: bool,
-    **options: Any,
-) -> None:
+def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **options: Any) -> None:
     """Train an encoder on the rows of make-pairs, with the settings in RUN.TOML.
 
     The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, predictions.json for a few rows, and at the end
@@ -84,32 +68,31 @@ def command(
     \b
         torchrun --nproc-per-node 8 -m bertdata train run.toml --output run
     """
-    console.configure(quiet=quiet, log_json=log_json)
-    fields = {name: value for name, value in options.items() if name in _FIELDS and value is not None}
+    fields = {name: value for name, value in options.items() if value is not None}
     config = dataclasses.replace(read_training(configuration), **fields)
     if not dry_run:
         local_output(output or config.output)
     chief = os.environ.get("RANK", "0") == "0"
     recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1)))
     for line in _plan(recipe) if chief else ():
-        echo(line, err=not dry_run)
+        echo(with_option_names(line), err=not dry_run)
     if chief and not overwrite:
         _show_state(recipe, Path(output or config.output), dry_run)
     if dry_run:
         return
     from ..training.trainer import train
 
-    position = _Position(chief, recipe)
-    with _named_losses(), signals(position.answer, console.stop) as received, progress(config, chief, position) as report:
+    position = _Position(chief, config.total_steps)
+    with _named_losses(), signals(position.answer) as received, position:
 
         def stop(done: int, saved: int) -> bool:
             position.move(done, saved)
             return bool(received)
 
-        done = train(recipe, output, overwrite=overwrite, report=report, stop=stop)
+        done = train(recipe, output, overwrite=overwrite, report=position.report, stop=stop)
     if not done.complete:
         if chief:
-            echo(_stopped(done.step), err=True, level="warning")
+            echo(_stopped(done.step), err=True)
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
         _print_result(done)
@@ -117,8 +100,7 @@ def command(
 
 def _print_result(done: Done) -> None:
     """Print the result of a run, or that it was already complete."""
-    run, result = done.checkpoint.parent, figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
-    console.event("done" if done.new else "nothing to do", "train", {"step": done.step}, path=str(run))
+    run, result = done.checkpoint.parent, _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
     echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
     (head,) = read_json(done.checkpoint / "config.json")["architectures"]
     echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
@@ -148,7 +130,7 @@ def _plan(recipe: Recipe) -> Iterator[str]:
             yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or use fewer steps"
         if part.masks and part.masks.unit != "piece":
             warnings = dict.fromkeys(filter(None, map(chinese_without_words, rows.manifests)))
-            yield from (f"  warning: {warning.replace('`chinese_words`', '--chinese-words')}" for warning in warnings)
+            yield from (f"  warning: {warning}" for warning in warnings)
     if (warmup := config.optimizer.warmup_steps) >= config.total_steps:
         yield f"  warning: warmup_steps = {warmup:,} is not below the number of steps: the full learning rate is never reached"
 
@@ -189,50 +171,75 @@ def _show_state(recipe: Recipe, output: Path, dry_run: bool) -> None:
         echo(f"  {output} is complete already: nothing to do")
 
 
-class _Position:
-    """The position of a run, for the progress bar and for signals: finished steps, saved steps and time per step."""
+class _Position(ProgressPrinter):
+    """The position of a run, for the progress bar, the lines of metrics and signals."""
 
-    def __init__(self, chief: bool, recipe: Recipe) -> None:
-        self._chief, self._together = chief, int(os.environ.get("WORLD_SIZE", 1)) > 1
-        self._done = self._saved = self._begun = 0
-        self._starts = deque[float](maxlen=_SPEED_STEPS + 1)  # when the last steps started
-        # The first and last step of each phase, and the mean number of tokens of its steps.
-        self._phases = [(part.first, part.end, part.tokens_per_step()) for part in recipe.parts]
-        self.shown: Callable[[int, float, float], None] = lambda done, tokens_per_second, seconds_left: None
+    def __init__(self, chief: bool, total: int) -> None:
+        super().__init__()
+        self._chief, self._total, self._together = chief, total, int(os.environ.get("WORLD_SIZE", 1)) > 1
+        self._first = self._done = self._saved = -1  # steps
+        self._begun, self._rate = time.monotonic(), ""
 
     def move(self, done: int, saved: int) -> None:
-        """Record the start of a step. The trainer calls this twice per step."""
-        if self._begun and done == self._done:
-            return
-        self._done, self._saved, self._begun = done, saved, self._begun + 1
-        if self._begun > _WARM_UP_STEPS:
-            self._starts.append(time.monotonic())
-        if mean := self._mean():
-            # Later phases may have longer rows or larger batches, so the time left is that of their tokens.
-            rate = next(tokens for _, end, tokens in self._phases if done < end) / mean
-            left = sum(tokens * max(0, end - max(first, done)) for first, end, tokens in self._phases)
-            self.shown(done, rate, left / rate)
+        """Record the start or the end of a step."""
+        if self._first < 0:
+            self._first, self._begun = done, time.monotonic()
+        self._done, self._saved = done, saved
+        each = (time.monotonic() - self._begun) / max(1, done - self._first)
+        if self._chief and done > self._first:
+            facts = f"{done:,} of {count(self._total, 'step')}{self._rate}"
+            self.show("train", done, self._total, facts, each * (self._total - done))
 
-    def _mean(self) -> float:
-        """Return the mean time of the last steps, evaluations included, or 0 before the first timed step has ended."""
-        return (self._starts[-1] - self._starts[0]) / (len(self._starts) - 1) if len(self._starts) > 1 else 0.0
+    def report(self, record: Record) -> None:
+        """Print a record of metrics as a line."""
+        if "tokens_per_second" in record:
+            self._rate = f"  {record['tokens_per_second']:,.0f} tokens/s"
+        if self._chief:
+            self.line(_line(record))
 
     def answer(self) -> Answer:
         """Return the response to a signal: stop at once if all finished steps are saved, otherwise save first.
 
         Processes that train together stop after the same step.
         """
-        saves = self._begun > 0 and (self._together or self._done != self._saved)
+        saves = self._done >= 0 and (self._together or self._done != self._saved)
         if not self._chief:
             return Answer("", saves)
         if not saves:
-            return Answer(_stopped(self._done) if self._begun else f"stopped before a step was begun: {_GO_ON}")
-        takes = f", which takes about {duration(mean)}," if (mean := self._mean()) > 1 else ""
+            return Answer(_stopped(self._done) if self._done >= 0 else f"stopped before a step was begun: {_GO_ON}")
         kept = f"keeps checkpoint-{self._saved}" if self._saved else "keeps no step"
-        text = f"step {self._done + 1:,}{takes} is finished and saved first; another Ctrl-C ends the run at once and {kept}"
+        text = f"step {self._done + 1:,} is finished and saved first; another Ctrl-C ends the run at once and {kept}"
         return Answer(text, saves)
 
 
 def _stopped(done: int) -> str:
     """Return the message for a stopped run, with the step that it continues from."""
     return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
+
+
+def _line(record: Record) -> str:
+    """Format a record of metrics as one line."""
+    step = f"{record['step']:>9,}"
+    if record["kind"] == "error":
+        return f"{step}  error: {record['problem']}"
+    if record["kind"] == "evaluation":
+        return f"{step}  evaluation: {_figures(record)}"
+    if record["kind"] == "benchmark":
+        numbers = {name: value for name, value in record.items() if name not in ("kind", "step", "of")}
+        return f"{step}  benchmark: {', '.join(f'{name} {value:.4g}' for name, value in numbers.items())}"
+    norm = record["gradient_norm"]
+    rates = f"{record['sequences_per_second']:,.0f} rows/s  {record['tokens_per_second']:,.0f} tokens/s"
+    rates += f"  padding {record['padding_share']:.1%}"
+    learning = f"lr {record['learning_rate']:.2e}  grad norm {'overflow' if norm is None else f'{norm:.2f}'}"
+    return f"{step}  {_figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
+
+
+def _figures(record: Record) -> str:
+    """Format the losses and accuracies of a metrics record."""
+    text = f"MLM loss {record['mlm_loss']:.3f}, accuracy {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
+    text += f"; NSP loss {record['nsp_loss']:.3f}, accuracy {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else ""
+    baselines = [("unigram", record.get("unigram_entropy")), ("random", record.get("random_baseline"))]
+    known = ", ".join(f"{name} {value:.3f}" for name, value in baselines if value is not None)
+    text += f"; loss of baselines: {known}" if known else ""
+    parts = [f"{part['source']} {part['language']} {part['mlm_loss']:.3f}" for part in record.get("by_origin", ())]
+    return text + (f"; MLM loss of {few(parts, _MAX_ORIGINS)}" if parts else "")

@@ -10,13 +10,8 @@ import click
 
 from ..errors import NoInputError, VerificationError
 from ..reports.summary import count, size
-from .bars import bytes_bar
-from .build_commands import echo
-from .config_file import config_option
-from .options import Command, with_option_names
-from .paths import to_path
-
-__all__ = ["command"]
+from .console import ProgressPrinter, bytes_of, echo
+from .options import Command, to_path
 
 _MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
 
@@ -28,7 +23,6 @@ _MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
     type=click.IntRange(min=1),
     help="Number of local worker processes.  [default: one per CPU, fewer for little input]",
 )
-@config_option()
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Check each DIRECTORY for corruption and inconsistent contents: a corpus, a vocabulary, rows or an export.
 
@@ -42,16 +36,20 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
     from ..verification import verify
 
     for directory in directories:  # find mistakes before reading for hours
-        _refuse_run(directory)
+        if not (directory / manifest.NAME).exists() and (directory / "metrics.jsonl").exists():
+            raise NoInputError(
+                f"{directory} is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded; "
+                "pass the output of build-corpus, train-vocab or make-pairs"
+            )
         with contextlib.suppress(VerificationError):
             manifest.read(directory)
     damaged = []
     for directory in directories:
         start = time.monotonic()
-        with bytes_bar(directory.name) as progress:
-            result = verify(directory, workers=workers, progress=progress)
+        with ProgressPrinter() as printer:
+            result = verify(directory, workers=workers, progress=bytes_of(printer, directory.name))
         for problem in result.problems[:_MAX_PROBLEM_LINES]:
-            echo(f"{directory / problem.name}: {with_option_names(problem.what)}", err=True)
+            echo(f"{directory / problem.name}: {problem.what}", err=True)
         if len(result.problems) > _MAX_PROBLEM_LINES:
             echo(f"{directory}: and {count(len(result.problems) - _MAX_PROBLEM_LINES, 'file')} more", err=True)
         for note in result.notes:
@@ -66,12 +64,3 @@ def command(directories: tuple[Path, ...], workers: int | None) -> None:
     if damaged:
         remedy = "restore the files listed above, remove extra files, or build the dataset again"
         raise VerificationError(f"not as written: {', '.join(damaged)}: {remedy}")
-
-
-def _refuse_run(directory: Path) -> None:
-    """Raise NoInputError for a training run or a checkpoint."""
-    if not (directory / "manifest.json").exists() and any((directory / n).exists() for n in ("metrics.jsonl", "state.json")):
-        raise NoInputError(
-            f"{directory} is of a training run, which has no digests to verify: a checkpoint is checked when it is loaded; pass "
-            "the output of build-corpus, train-vocab or make-pairs"
-        )

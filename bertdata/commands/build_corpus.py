@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..config import CorpusConfig, read_small
 from ..config.input_kinds import INPUTS, PROJECTS, Paths, paths_of
 from ..dataset.build import finished
 from ..dataset.data_set import DataSet
+from ..dataset.manifest_records import Input
 from ..dataset.manifest_types import CorpusManifest
 from ..dataset.versions import versions
 from ..errors import UsageError
 from ..records import Document
 from ..reports.summary import count, size
 from ..run.plan import Output, Plan, RunOptions, run
-from ..run.progress import Progress, PythonReporter
+from ..run.progress import Progress, Reporter
 from ..sources.dumps import read_site
 from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
+from ..stages.corpus.filtering import load_grams, load_ids
 from ..stages.corpus.job import CorpusJob
 from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
@@ -35,16 +36,11 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..config.keywords import CorpusOptions
-
 __all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
-_FILES = ("exclude", "exclude_ids", "depends_on")
-Readers = Iterable[tuple[str | Callable[[str], Iterable[dict[str, object]]], Paths]]
-Maps = Sequence[str | Callable[[Document], Document | tuple[Document, dict[str, int]]]]
+_FILES = ("exclude", "exclude_ids")
+_MAX_LISTED = 8  # input files listed in a plan
+Maps = Sequence[str | Callable[[Document], Document | str]]
 
 
 @storage_errors()
@@ -54,15 +50,13 @@ def build_corpus(
     wikipedia: Paths = (),
     books: Paths = (),
     text: Paths = (),
-    read: Readers = (),
     maps: Maps = (),
-    filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], object] | Reporter | None = None,
     beam_args: tuple[str, ...] = (),
-    **options: Unpack[CorpusOptions],
+    **options: Any,
 ) -> DataSet[CorpusManifest]:
     """Extract documents from dumps, books and other text into shards, and return the finished dataset.
 
@@ -73,18 +67,15 @@ def build_corpus(
         wikipedia: One or more dumps, as files, globs, directories or URLs.
         books: Books, in the same form.
         text: Other text, in the same form.
-        read: Your reader functions, or their names ``module:function``, each with its paths. A function takes a path and yields
-            documents as dicts, described in `bertdata.stages.corpus.sources.user_source`.
-        maps: Your functions that edit documents, or their names. Each takes a `Document` and returns it edited, or a tuple of
-            the edited document and a dict of counts.
-        filters: Your filter functions, or their names. Each takes a `Document` and returns None or the reason to drop it.
-        config: How to read the input and which text to drop, if you do not pass it as keywords.
+        maps: Your functions that edit documents, or their names ``module:function``. Each takes a `Document`, and returns it
+            edited or the reason to drop it. They follow those of `config`.
+        config: How to read the input and which text to drop. Keyword options replace its fields.
         workers: Number of local worker processes. None means one per usable CPU, or one for less than 8 MB of input.
         overwrite: Replace the contents of `output` once the new corpus is complete.
-        progress: Called with a `Progress` twice a second, or every five seconds on an engine, from another thread.
+        progress: Called with a `Progress` after each task. An engine reports no progress.
         beam_args: Options for Beam, such as ``("--runner=DaskRunner",)``. Empty runs locally without Beam.
-        options: Fields of `CorpusConfig`, `FilterConfig` and `ChoiceConfig`, such as ``dedup="near"``, and the files
-            `templates`, `exclude`, `exclude_ids` and `depends_on`.
+        options: Fields of `CorpusConfig`, `FilterConfig` and `ChoiceConfig`, such as ``dedup="near"``, and paths of the files
+            `templates`, `exclude` and `exclude_ids`.
 
     Returns:
         The corpus, with its path, manifest, counts and shards.
@@ -103,14 +94,15 @@ def build_corpus(
         ('documents', 3, ['books'])
     """
     inputs = {"wikipedia": wikipedia, "books": books, "text": text}
+    if options.get("templates") and not wikipedia:
+        raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
     config = CorpusConfig.with_options(config, with_files(options))
-    plan = plan_corpus(output=output, inputs=inputs, read=read, maps=maps, filters=filters, config=config, overwrite=overwrite)
-    how = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
-    return run(plan, how, PythonReporter(progress))[0]
+    plan = plan_corpus(output=output, inputs=inputs, maps=maps, config=config, overwrite=overwrite)
+    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]
 
 
 def with_files(options: Mapping[str, Any]) -> dict[str, object]:
-    """Replace paths in options: `templates` by file contents, `exclude`, `exclude_ids` and `depends_on` by paths and digests."""
+    """Replace paths in options: `templates` by file contents, `exclude` and `exclude_ids` by paths and digests."""
     return {
         name: named_files(value, name) if name in _FILES else tables(value) if name == "templates" else value
         for name, value in options.items()
@@ -121,20 +113,14 @@ def plan_corpus(
     *,
     output: str | Path,
     inputs: Mapping[str, Paths],
-    read: Readers = (),
     maps: Maps = (),
-    filters: Sequence[str | Callable[[Document], str | None]] = (),
     config: CorpusConfig | None = None,
     overwrite: bool = False,
 ) -> Plan:
     """Find the input files and cut them into tasks. If the corpus is finished and no file has changed, do not read the files."""
     directory = to_path(str(output))
-    readers = [(name_of(function, "read"), paths_of(paths)) for function, paths in read]
-    functions = {"read": [name for name, _ in readers], "maps": maps, "filters": filters}
-    settings = _with_functions(CorpusConfig.or_default(config), functions)
+    settings = _with_functions(CorpusConfig.with_options(config), maps)
     paths_by_kind = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
-    for name, paths in readers:
-        paths_by_kind[name] = (*paths_by_kind.get(name, ()), *paths)
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
     files, ignored = _files(paths_by_kind)
@@ -156,8 +142,40 @@ def plan_corpus(
         bytes=sum(sizes),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_notes(ignored), *_wiki_notes(cut, learned)),
+        notes=(*_listed(cut.inputs), *_excluded(settings), *_notes(ignored), *_wiki_notes(cut, learned)),
+        warnings=partial(_unmatched_ids, settings),
     )
+
+
+def _listed(inputs: Sequence[Input]) -> Iterator[str]:
+    """List the input files, and how each is cut into tasks."""
+    cuts = {"blocks": " cut at blocks of bzip2", "pages": " cut at pages"}
+    for entry in inputs[:_MAX_LISTED]:
+        pieces = "one piece" if entry.pieces == 1 else f"{entry.pieces} pieces{cuts.get(entry.cut, '')}"
+        yield f"  {entry.source:10} {entry.name}  {size(entry.bytes)}, {pieces}"
+    if more := inputs[_MAX_LISTED:]:
+        yield f"  and {count(len(more), 'more file')}, {size(sum(entry.bytes for entry in more))}"
+
+
+def _excluded(config: CorpusConfig) -> Iterator[str]:
+    """Count the ids and word runs of the files that list documents to drop."""
+    if config.exclude_ids:
+        yield f"  exclude-ids {count(len(load_ids(config.exclude_ids)), 'id')}"
+    if config.exclude:
+        grams = load_grams(config.exclude)
+        short = f"; {grams.short:,} are too short to match" if grams.short else ""
+        yield f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}"
+
+
+def _unmatched_ids(config: CorpusConfig, corpus: DataSet[CorpusManifest]) -> Iterator[str]:
+    """Warn of listed ids that no document has, because a mistyped id drops nothing."""
+    ids = len(load_ids(config.exclude_ids)) if config.exclude_ids else 0
+    dropped = sum(stage.dropped.get("excluded id", 0) for stage in corpus.counts)
+    if dropped < ids:
+        yield (
+            f"{count(ids, 'id')} listed in `exclude_ids`, {count(dropped, 'document')} dropped. Look up an id that matched "
+            f"nothing: bertdata inspect {corpus.path} --explain ID"
+        )
 
 
 def _option_files(config: CorpusConfig) -> Iterator[str]:
@@ -200,9 +218,8 @@ def _amount(sizes: Sequence[int]) -> str:
 
 def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
     """Find the input files of each kind. Also count the files that are not read, by kind and suffix."""
-    options = {kind: f"`{kind}`" if kind in INPUTS else f"`read` {kind}" for kind in paths_by_kind}
     unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
-    files = {kind: find(paths_by_kind[kind], source(kind).suffixes, options[kind], unread[kind]) for kind in unread}
+    files = {kind: find(paths_by_kind[kind], source(kind).suffixes, f"`{kind}`", unread[kind]) for kind in unread}
     read = {path for found in files.values() for _, path in found}
     counts = {kind: by_suffix(paths - read) for kind, paths in unread.items()}
     return files, {kind: suffixes for kind, suffixes in counts.items() if suffixes}
@@ -220,16 +237,13 @@ def _notes(ignored: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
         yield from (f"             {way}" for way in conversions(suffixes, kind))
 
 
-def _with_functions(config: CorpusConfig, by_field: Mapping[str, Sequence[str | Callable[..., Any]]]) -> CorpusConfig:
-    """Add the names of the user's functions and the digests of their sources. Raise UsageError if one cannot be loaded."""
-    names = {field: [name_of(each, field) for each in functions] for field, functions in by_field.items()}
-    for field, each in names.items():
-        for name in each:
-            load(name, field)
-    used = sorted({*itertools.chain(*names.values()), *user_splitters(config)})
-    digests = tuple((name, source_digest(name)) for name in used)
-    maps, filters = tuple(names["maps"]), tuple(names["filters"])
-    return dataclasses.replace(config, map_functions=maps, filter_functions=filters, functions=digests)
+def _with_functions(config: CorpusConfig, maps: Maps) -> CorpusConfig:
+    """Add the names of functions, and the digests of their sources. Raise UsageError if one cannot be loaded."""
+    names = (*config.map_functions, *(name_of(function, "maps") for function in maps))
+    for name in names:
+        load(name, "maps")
+    digests = tuple((name, source_digest(name)) for name in sorted({*names, *user_splitters(config)}))
+    return dataclasses.replace(config, map_functions=names, functions=digests)
 
 
 def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
@@ -254,7 +268,7 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
 
 
 def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
-    """Return name, path and SHA-256 of each file, for `CorpusConfig.exclude`, `exclude_ids` or `depends_on`.
+    """Return name, path and SHA-256 of each file, for `CorpusConfig.exclude` or `exclude_ids`.
 
     Raise UsageError if a file cannot be read. `field` is the option that names the files.
     """

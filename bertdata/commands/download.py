@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..storage.storage import storage_errors
 
 if TYPE_CHECKING:
     from ..sources.download.client import Client
     from ..sources.download.transfer import RemoteFile
-
-__all__ = ["WIKIMEDIA", "download_hub", "download_wikipedia", "fetch"]
 
 WIKIMEDIA = "https://dumps.wikimedia.org"
 
@@ -54,12 +52,7 @@ def download_wikipedia(
         Traceback (most recent call last):
         bertdata.errors.UsageError: `language`: 'english' is not a language code: use en
     """
-    from ..sources.download.client import Client, user_agent
-    from ..sources.download.wikimedia import find_dump
-
-    client = Client({"User-Agent": user_agent(contact)})
-    dump = find_dump(client, language, date, base_url)
-    return fetch(dump.files, Path(output), client, connections, dump.sums, progress)
+    return find_wikipedia(language, date, base_url, contact).fetch(Path(output), connections, progress)
 
 
 @storage_errors()
@@ -99,26 +92,51 @@ def download_hub(
     Examples:
         >>> files = download_hub("ada/books", output="books", split="train")  # doctest: +SKIP
     """
+    return find_hub(name, config, split, revision, base_url).fetch(Path(output), connections, progress)
+
+
+class Download(NamedTuple):
+    """Files to download, and the name and text of their checksum file, if there is one."""
+
+    title: str
+    files: Sequence[RemoteFile]
+    client: Client
+    sums: tuple[str, str] | None = None
+
+    def fetch(self, output: Path, connections: int, progress: Callable[[str, int], None] | None) -> list[Path]:
+        """Download the files, and return their paths."""
+        from ..sources.download.transfer import fetch_all
+        from ..storage.files import write_text
+
+        show = progress or (lambda _name, _at: None)
+        fetch_all(self.files, output, self.client, connections=connections, progress=lambda file, at: show(file.name, at))
+        if self.sums is not None:
+            write_text(output / self.sums[0], self.sums[1])
+        return [output / file.name for file in self.files]
+
+
+def find_wikipedia(
+    language: str, date: str, base_url: str, contact: str, note: Callable[[str], None] = lambda text: None
+) -> Download:
+    """Find the files of a Wikipedia's dump."""
+    from ..sources.download.client import Client, user_agent
+    from ..sources.download.wikimedia import find_dump
+
+    client = Client({"User-Agent": user_agent(contact)}, note=note)
+    dump = find_dump(client, language, date, base_url)
+    return Download(f"{dump.wiki}-{dump.date}", dump.files, client, dump.sums)
+
+
+def find_hub(
+    name: str, config: str, split: str, revision: str, base_url: str, note: Callable[[str], None] = lambda text: None
+) -> Download:
+    """Find the files of a Hugging Face dataset."""
     from ..sources.download.client import Client, user_agent
     from ..sources.download.hub import find_data_set
 
     found = find_data_set(name, config=config, split=split, revision=revision, endpoint=base_url)
-    return fetch(found.files, Path(output), Client({"User-Agent": user_agent(), **found.headers}), connections, None, progress)
-
-
-def fetch(
-    files: Sequence[RemoteFile],
-    output: Path,
-    client: Client,
-    connections: int,
-    sums: tuple[str, str] | None,
-    progress: Callable[[str, int], None] | None,
-) -> list[Path]:
-    """Download files, and return their paths. Also write their checksum file, if `sums` has its name and text."""
-    from ..sources.download.transfer import fetch_all
-    from ..storage.files import write_text
-
-    fetch_all(files, output, client, connections=connections, progress=lambda file, at: progress and progress(file.name, at))
-    if sums is not None:
-        write_text(output / sums[0], sums[1])
-    return [output / file.name for file in files]
+    if found.is_partial:
+        note(f"{name}: the Hub has converted only the first gigabytes. Convert the other files yourself")
+    return Download(
+        f"{found.name} at {found.commit[:12]}", found.files, Client({"User-Agent": user_agent(), **found.headers}, note=note)
+    )

@@ -22,7 +22,7 @@ from ..extras import install
 from ..records import Task
 from ..reports.summary import count
 from ..run.plan import Output, Plan, RunOptions, run
-from ..run.progress import Progress, PythonReporter
+from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
@@ -47,7 +47,7 @@ def export(
     vocab: str | Path | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], object] | Reporter | None = None,
     beam_args: tuple[str, ...] = (),
 ) -> DataSet[ExportManifest]:
     """Convert a corpus or rows to the format of another trainer, one output shard per input shard, and return the export.
@@ -80,15 +80,14 @@ def export(
         True
     """
     plan = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    options = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
-    return run(plan, options, PythonReporter(progress))[0]
+    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]
 
 
 def plan_export(
     directory: str | Path, *, output: str | Path, config: ExportConfig | None = None, vocab: str | Path | None = None
 ) -> Plan:
     """Return what `export` would do; nothing is written."""
-    source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.or_default(config)
+    source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.with_options(config)
     source, tasks = read(source_path, settings.split)
     vocabulary = _vocabulary(source_path, source, settings.to, vocab)
     refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])

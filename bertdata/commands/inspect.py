@@ -76,6 +76,9 @@ def inspect(
         if reason:
             return list(islice(_listed(path, contents, reason), n))
         wanted = {"language": language, "title": title, "id": id, "search": search}
+        if row is not None and any(wanted.values()):
+            name = next(name for name, value in wanted.items() if value)
+            raise UsageError(f"`row` and `{name}` cannot be combined. Use one of them", field="row", value=row)
         if row is not None:
             numbers: Iterable[int] = [row]
         else:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..config import PairsConfig
 from ..dataset.data_set import DataSet
@@ -18,7 +17,7 @@ from ..errors import UsageError
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import assumed_accents, chinese_without_words, poor_fit
 from ..run.plan import Output, Plan, RunOptions, run
-from ..run.progress import Progress, PythonReporter
+from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..stages.rows.job import PairsJob
 from ..storage.files import to_path
@@ -26,9 +25,6 @@ from ..storage.storage import storage_errors
 from ..tokens import segment
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..config.keywords import PairsOptions
     from ..tokens.vocab import Vocabulary
 
 __all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
@@ -47,9 +43,9 @@ def make_pairs(
     strip_accents: bool | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], object] | Reporter | None = None,
     beam_args: tuple[str, ...] = (),
-    **options: Unpack[PairsOptions],
+    **options: Any,
 ) -> list[DataSet[PairsManifest]]:
     """Build training rows from a corpus, and return one dataset per row length.
 
@@ -60,7 +56,7 @@ def make_pairs(
         vocab: Output of `train_vocab`, a vocab.txt, any tokenizer.json, a directory for `transformers.AutoTokenizer`, or the
             name of a model of the Hugging Face Hub.
         output: Directory for the rows. ``{length}`` is replaced by the row length.
-        config: Objective, length, masks and other settings, if you do not pass them as keywords.
+        config: Objective, length, masks and other settings. Keyword options replace its fields.
         lowercase: Whether to lowercase text, for a bare vocab.txt. None detects it from the tokens.
         strip_accents: Whether to strip accents from letters, for a bare vocab.txt. None follows `lowercase`, as in BERT.
         options: Fields of `PairsConfig`, such as ``max_seq_length=512``. With several lengths, such as ``(128, 512)``, the
@@ -87,7 +83,7 @@ def make_pairs(
         >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)
     """
-    lengths = options.get("max_seq_length", ())
+    lengths: int | Sequence[int] = options.get("max_seq_length", ())
     lengths = (lengths,) if isinstance(lengths, int) else tuple(lengths)
     options |= {"max_seq_length": lengths[0]} if lengths else {}  # the plan checks the options with each length
     plan = plan_pairs(
@@ -99,12 +95,7 @@ def make_pairs(
         lowercase=lowercase,
         strip_accents=strip_accents,
     )
-    how = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
-    data_sets = run(plan, how, PythonReporter(progress))
-    for pairs in data_sets:
-        for warning in filter(None, (*warnings_of(pairs), poor_fit(pairs.manifest).removeprefix("warning: "))):
-            warnings.warn(warning, stacklevel=2)
-    return data_sets
+    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)
 
 
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
@@ -117,7 +108,7 @@ def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
         else ""
     )
     words = chinese_without_words(pairs.manifest) if pairs.manifest.settings.unit != "piece" else ""
-    return [warning for warning in (lost_text(pairs), ids_warning, words) if warning]
+    return [warning for warning in (lost_text(pairs), ids_warning, words, poor_fit(pairs.manifest)) if warning]
 
 
 def lost_text(pairs: DataSet[PairsManifest]) -> str:
@@ -149,7 +140,7 @@ def plan_pairs(
     from ..stages.rows.partners import fill
     from ..tokens.read import read_any
 
-    corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.or_default(config)
+    corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.with_options(config)
     widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
     directories = _directories(str(output), widths)
     source, vocabulary = read(corpus), read_any(vocab, lowercase, strip_accents, settings.special_tokens)
@@ -168,6 +159,7 @@ def plan_pairs(
         job=partial(PairsJob.of, source, vocabulary, settings, widths),
         notes=notes,
         summary=_summary(source, partitions, directories),
+        warnings=warnings_of,
     )
 
 

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..config import VocabConfig
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
 from ..reports.summary import count, size
+from ..reports.vocabulary_warnings import fewer, unknown
 from ..run.plan import Output, Plan, RunOptions, run
-from ..run.progress import Progress, PythonReporter
+from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import read, refuse_to_replace
 from ..stages.sampling import Sample
 from ..stages.vocab import VocabJob
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..config.keywords import VocabOptions
 
 __all__ = ["plan_vocab", "train_vocab"]
 
@@ -36,9 +32,9 @@ def train_vocab(
     config: VocabConfig | None = None,
     workers: int | None = None,
     overwrite: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], object] | Reporter | None = None,
     beam_args: tuple[str, ...] = (),
-    **options: Unpack[VocabOptions],
+    **options: Any,
 ) -> DataSet[VocabManifest]:
     """Train a vocabulary on a sample of a corpus, and return its dataset.
 
@@ -47,7 +43,7 @@ def train_vocab(
     Args:
         corpus: Output of `build_corpus`.
         output: Directory for tokenizer.json, tokenizer_config.json and, for WordPiece, vocab.txt.
-        config: Model, size, normalization and other settings, if you do not pass them as keywords.
+        config: Model, size, normalization and other settings. Keyword options replace its fields.
         options: Fields of `VocabConfig`, such as ``size=8000``.
 
     Returns:
@@ -66,13 +62,12 @@ def train_vocab(
         500
     """
     plan = plan_vocab(corpus, output=output, config=VocabConfig.with_options(config, options))
-    how = RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args)
-    return run(plan, how, PythonReporter(progress))[0]
+    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]
 
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
     """Return what `train_vocab` would do; nothing is written."""
-    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.or_default(config)
+    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.with_options(config)
     source = read(corpus)
     refuse_to_replace([corpus], [directory])
     identity = {
@@ -91,5 +86,12 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         tasks=sample.tasks,
         bytes=read_bytes,
         job=partial(VocabJob.of, source, settings, sample),
+        warnings=warnings_of,
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",
     )
+
+
+def warnings_of(vocab: DataSet[VocabManifest]) -> list[str]:
+    """Return warnings about a finished vocabulary: fewer tokens than requested, and a large share of [UNK]."""
+    config = vocab.manifest.settings
+    return [*filter(None, (fewer(vocab.manifest.size, config), unknown(vocab.manifest.coverage, config)))]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from .base import FILES, FREE, Config, option
+from msgspec import Meta
+
+from .base import FILES, FREE, Config, Count, Share, option
 from .choice import ChoiceConfig
 from .filters import FilterConfig
 from .languages import problem_of
-
-__all__ = ["CorpusConfig"]
 
 _READ, _WIKIPEDIA, _BOOKS, _OUTPUT = "Input", "Wikipedia", "Books and text", "Output"  # the sections of `--help`
 
@@ -26,10 +26,8 @@ class CorpusConfig(Config):
         filters: Bounds that each document must meet.
         exclude: Files of evaluation sets, as (name, path, SHA-256). The identity stores their digests.
         exclude_ids: Files of document ids to drop, in the same form as `exclude`.
-        depends_on: Files that your functions read, in the same form as `exclude`.
         choice: Deduplication and sampling, which look at all documents together.
-        map_functions: Your functions that edit documents, as ``module:function``.
-        filter_functions: Your filter functions, in the same form.
+        map_functions: Your functions that edit or drop documents, as ``module:function``.
         functions: SHA-256 of the source code of all your functions, by name.
     """
 
@@ -80,8 +78,8 @@ class CorpusConfig(Config):
         "lines: split every `text_lines` lines, and before each line of the form = = = Title = = =.",
         section=_BOOKS,
     )
-    text_lines: int = option(
-        1000, "Maximum number of lines per document, with `text_documents` lines.", section=_BOOKS, least=1, most=1_000_000
+    text_lines: Annotated[int, Meta(ge=1, le=1_000_000)] = option(
+        1000, "Maximum number of lines per document, with `text_documents` lines.", section=_BOOKS
     )
     text_marks: Literal["keep", "drop"] = option(
         "keep",
@@ -89,11 +87,8 @@ class CorpusConfig(Config):
         "italics marks in plain `text` files.",
         section=_BOOKS,
     )
-    book_sentences: int = option(
-        1000,
-        "Number of sentences per document in files without book boundaries, such as books_large_p1.txt.",
-        section=_BOOKS,
-        least=2,
+    book_sentences: Annotated[int, Meta(ge=2, le=1 << 62)] = option(
+        1000, "Number of sentences per document in files without book boundaries, such as books_large_p1.txt.", section=_BOOKS
     )
     verse: Literal["auto", "keep", "drop"] = option(
         "auto",
@@ -112,7 +107,7 @@ class CorpusConfig(Config):
         metavar="NAME",
         unset="detected",
     )
-    language: str = option("", "Language of the input.", section=_READ, metavar="CODE", unset="detected")
+    language: str = option("", "Language of the input.", section=_READ, metavar="CODE", unset="detected", first=True)
     sentence_splitter: str = option(
         "sentencex",
         "Sentence splitter: sentencex, regex or module:function. Set it per language with regex,zh=sentencex.",
@@ -122,43 +117,39 @@ class CorpusConfig(Config):
     filters: FilterConfig = FilterConfig()
     exclude: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     exclude_ids: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
-    depends_on: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     choice: ChoiceConfig = ChoiceConfig()
     map_functions: tuple[str, ...] = ()
-    filter_functions: tuple[str, ...] = ()
+    filter_functions: ClassVar[tuple[str, ...]] = ()  # until the stages do without these two
+    depends_on: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
-    max_documents: int = option(
+    max_documents: Count = option(
         0,
         "Maximum number of documents, taken evenly from the start of every task, for a quick trial.",
         section=_READ,
-        least=1,
         unset="all",
+        first=True,
     )
-    task_bytes: int = option(
+    task_bytes: Count = option(
         0,
-        "Input bytes per task; each task writes one shard. Uncompressed XML counts as a quarter of its size.",
+        "Input bytes per task, at least 65,536; each task writes one shard. Uncompressed XML counts as a quarter of its size.",
         section=_OUTPUT,
-        least=1 << 16,
         unset="1/64 of the input, from 2 to 16 MB; larger if that makes more than 40,000 tasks",
     )
-    max_page_bytes: int = option(
-        16 << 20,
-        "Maximum size in bytes of a page, line or book. Larger ones are rejected.",
-        section=_OUTPUT,
-        least=1 << 10,
-        most=1 << 31,
+    max_page_bytes: Annotated[int, Meta(ge=1 << 10, le=1 << 31)] = option(
+        16 << 20, "Maximum size in bytes of a page, line or book. Larger ones are rejected.", section=_OUTPUT
     )
-    max_rejects: float = option(
+    max_rejects: Share = option(
         0.1,
         "Maximum share of rejected records, and of damaged bytes. The run fails above it.",
         section=_OUTPUT,
-        least=0,
-        most=1,
         identity=False,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._require(
+            not 0 < self.task_bytes < 1 << 16, f"`task_bytes` is {self.task_bytes}: use 65,536 or more", field="task_bytes"
+        )
         self._require(
             _is_encoding(self.encoding),
             f"`encoding` {self.encoding}: no such encoding; gb18030 or koi8-r is one",
@@ -175,11 +166,10 @@ class CorpusConfig(Config):
         """Return the fields that affect the output's bytes. User files are represented by their digests."""
         tables = [{"name": name, "sha256": hashlib.sha256(text.encode()).hexdigest()} for name, text in self.templates]
         values = {**super().identity(), "templates": tables}
-        for name in ("exclude", "exclude_ids", "depends_on"):
+        for name in ("exclude", "exclude_ids"):
             values[name] = [{"name": file, "sha256": sha256} for file, _, sha256 in getattr(self, name)]
         values["functions"] = [{"name": name, "sha256": sha256} for name, sha256 in self.functions]
-        optional = ("namespaces", "map_functions", "filter_functions", "functions", "exclude_ids", "depends_on")
-        return {name: value for name, value in values.items() if value or name not in optional}
+        return values
 
 
 def _is_encoding(name: str) -> bool:

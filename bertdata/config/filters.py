@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from .base import Config, option
+from .base import Config, Count, Share, option
 from .languages import problem_of
 
-__all__ = ["DROPPED", "FilterConfig"]
-
 DROPPED = "Document filters"  # the section of `--help`
-_share = partial(option, section=DROPPED, least=0, most=1)
+_option = partial(option, section=DROPPED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,18 +20,15 @@ class FilterConfig(Config):
     all letters, numbers, punctuation and symbols. The other shares are relative to all characters, including spaces.
     """
 
-    languages: tuple[str, ...] = option(
-        (),
-        "Keep only documents in these languages, such as en,zh. By default, keep all languages.",
-        section=DROPPED,
-        metavar="CODES",
+    languages: tuple[str, ...] = _option(
+        (), "Keep only documents in these languages, such as en,zh.", metavar="CODES", unset="all", first=True
     )
-    min_characters: int = option(0, "Minimum length of a document in characters.", section=DROPPED, least=0)
-    max_characters: int = option(0, "Maximum length of a document in characters; 0 means no limit.", section=DROPPED, least=0)
-    min_letters: float = _share(0.5, "Minimum share of letters, of any script.")
-    max_digits: float = _share(0.3, "Maximum share of digits.")
-    max_repeated: float = _share(0.5, "Maximum share of characters in sentences that repeat earlier ones of the document.")
-    max_boilerplate: float = _share(
+    min_characters: Count = _option(0, "Minimum length of a document in characters.")
+    max_characters: Count = _option(0, "Maximum length of a document in characters.", unset="no limit")
+    min_letters: Share = _option(0.5, "Minimum share of letters, of any script.")
+    max_digits: Share = _option(0.3, "Maximum share of digits.")
+    max_repeated: Share = _option(0.5, "Maximum share of characters in sentences that repeat earlier ones of the document.")
+    max_boilerplate: Share = _option(
         0.5, "Maximum share of characters in boilerplate: cookie notices, copyright lines, menus and filler text."
     )
 

@@ -9,20 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = [
-    "ARCHIVES",
-    "DELIMITED",
-    "INPUTS",
-    "ONE_OF",
-    "PLAIN",
-    "PROJECTS",
-    "TABLES",
-    "WIKI_LICENCE",
-    "Input",
-    "Paths",
-    "paths_of",
-]
-
 Paths = str | Path | Sequence[str | Path]  # of an argument
 _COMPRESSED_SUFFIXES = (".bz2", ".gz", ".xz", ".zst")
 DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_COMPRESSED_SUFFIXES))

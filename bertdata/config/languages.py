@@ -8,8 +8,6 @@ from __future__ import annotations
 import difflib
 import re
 
-__all__ = ["problem_of"]
-
 _TWO_LETTER_CODES = (  # ISO 639-1, including withdrawn codes that Wikipedias still use (sh, mo, bh)
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo"
     " es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji"

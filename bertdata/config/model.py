@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from .base import Config
+from msgspec import Meta
 
-__all__ = ["ACTIVATIONS", "ModelConfig"]
+from .base import Config, Count, Positive, PositiveNumber
 
+_Dropout = Annotated[float, Meta(ge=0, lt=1)]
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh"}  # Hugging Face's name -> torch's approximation
 
 
@@ -19,30 +20,26 @@ class ModelConfig(Config):
     `vocab_size` 0 means the vocabulary size of the shards.
     """
 
-    vocab_size: int = 0
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
+    vocab_size: Count = 0
+    hidden_size: Positive = 768
+    num_hidden_layers: Positive = 12
+    num_attention_heads: Positive = 12
+    intermediate_size: Positive = 3072
+    hidden_act: Literal["gelu", "gelu_new"] = "gelu"
+    hidden_dropout_prob: _Dropout = 0.1
+    attention_probs_dropout_prob: _Dropout = 0.1
+    max_position_embeddings: Positive = 512
+    type_vocab_size: Annotated[int, Meta(ge=2, le=1 << 20)] = 2  # A and B
+    initializer_range: PositiveNumber = 0.02
+    layer_norm_eps: PositiveNumber = 1e-12
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
-            self._require(getattr(self, name) >= 1, f"model.{name}: use at least 1")
-        self._require(self.type_vocab_size >= 2, "model.type_vocab_size: use at least 2, for A and B")
-        self._require(self.hidden_size % self.num_attention_heads == 0, "model.num_attention_heads must divide model.hidden_size")
-        self._require(self.hidden_act in ACTIVATIONS, f"model.hidden_act: use one of {', '.join(ACTIVATIONS)}")
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            self._require(0 <= getattr(self, name) < 1, f"model.{name}: use a value from 0 to below 1")
-        for name in ("initializer_range", "layer_norm_eps"):
-            self._require(0 < getattr(self, name) < math.inf, f"model.{name}: use a number over 0")
+        self._require(
+            self.hidden_size % self.num_attention_heads == 0,
+            f"`num_attention_heads` is {self.num_attention_heads}: use a divisor of `hidden_size`, {self.hidden_size}",
+            field="num_attention_heads",
+        )
 
     @property
     def shape(self) -> str:

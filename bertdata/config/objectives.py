@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["LABEL_1_COUNTS", "OBJECTIVES", "PACKED", "Objective"]
-
 
 class Objective(NamedTuple):
     """The row format of an objective, as described in the data card, and its rules. Only pairs have labels."""

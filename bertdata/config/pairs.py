@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from ..errors import UsageError
 from ..extras import install
-from .base import FREE, Config, option
+from .base import FREE, Config, Count, Positive, Seed, Share, option
 from .objectives import OBJECTIVES, PACKED
-
-__all__ = ["PairsConfig", "mask_shares"]
 
 _ROWS_SECTION, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
 # Fields of PairsConfig that apply only to NotNext pairs.
@@ -31,7 +31,7 @@ def mask_shares(text: str) -> tuple[float, float]:
         masked, random, kept = (float(share) for share in text.split("/"))
     except ValueError:
         masked = random = kept = -1.0
-    if min(masked, random, kept) < 0 or abs(masked + random + kept - 100) > 1e-9:
+    if not (min(masked, random, kept) >= 0 and abs(masked + random + kept - 100) <= 1e-9):  # of NaN, each comparison is false
         raise UsageError(
             f"`mask_shares` {text}: use three shares that add up to 100, such as 80/10/10: [MASK], random, kept",
             field="mask_shares",
@@ -59,46 +59,43 @@ class PairsConfig(Config):
         "one document per row (ModernBERT). full-sentences: rows filled with sentences across documents (RoBERTa). causal: "
         "running text cut to length (GPT).",
         section=_ROWS_SECTION,
+        first=True,
     )
-    max_seq_length: int = option(
+    max_seq_length: Annotated[int, Meta(ge=16, le=65536)] = option(
         128,
         "Row length in tokens, including [CLS] and [SEP]. Repeat the option to write one dataset per length.",
         section=_ROWS_SECTION,
-        least=16,
-        most=65536,
+        first=True,
     )
     pack: bool = option(
         False,
         "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores the segment "
         "starts, so that the model can mask attention between segments. With causal, each segment has one document.",
         section=_ROWS_SECTION,
+        first=True,
     )
-    short_seq_prob: float | None = option(
+    short_seq_prob: Share | None = option(
         None,
         "Probability that a pair gets a random shorter length.",
         section=_ROWS_SECTION,
-        least=0,
-        most=1,
         unset="0.1 for pairs, 0 for other rows",
     )
-    dupe_factor: int = option(
+    dupe_factor: Annotated[int, Meta(ge=1, le=1000)] = option(
         1,
         "Number of passes over the corpus. Each pass uses different chunk boundaries and pairs.",
         section=_ROWS_SECTION,
-        least=1,
-        most=1000,
+        first=True,
     )
-    validation_fraction: float = option(
+    validation_fraction: Annotated[float, Meta(ge=0, le=0.5)] = option(
         0.0,
         "Share of documents in the validation split. The split does not depend on the seed.",
         section=_ROWS_SECTION,
-        least=0,
-        most=0.5,
+        first=True,
     )
-    shards: int = option(
-        0, "Number of shards.", section=_OUTPUT, least=1, most=99999, unset="one per 12 MB of text, counting all copies"
+    shards: Annotated[int, Meta(ge=0, le=99999)] = option(
+        0, "Number of shards.", section=_OUTPUT, unset="one per 12 MB of text, counting all copies"
     )
-    bucket_bytes: int = field(default=12 << 20, metadata=FREE)  # the identity has the resulting number of shards
+    bucket_bytes: Positive = field(default=12 << 20, metadata=FREE)  # the identity has the resulting number of shards
     provenance: bool = option(False, "Store the document ids of each row.", section=_ROWS_SECTION)
     pair_across_languages: bool = option(
         False,
@@ -115,15 +112,15 @@ class PairsConfig(Config):
         "Whether to store masks. none: rows are masked during loading, differently in each epoch. static: rows are stored with "
         "masks, which differ between the copies of `dupe_factor`.",
         section=_MASKING,
+        first=True,
     )
-    masked_lm_prob: float | None = option(
+    masked_lm_prob: Share | None = option(
         None, "Share of tokens to mask in each row, for static masks.", section=_MASKING, unset="0.15"
     )
-    max_predictions: int = option(
+    max_predictions: Count = option(
         0,
         "Maximum number of masked tokens per row, for static masks.",
         section=_MASKING,
-        least=1,
         unset="enough for the full share of each row",
     )
     whole_word: bool = option(
@@ -150,7 +147,7 @@ class PairsConfig(Config):
         section=_ROWS_SECTION,
         metavar="ROLE=TOKEN,…",
     )
-    seed: int = option(12345, "Random seed.", section=_OUTPUT)
+    seed: Seed = option(12345, "Random seed.", section=_OUTPUT, first=True)
 
     @property
     def unit(self) -> str:
@@ -209,12 +206,12 @@ class PairsConfig(Config):
         if static and self.masked_lm_prob is None:
             object.__setattr__(self, "masked_lm_prob", 0.15)
         self._require(
-            not static or 0 < (self.masked_lm_prob or 0) <= 1,
+            not static or self.masked_lm_prob != 0,
             "`masked_lm_prob`: use a share over 0, up to 1",
             field="masked_lm_prob",
         )
         self._require(
-            0 <= self.max_predictions <= self.max_seq_length,
+            self.max_predictions <= self.max_seq_length,
             "`max_predictions`: use 1 to `max_seq_length`",
             field="max_predictions",
         )

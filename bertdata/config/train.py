@@ -12,32 +12,17 @@ import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Annotated, Literal, cast
+
+from msgspec import Meta
 
 from ..errors import UsageError
-from .base import FREE, Config, option
-from .model import ACTIVATIONS, ModelConfig
+from .base import FREE, Config, Count, Number, Positive, PositiveNumber, Seed, Share, option
+from .model import ModelConfig
 from .pairs import mask_shares
-from .toml import parse_toml, read_toml
-from .toml_tables import from_table
+from .toml import from_table, parse_toml, read_toml
 
-__all__ = [
-    "ACTIVATIONS",
-    "ALGORITHMS",
-    "PRECISIONS",
-    "SCHEDULES",
-    "ModelConfig",
-    "OptimizerConfig",
-    "Phase",
-    "TrainConfig",
-    "milestones",
-    "parse_training",
-    "read_training",
-]
-
-PRECISIONS = ("fp32", "bf16", "fp16")
-ALGORITHMS = ("bert", "adamw", "muon")
-SCHEDULES = ("linear", "cosine", "wsd")
+_Decay = Annotated[float, Meta(ge=0, lt=1)]
 _BABYLM = [*(size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)), 10**9]  # the challenge's rules of 2025
 _UNITS = {"M": 10**6, "K": 1000, "": 1}
 _WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
@@ -52,29 +37,17 @@ class OptimizerConfig(Config):
     rest). `schedule` is ``linear``, ``cosine``, or ``wsd``: constant, then a decay over the last `decay_share` of the steps.
     """
 
-    algorithm: str = "bert"
-    learning_rate: float = 1e-4
-    schedule: str = "linear"
-    warmup_steps: int = 10000
-    decay_share: float = 0.1
-    beta_1: float = 0.9
-    beta_2: float = 0.999
-    epsilon: float = 1e-6
-    momentum: float = 0.95
-    weight_decay: float = 0.01
-    clip_norm: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("learning_rate", "epsilon"):
-            self._require(0 < getattr(self, name) < math.inf, f"optimizer.{name}: use a number over 0")
-        for name in ("warmup_steps", "weight_decay", "clip_norm"):
-            self._require(0 <= getattr(self, name) < math.inf, f"optimizer.{name}: use a number of 0 or more")
-        for name in ("beta_1", "beta_2", "momentum"):
-            self._require(0 <= getattr(self, name) < 1, f"optimizer.{name}: use 0 to below 1")
-        self._require(0 <= self.decay_share <= 1, "optimizer.decay_share: use a value from 0 to 1")
-        for name, choices in (("algorithm", ALGORITHMS), ("schedule", SCHEDULES)):
-            self._require(getattr(self, name) in choices, f"optimizer.{name}: use one of {', '.join(choices)}")
+    algorithm: Literal["bert", "adamw", "muon"] = "bert"
+    learning_rate: PositiveNumber = 1e-4
+    schedule: Literal["linear", "cosine", "wsd"] = "linear"
+    warmup_steps: Count = 10000
+    decay_share: Share = 0.1
+    beta_1: _Decay = 0.9
+    beta_2: _Decay = 0.999
+    epsilon: PositiveNumber = 1e-6
+    momentum: _Decay = 0.95
+    weight_decay: Number = 0.01
+    clip_norm: Number = 1.0
 
     def rate(self, step: int, total: int) -> float:
         """Return the learning rate of a step, counted from 0: linear warmup, then the schedule.
@@ -120,25 +93,15 @@ class Phase(Config):
         schedule: ``constant`` or ``decay`` within this phase, or empty for the schedule of the run.
     """
 
-    shards: tuple[str, ...] = field(metadata=FREE)  # the identity of a run has their contents, not their paths
-    steps: int
-    weights: tuple[float, ...] = ()
-    widths: tuple[int, ...] = ()
-    accumulation: int = field(default=1, metadata=FREE)
-    batch_size: int = 0
-    masked_lm_prob: float = 0.0
-    learning_rate: float = 0.0
-    schedule: str = ""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require(self.batch_size >= 0, "phases.batch_size: use 1 or more, or 0 for batch_size of the run")
-        self._require(0 <= self.masked_lm_prob <= 1, "phases.masked_lm_prob: use a value over 0, up to 1, or 0 for the run's")
-        self._require(0 <= self.learning_rate < math.inf, "phases.learning_rate: use a number over 0, or 0 for the optimizer's")
-        self._require(self.schedule in ("", "constant", "decay"), "phases.schedule: use constant, decay, or omit it")
-        self._require(bool(self.shards), "phases.shards: name at least one directory of make-pairs")
-        self._require(self.steps >= 1, "phases.steps: use at least 1")
-        self._require(self.accumulation >= 1, "phases.accumulation: use at least 1")
+    shards: Annotated[tuple[str, ...], Meta(min_length=1)] = field(metadata=FREE)  # the identity of a run has their contents
+    steps: Positive
+    weights: tuple[Number, ...] = ()
+    widths: tuple[Positive, ...] = ()
+    accumulation: Positive = field(default=1, metadata=FREE)
+    batch_size: Count = 0
+    masked_lm_prob: Share = 0.0
+    learning_rate: Number = 0.0
+    schedule: Literal["", "constant", "decay"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,10 +112,10 @@ class TrainConfig(Config):
     a model of the Hugging Face Hub.
     """
 
-    phases: tuple[Phase, ...]
+    phases: Annotated[tuple[Phase, ...], Meta(min_length=1)]
     model: ModelConfig | str = field(default_factory=ModelConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    batch_size: int = 256
+    batch_size: Positive = 256
     init_from: str = option(
         "",
         "Masked-language model of transformers to continue from: a directory, or a model of the Hugging Face Hub.",
@@ -160,23 +123,23 @@ class TrainConfig(Config):
         metavar="DIR",
     )
     new_vocabulary: bool = False
-    seed: int = 12345
-    masked_lm_prob: float = 0.15
-    max_predictions: int = 0
-    unit: str = "piece"
+    seed: Seed = 12345
+    masked_lm_prob: Annotated[float, Meta(gt=0, le=1)] = 0.15
+    max_predictions: Count = 0
+    unit: Literal["piece", "word"] = "piece"
     mask_shares: str = "80/10/10"
-    precision: str = "fp32"
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)
     gradient_checkpointing: bool = field(default=False, metadata=FREE)
     unpadded: bool = field(default=False, metadata=FREE)  # compute without padding, with all tokens concatenated
-    workers: int = field(default=2, metadata=FREE)
-    log_every: int = field(default=100, metadata=FREE)
-    evaluate_every: int = field(default=10000, metadata=FREE)
-    evaluate_batches: int = field(default=100, metadata=FREE)
-    save_every: int = field(default=10000, metadata=FREE)
+    workers: Count = field(default=2, metadata=FREE)
+    log_every: Positive = field(default=100, metadata=FREE)
+    evaluate_every: Positive = field(default=10000, metadata=FREE)
+    evaluate_batches: Positive = field(default=100, metadata=FREE)
+    save_every: Positive = field(default=10000, metadata=FREE)
     evaluate: str = field(default="", metadata=FREE)  # module:function, called with the directory and step of each checkpoint
-    keep: int = field(default=3, metadata=FREE)
+    keep: Positive = field(default=3, metadata=FREE)
     checkpoint_words: str = option(
         "",
         "Save the model after these numbers of words, as chck_1M, chck_2M and so on. Use a list such as 1M,2M,500K, or babylm "
@@ -188,12 +151,6 @@ class TrainConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(bool(self.phases), "phases: missing. Add at least one [[phases]] with shards and steps")
-        for name in ("batch_size", "log_every", "evaluate_every", "evaluate_batches", "save_every", "keep"):
-            self._require(getattr(self, name) >= 1, f"{name}: use at least 1")
-        for name in ("workers", "max_predictions"):
-            self._require(getattr(self, name) >= 0, f"{name}: use 0 or more")
-        self._require(0 < self.masked_lm_prob <= 1, "masked_lm_prob: use a value over 0, up to 1")
         mask_shares(self.mask_shares)
         milestones(self.checkpoint_words)
         self._require(not self.evaluate or self.evaluate.count(":") == 1, "evaluate: name a function as module:function")
@@ -204,7 +161,6 @@ class TrainConfig(Config):
         self._require(
             bool(self.init_from) or not self.new_vocabulary, "new_vocabulary: set init_from, the model to continue from"
         )
-        self._require(self.precision in PRECISIONS, f"precision: use one of {', '.join(PRECISIONS)}")
         for phase in self.phases:
             self._require(self.rows_of(phase) % phase.accumulation == 0, "phases.accumulation must divide batch_size")
 

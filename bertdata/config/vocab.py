@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from ..pieces import BERT_TOKENS
-from .base import Config, option
-
-__all__ = ["VocabConfig"]
+from .base import Config, Positive, Seed, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,18 +27,16 @@ class VocabConfig(Config):
     voiced kana), and in others they distinguish words.
     """
 
-    model: Literal["wordpiece", "bpe", "unigram"] = option("wordpiece", "Tokenizer model.")
-    size: int = option(30522, "Vocabulary size, including special tokens.")
+    model: Literal["wordpiece", "bpe", "unigram"] = option("wordpiece", "Tokenizer model.", first=True)
+    size: Annotated[int, Meta(ge=64, le=1 << 20)] = option(30522, "Vocabulary size, including special tokens.", first=True)
     byte_fallback: bool = option(
         False,
         "Encode rare characters as bytes, so that no character is unknown. For unigram and bpe; bpe is then no longer "
         "byte-level.",
     )
-    pad_to_multiple_of: int = option(
+    pad_to_multiple_of: Annotated[int, Meta(ge=0, le=4096)] = option(
         0,
         "Pad the vocabulary size to a multiple of this with [unusedN] tokens. 64 speeds up training on GPUs.",
-        least=1,
-        most=4096,
         unset="no padding",
     )
     extra_tokens: tuple[str, ...] = option((), "Additional special tokens, separated by commas.", metavar="TOKEN,…")
@@ -47,26 +45,29 @@ class VocabConfig(Config):
         "Lowercase all text, as in bert-base-uncased.",
         flags="--lowercase/--cased",
         unset="lowercase for wordpiece, cased for other models",
+        first=True,
     )
     strip_accents: bool | None = option(
         None,
         "Strip accents and other marks from letters, which damages most non-Latin scripts.",
         flags="--strip-accents/--no-strip-accents",
         unset="on if lowercase and at least 98 % of the text is English",
+        first=True,
     )
     layout: Literal["compact", "bert"] = option(
         "compact",
         "Ids of the special tokens. compact: 0 to 4. bert: 0 and 100 to 103, as in BERT, with [unused0-993] around them.",
     )
-    min_frequency: int = option(2, "Minimum number of occurrences of a token.", least=1)
-    alphabet: int = option(10000, "Maximum number of single characters; the most frequent are kept.", least=1)
-    sample_bytes: int = option(256 << 20, "Bytes of randomly sampled text to train on.", least=1 << 10)
-    seed: int = option(12345, "Random seed of the sample.")
+    min_frequency: Positive = option(2, "Minimum number of occurrences of a token.")
+    alphabet: Positive = option(10000, "Maximum number of single characters; the most frequent are kept.")
+    sample_bytes: Annotated[int, Meta(ge=1 << 10, le=1 << 62)] = option(
+        256 << 20, "Bytes of randomly sampled text to train on.", first=True
+    )
+    seed: Seed = option(12345, "Random seed of the sample.", first=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        least = 2048 if self.layout == "bert" else 64
-        self._require(least <= self.size <= 1 << 20, f"`size`: use {least:,} to {1 << 20:,} with this `layout`", field="size")
+        self._require(self.layout == "compact" or self.size >= 2048, "`size`: use 2,048 or more with `layout` bert", field="size")
         wordpiece = self.model == "wordpiece"
         if self.lowercase is None:
             object.__setattr__(self, "lowercase", wordpiece)
@@ -94,33 +95,16 @@ class VocabConfig(Config):
     def _check_extra(self) -> None:
         """Raise UsageError for an extra token that is invalid, repeated or already in the vocabulary."""
         for token in self.extra_tokens:
-            good = token and not any(c.isspace() or not c.isprintable() for c in token) and len(token) <= 100
-            self._require(
-                bool(good),
-                f"`extra_tokens`: {token!r} is not a valid token: use 1 to 100 printable characters without spaces",
-                field="extra_tokens",
-            )
-            framed = token.startswith("[") and token.endswith("]") and len(token) > 2
-            self._require(
-                self.model != "wordpiece" or framed,
-                f"`extra_tokens`: write {token!r} in square brackets: [{token}]",
-                field="extra_tokens",
-            )
-        taken = any(token in BERT_TOKENS.values() or token.startswith("[unused") for token in self.extra_tokens)
-        repeated = len(set(self.extra_tokens)) < len(self.extra_tokens)
-        self._require(
-            not (taken or repeated),
-            "`extra_tokens`: repeated or reserved token. List each once, without BERT's own special tokens and [unusedN]",
-            field="extra_tokens",
-        )
+            problem = ""
+            if not 1 <= len(token) <= 100 or not token.isprintable() or any(map(str.isspace, token)):
+                problem = f"{token!r} is not a valid token: use 1 to 100 printable characters without spaces"
+            elif self.model == "wordpiece" and not (token[0] == "[" and token[-1] == "]" and len(token) > 2):
+                problem = f"write {token!r} in square brackets: [{token}]"
+            elif token in BERT_TOKENS.values() or token.startswith("[unused") or self.extra_tokens.count(token) > 1:
+                problem = f"{token!r} is repeated or reserved. List each token once, without BERT's own and [unusedN]"
+            self._require(not problem, f"`extra_tokens`: {problem}", field="extra_tokens")
 
     @property
     def packages(self) -> tuple[str, ...]:
         """The packages whose versions affect the output's bytes."""
         return ("tokenizers",)
-
-    def identity(self) -> dict[str, object]:
-        """Return the fields that affect the output's bytes. Fields added for other models are omitted at their defaults."""
-        values = super().identity()
-        later = ("model", "byte_fallback", "pad_to_multiple_of", "extra_tokens")
-        return {name: value for name, value in values.items() if name not in later or value not in ("wordpiece", False, 0, [])}

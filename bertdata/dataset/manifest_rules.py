@@ -12,7 +12,6 @@ from itertools import chain
 
 from ..codec import WrongValue, decode
 from ..config import CONFIGS
-from ..config.base import type_problem
 from ..errors import UsageError
 from .manifest_types import KINDS, CorpusManifest, Manifest, PairsManifest, VocabManifest
 
@@ -55,12 +54,8 @@ def _options(manifest: Manifest) -> Iterator[str]:
     """Check that the options are valid for the command."""
     if "bertdata" not in manifest.versions:
         yield "versions.bertdata is missing"
-    kind = CONFIGS[manifest.kind]
-    if problem := type_problem(kind, manifest.config):
-        yield f"config.{problem}"
-        return
     try:
-        kind.of(manifest.config)
+        CONFIGS[manifest.kind].of(manifest.config)
     except UsageError as error:
         yield f"config is invalid: {ascii(str(error))[1:-1][:200]}"
 

@@ -35,12 +35,12 @@ def fewer(pieces: int, config: VocabConfig) -> str:
     """Return a note if a vocabulary has fewer tokens than requested, else an empty string.
 
     >>> fewer(3480, VocabConfig(size=21128))
-    'note: 3,480 tokens, not 21,128: too few subwords occur often enough. Use a larger corpus or a smaller `size`'
+    '3,480 tokens, not 21,128: too few subwords occur often enough. Use a larger corpus or a smaller `size`'
     """
     if pieces >= config.size:
         return ""
     few = "too few subwords occur often enough"
-    return f"note: {pieces:,} tokens, not {config.size:,}: {few}. Use a larger corpus or a smaller `size`"
+    return f"{pieces:,} tokens, not {config.size:,}: {few}. Use a larger corpus or a smaller `size`"
 
 
 def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
@@ -48,7 +48,7 @@ def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
 
     >>> of_en = Coverage(words=90, unknown_share=0.66, split_share=0.2, pieces_per_word=1.2, longest_split={})
     >>> unknown({"en": of_en}, VocabConfig(size=200, alphabet=150))
-    'warning: share of words that are [UNK]: en 66.0 %. Use a larger `size` than 200'
+    'share of words that are [UNK]: en 66.0 %. Use a larger `size` than 200'
     """
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
     bad = [language for language in order if coverage[language].unknown_share > _MAX_UNKNOWN_OVERALL]
@@ -61,7 +61,7 @@ def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
     more = f" and {len(bad) - _MAX_NAMED_LANGUAGES} more languages" if len(bad) > _MAX_NAMED_LANGUAGES else ""
     few = config.alphabet < config.size // 2
     field, value = ("alphabet", config.alphabet) if few else ("size", config.size)
-    return f"warning: share of words that are [UNK]: {', '.join(named)}{more}. Use a larger `{field}` than {value}"
+    return f"share of words that are [UNK]: {', '.join(named)}{more}. Use a larger `{field}` than {value}"
 
 
 def has_spaces(language: str) -> bool:
@@ -97,7 +97,7 @@ def poor_fit(rows: PairsManifest) -> str:
         return ""
     more = f" and {len(found) - 2 * _MAX_NAMED_LANGUAGES} more" if len(found) > 2 * _MAX_NAMED_LANGUAGES else ""
     return (
-        f"warning: the vocabulary does not fit the text: {', '.join(found[: 2 * _MAX_NAMED_LANGUAGES])}{more}. Use a "
+        f"the vocabulary does not fit the text: {', '.join(found[: 2 * _MAX_NAMED_LANGUAGES])}{more}. Use a "
         "vocabulary trained on these languages, or a larger one, with the same case and accents"
     )
 
@@ -126,10 +126,10 @@ def assumed_accents(pieces: Iterable[str], lowercase: bool, strip_accents: bool)
     >>> assumed_accents(["[PAD]", "tea", "##s"], True, True)
     'no file says whether to strip accents: they are stripped, as in BERT (`strip_accents=False` keeps them)'
     >>> assumed_accents(["The", "t\u00e9"], False, False)
-    'no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents=True` strips them)'
+    'no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents` strips them)'
     """
     if not strip_accents:
-        return "no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents=True` strips them)"
+        return "no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents` strips them)"
     lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", piece)) for piece in pieces)
     note = f", and {lost:,} tokens with accents can never occur" if lost else ""
     return f"no file says whether to strip accents: they are stripped, as in BERT{note} (`strip_accents=False` keeps them)"

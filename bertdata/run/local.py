@@ -20,17 +20,17 @@ def run(
     job: Job,
     tasks: Sequence[Task],
     workers: int = 1,
-    verbose: bool = False,
     warn: Callable[[str], object] = print,
     report: Callable[[Progress], object] = lambda _: None,
 ) -> None:
     """Do the stages of a job and commit it; with one worker, in this process. Files pass documents from stage to stage.
 
-    `warn` gets a message when a killed worker is replaced, and `report` the progress after each task. Raise the BertDataError
-    that a task raises, and BertDataError for any other exception, or if a second worker is killed.
+    Workers show their output if this process logs on the level INFO. `warn` gets a message when a killed worker is replaced, and
+    `report` the progress after each task. Raise the BertDataError that a task raises, and BertDataError for any other exception,
+    or if a second worker is killed.
     """
     try:
-        with Pool(workers, verbose, warn) if workers > 1 else nullcontext() as pool:
+        with Pool(workers, logging.root.isEnabledFor(logging.INFO), warn) if workers > 1 else nullcontext() as pool:
             for stage in job.stages(tasks):
                 results = pool.each(stage.work, stage.tasks) if pool else map(stage.work, stage.tasks)
                 for progress in watched(stage, job.roots[0], results):

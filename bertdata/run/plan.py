@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..storage.files import is_private
 from ..storage.process import imports_frozen, worker_count
 from . import local
 from .job import Job
-from .progress import Reporter
+from .progress import Progress, PythonReporter, Reporter
 from .state import write_stages
 
 __all__ = ["Output", "Plan", "RunOptions", "reused_tasks", "run"]
@@ -33,13 +33,11 @@ class RunOptions:
         workers: Number of local worker processes. None means one per usable CPU, or one for little input.
         overwrite: Replace a finished dataset once the new one is complete.
         beam_args: Options for Beam, such as ``--runner=DataflowRunner``. Empty runs locally without Beam.
-        verbose: Show the logs of Beam and the workers.
     """
 
     workers: int | None = None
     overwrite: bool = False
     beam_args: tuple[str, ...] = ()
-    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ class Plan:
         tasks: The tasks of the first stage.
         bytes: The bytes of input.
         job: Makes the job from the build directory of each output (None if it is complete) and a directory for work files.
-        notes: Further lines to print.
+        notes: Further lines about the plan.
+        warnings: Returns what to warn of in a finished dataset.
         reads: Paths of the inputs.
     """
 
@@ -70,6 +69,7 @@ class Plan:
     bytes: int = 0
     job: Callable[[Sequence[Path | None], Path], Job] | None = None
     notes: tuple[str, ...] = ()
+    warnings: Callable[[DataSet[Any]], Iterable[str]] = lambda _: ()
     reads: tuple[str | Path, ...] = ()
 
     @property
@@ -91,12 +91,14 @@ def reused_tasks(plan: Plan) -> Iterator[str]:
             yield f"{output.directory}: an earlier run finished {tasks}, which this run reuses"
 
 
-def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any]]:
+def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] | Reporter | None = None) -> list[DataSet[Any]]:
     """Build the outputs that are not complete yet, and return all of them.
 
     Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
     """
+    reporter = PythonReporter(progress) if progress is None or callable(progress) else progress
     workers = _workers([*plan.directories, *plan.reads], options)
+    reporter.plan(plan, options)
     for line in reused_tasks(plan):
         reporter.note(line)
     with contextlib.ExitStack() as stack:
@@ -116,8 +118,12 @@ def run(plan: Plan, options: RunOptions, reporter: Reporter) -> list[DataSet[Any
                 _with_beam(plan, job, options)
             else:
                 processes = worker_count(workers, len(plan.tasks), plan.bytes)
-                local.run(job, plan.tasks, processes, options.verbose, reporter.warning, reporter.progress)
-    return [DataSet.read(directory, new=bool(first)) for directory in plan.directories]
+                local.run(job, plan.tasks, processes, reporter.warning, reporter.progress)
+    data_sets = [DataSet.read(directory, new=bool(first)) for directory in plan.directories]
+    for data_set in data_sets:
+        for warning in plan.warnings(data_set):
+            reporter.warning(warning)
+    return data_sets
 
 
 def _with_beam(plan: Plan, job: Job, options: RunOptions) -> None:

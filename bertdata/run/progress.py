@@ -7,12 +7,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..dataset.tasks import count_done
 from .job import Stage
 
-__all__ = ["Progress", "PythonReporter", "Reporter", "watched"]
+if TYPE_CHECKING:
+    from .plan import Plan, RunOptions
 
 
 class Progress(NamedTuple):
@@ -55,7 +56,10 @@ def watched(stage: Stage, root: Path, results: Iterable[object]) -> Iterator[Pro
 
 
 class Reporter(Protocol):
-    """Receiver of a command's progress and messages."""
+    """Receiver of a command's plan, progress and messages."""
+
+    def plan(self, plan: Plan, options: RunOptions) -> None:
+        """Report the plan before it runs. A reporter that raises an exception ends the command."""
 
     def progress(self, progress: Progress) -> None:
         """Report the progress of the running stage."""
@@ -70,8 +74,13 @@ class Reporter(Protocol):
 class PythonReporter:
     """Report to a Python program with a progress callback, log records and Python warnings."""
 
-    def __init__(self, progress: Callable[[Progress], None] | None = None) -> None:
+    def __init__(self, progress: Callable[[Progress], object] | None = None) -> None:
         self.progress = progress or (lambda _: None)
+
+    def plan(self, plan: Plan, options: RunOptions) -> None:
+        """Log the plan."""
+        for line in (plan.summary, *plan.notes):
+            self.note(line)
 
     def note(self, text: str) -> None:
         """Log a note."""
@@ -79,4 +88,4 @@ class PythonReporter:
 
     def warning(self, text: str) -> None:
         """Issue a warning."""
-        warnings.warn(text, stacklevel=2)
+        warnings.warn(text, stacklevel=4)  # of the call of a public function

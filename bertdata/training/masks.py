@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..config import OBJECTIVES, mask_shares
-from ..config.base import Config, option
+from ..config.base import Config, Count, Share, option
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..rows import masking
@@ -30,24 +30,14 @@ class MaskConfig(Config):
         mask_shares: Percentages of [MASK], random and unchanged tokens.
     """
 
-    masked_lm_prob: float = option(0.15, "Share of tokens to mask in each row.")
-    max_predictions: int = option(0, "Maximum number of masked tokens per row; 0 means no limit.")
-    unit: str = option("piece", "Mask single tokens or whole words.", choices=masking.UNITS)
+    masked_lm_prob: Share = option(0.15, "Share of tokens to mask in each row.")
+    max_predictions: Count = option(0, "Maximum number of masked tokens per row; 0 means no limit.")
+    unit: Literal["piece", "word"] = option("piece", "Mask single tokens or whole words.")
     mask_shares: str = option("80/10/10", "Percentages of masked tokens that become [MASK], a random token, or stay unchanged.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         mask_shares(self.mask_shares)
-        self._require(
-            0 <= self.masked_lm_prob <= 1,
-            f"`masked_lm_prob` is {self.masked_lm_prob}: use a share up to 1, or 0 for unmasked rows",
-            field="masked_lm_prob",
-        )
-        self._require(
-            self.max_predictions >= 0,
-            f"`max_predictions` is {self.max_predictions}: use 1 or more, or 0 for no limit",
-            field="max_predictions",
-        )
 
     def check(self, shards: Shards) -> None:
         """Raise UsageError if the options have no effect because the rows have static masks or an objective without masks."""

@@ -44,7 +44,7 @@ class Batches(Dataset[Tensors]):
     format: BatchFormat | None = None
 
     def __post_init__(self) -> None:
-        self.masks, self.format = MaskConfig.or_default(self.masks), BatchFormat.or_default(self.format)
+        self.masks, self.format = MaskConfig.with_options(self.masks), BatchFormat.with_options(self.format)
         if not 0 <= self.rank < self.world_size or self.batch_size % self.world_size:
             ranks = f"rank {self.rank} of {self.world_size}, global batches of {self.batch_size}"
             raise UsageError(f"{ranks}: it must be a multiple of the ranks")

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from ...config.train import ACTIVATIONS, ModelConfig
+from ...config.model import ACTIVATIONS, ModelConfig
 from ...labels import IGNORED
 from ..attention import attend
 

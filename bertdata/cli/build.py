@@ -1,0 +1,119 @@
+"""Call the function of a command that builds datasets, and print its plan, its progress and the datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from ..dataset import manifest
+from ..dataset.build import is_complete
+from ..dataset.data_set import DataSet
+from ..dataset.tasks import leftovers
+from ..reports.card import reading_line
+from ..reports.coverage import table
+from ..reports.summary import count, describe, size
+from ..run.plan import Plan, RunOptions, reused_tasks
+from ..run.progress import Progress
+from ..storage.files import is_local
+from ..storage.signals import Answer, stopped
+from . import console
+from .console import ProgressPrinter, echo
+from .options import with_option_names
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def output_options(command: F) -> F:
+    """Add the options that control what a command prints. `Command` handles them."""
+    for decorate in (
+        click.option("-v", "--verbose", is_flag=True, help="Show the engine's log and tracebacks."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def common_options(command: F) -> F:
+    """Add the options of every command that builds a dataset, and the arguments for Beam after ``--``."""
+    for decorate in (
+        click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
+        output_options,
+        click.option(
+            "--workers",
+            type=click.IntRange(min=1),
+            help="Number of local workers; 1 for little input.  [default: one per CPU]",
+        ),
+        click.option("--dry-run", is_flag=True, help="Print the plan of the run without writing anything."),
+        click.option("--overwrite", is_flag=True, help="Replace --output once the new dataset is complete."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def build(function: Callable[..., Any], *arguments: Any, dry_run: bool, **options: Any) -> None:
+    """Call the function of a command with a reporter, and print its datasets."""
+    with BuildReporter(dry_run) as reporter:
+        made = function(*arguments, progress=reporter, **options)
+    for data_set in made if isinstance(made, list) else [made]:
+        _print_result(data_set)
+
+
+class BuildReporter(ProgressPrinter):
+    """Prints the plan, the progress and the messages of a run. A dry run ends after the plan."""
+
+    def __init__(self, dry_run: bool = False) -> None:
+        super().__init__()
+        self._dry_run, self._last = dry_run, dict[str, Progress]()
+        console.stopping_with(self._stopped)
+
+    def plan(self, plan: Plan, options: RunOptions) -> None:
+        """Print the plan of a run."""
+        for line in (plan.summary, *plan.notes):
+            echo(with_option_names(line), err=not self._dry_run)
+        if not self._dry_run:
+            return
+        to_do = plan.to_do(options.overwrite)
+        for directory in plan.directories:
+            if directory not in to_do:
+                echo(f"  {directory} is complete already: nothing to do")
+            elif options.overwrite and is_complete(directory):
+                contents = manifest.read(directory)
+                echo(f"  --overwrite replaces {directory}: {contents.kind}, {count(contents.rows, 'row')}")
+        for line in reused_tasks(plan):
+            echo(line)
+        click.get_current_context().exit()
+
+    def progress(self, progress: Progress) -> None:
+        """Show the progress of a stage."""
+        self._last[progress.stage] = progress
+        done = f"{progress.done:,} of {count(progress.total, 'task')}"
+        self.show(progress.stage, progress.done, progress.total, done, progress.seconds_left)
+
+    def note(self, text: str) -> None:
+        """Print something that is not a problem."""
+        self.line(with_option_names(text))
+
+    def warning(self, text: str) -> None:
+        """Print a problem that does not stop the run."""
+        self.line(f"warning: {with_option_names(text)}")
+
+    def _stopped(self) -> Answer:
+        begun = [progress for progress in self._last.values() if progress.done]
+        return stopped("; ".join(f"{each.stage}: at least {each.done:,} of {count(each.total, 'task')}" for each in begun))
+
+
+def _print_result(data_set: DataSet[Any]) -> None:
+    """Print a summary of a dataset, or that it was already complete, and the line of Python that reads it."""
+    contents, path = data_set.manifest, data_set.path
+    echo(describe(contents, path) if data_set.new else f"{path} is complete already: nothing to do")
+    if contents.kind == "vocabulary" and data_set.new:
+        echo(table(contents.coverage, "##" if contents.settings.model == "wordpiece" else "▁"))
+    for left, bytes in leftovers(path).items():
+        echo(f"{left} ({size(bytes)}) is left over from a run that was not finished: continue it by its command, or remove it")
+    if contents.kind == "vocabulary" and is_local(path):
+        kind = "BertTokenizerFast" if contents.settings.model == "wordpiece" else "AutoTokenizer"
+        echo(f'Read it with: transformers.{kind}.from_pretrained("{path}")')
+    elif contents.kind in ("documents", "pairs"):
+        echo(f"Read it with: {reading_line(str(path))}")

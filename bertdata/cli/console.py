@@ -1,0 +1,168 @@
+"""Print messages and progress: a bar on a terminal, otherwise a line every 30 seconds, or with ``--quiet`` only errors."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import StorageError
+from ..reports.summary import size
+from ..storage.signals import Answer, stopped
+from ..storage.terminal import clean, unguarded
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from typing_extensions import Self
+
+_LINE_INTERVAL_S = 30.0  # between two lines of progress without a terminal
+_MIN_DAYS_S = 14 * 86400.0  # seconds from which a duration is printed in days
+_quiet = False
+_answer: Callable[[], Answer] = stopped  # what the running command says after a signal
+
+
+@contextlib.contextmanager
+def running(*, quiet: bool, verbose: bool, writes: bool) -> Iterator[None]:
+    """Configure the output of a command. Without `verbose`, logs and warnings of all libraries are silent.
+
+    `writes`: whether the same command can continue a stopped one.
+    """
+    global _quiet, _answer
+    _quiet, _answer = quiet, stopped
+    if not writes:
+        _answer = lambda: Answer("stopped; nothing was written. Run the same command to start again")  # noqa: E731
+    before = logging.root.manager.disable
+    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
+    logging.disable(logging.NOTSET if verbose else logging.CRITICAL)  # Dask and others install their own handlers
+    try:
+        with warnings.catch_warnings():
+            if not verbose:
+                warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+        _quiet = False
+
+
+def answer() -> Answer:
+    """Return the response to a signal: how much of the work is kept."""
+    return _answer()
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print a result on stdout, or a message on stderr. Stop printing once the reader is gone (``| head``)."""
+    if _quiet:
+        return
+    stream = sys.stderr if err else sys.stdout
+    try:
+        click.echo(clean(text), file=stream)
+    except OSError as failed:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())  # otherwise Python fails at exit when it flushes the stream
+        os.close(nowhere)
+        if not err and failed.errno not in (errno.EPIPE, errno.EIO):
+            raise StorageError(f"cannot write to the standard output: {failed.strerror}: the work itself is done") from failed
+
+
+def error(text: str) -> None:
+    """Print the error that ended the command, also with ``--quiet``."""
+    global _quiet
+    _quiet = False
+    echo(f"bertdata: error: {text}", err=True)
+
+
+class ProgressPrinter:
+    """Prints the progress of the stages of a command. On a terminal, each has a bar."""
+
+    def __init__(self) -> None:
+        self._bars: Any = None  # rich's Progress
+        self._ids: dict[str, Any] = {}
+        self._due = time.monotonic() + _LINE_INTERVAL_S
+
+    def __enter__(self) -> Self:
+        if sys.stderr is not None and sys.stderr.isatty() and not _quiet:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            name, facts = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[facts]"))
+            console = Console(file=unguarded(sys.stderr))
+            self._bars = Progress(name, BarColumn(bar_width=16), facts, TimeElapsedColumn(), console=console)
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars:
+            self._bars.stop()
+
+    def show(self, name: str, done: float, total: float, facts: str, seconds_left: float | None = None) -> None:
+        """Show that `done` of `total` is finished, and `facts` such as "3 of 9 tasks"."""
+        if seconds_left is not None and done < total:
+            facts += f"  left {duration(seconds_left)}"
+        if self._bars:
+            if name not in self._ids:
+                self._ids[name] = self._bars.add_task(clean(f"{name:12}"), total=None, facts="")
+            self._bars.update(self._ids[name], total=total, completed=done, facts=clean(facts))
+        elif time.monotonic() >= self._due:
+            self._due = time.monotonic() + _LINE_INTERVAL_S
+            self.line(f"  {name}: {facts}")
+
+    def line(self, text: str) -> None:
+        """Print a line above the bars."""
+        if self._bars:
+            self._bars.console.print(clean(text), markup=False, highlight=False)
+        else:
+            echo(text, err=True)
+
+
+def print_wrapped(lines: Iterable[tuple[int, int, Text]]) -> None:
+    """Print lines with indents of the first line and the others, wrapped to the width of the terminal, or to 80 columns.
+
+    This bypasses `guard`, which would replace the control characters of colors. The text must be clean already.
+    """
+    from rich.console import Console
+
+    console = Console(file=unguarded(sys.stdout), highlight=False, markup=False, emoji=False)
+    for first, hanging, text in lines:
+        for number, line in enumerate(text.wrap(console, max(20, console.width - hanging)) or [text]):
+            line.pad_left(hanging if number else first)
+            console.print(line, soft_wrap=True)
+
+
+def bytes_of(printer: ProgressPrinter, name: str) -> Callable[[int, int], None]:
+    """Return a function that shows the done and all bytes of `name`, with rate and time left."""
+    begun, first = time.monotonic(), -1
+
+    def show(done: int, total: int) -> None:
+        nonlocal first
+        first = done if first < 0 else first  # bytes of an earlier download
+        rate = (done - first) / max(0.001, time.monotonic() - begun)
+        facts = f"{size(done)} of {size(total)}  {size(int(rate))}/s"
+        printer.show(name, done, total, facts, (total - done) / rate if rate else None)
+
+    return show
+
+
+def duration(seconds: float) -> str:
+    """Format a duration as hours, minutes and seconds, or as days from 14 days on.
+
+    >>> duration(59.6), duration(360000), duration(34.6e6)
+    ('0:01:00', '100:00:00', '400 days')
+    """
+    if seconds >= _MIN_DAYS_S:
+        return f"{seconds / 86400:,.0f} days"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def stopping_with(reply: Callable[[], Answer]) -> None:
+    """Set the response to a signal for the rest of the command."""
+    global _answer
+    _answer = reply
