@@ -6,13 +6,13 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
 import bertdata
 
 from ..dataset.data_set import DataSet
-from ..dataset.manifest_types import PairsManifest
 from ..extras import install
 from ..reports.summary import describe
 from ..storage.files import write_text
@@ -72,7 +72,7 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
     echo(f"\n{took} Open {pairs / 'report.html'}, or read documents with: bertdata inspect {corpus}")
 
 
-def _describe(*data_sets: DataSet[PairsManifest]) -> None:
+def _describe(*data_sets: DataSet[Any]) -> None:
     for each in data_sets:
         echo(describe(each.manifest, each.path))
         echo()
@@ -89,7 +89,7 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     echo("Training a very small BERT on the sample takes one to two minutes on one core:")
     vocab, pairs, recipe, run = (output / name for name in ("train-vocab", "train-pairs", "train.toml", "train-run"))
     bertdata.train_vocab(corpus, output=vocab, size=2000, workers=1, overwrite=True)
-    rows = {"max_seq_length": 64, "dupe_factor": 20, "validation_fraction": 0.2, "shards": 1}
+    rows: dict[str, Any] = {"max_seq_length": 64, "dupe_factor": 20, "validation_fraction": 0.2, "shards": 1}
     _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, workers=1, overwrite=True, **rows))
     write_text(recipe, _RECIPE.format(pairs=json.dumps(str(pairs))))
     echo(f"$ bertdata train {recipe} --output {run}")

@@ -142,13 +142,13 @@ def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> C
     return click.option(flag, field.name, **settings | {"type": value_type, "show_default": shown})
 
 
-def _range(kind: type, hint: Any) -> click.ParamType:
+def _range(kind: type, hint: Any) -> Any:
     """Return a number's type with the bounds of a field, except those that only keep numbers in 64 bits."""
     bounds = [
         each for each in (hint, *typing.get_args(hint)) for each in getattr(each, "__metadata__", ()) if isinstance(each, Meta)
     ]
-    low = next((each.ge for each in bounds if each.ge is not None and each.ge > -(1 << 62)), None)
-    high = next((each.le for each in bounds if each.le is not None and each.le < 1 << 60), None)
+    low: Any = next((each.ge for each in bounds if each.ge is not None and each.ge > -(1 << 62)), None)
+    high: Any = next((each.le for each in bounds if each.le is not None and each.le < 1 << 60), None)
     return click.IntRange(low, high) if kind is int else click.FloatRange(low, high)
 
 

@@ -87,8 +87,7 @@ def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool)
             if end.exit_code:
                 raise
         except click.UsageError as error:
-            error.message = f"{file}: [{name}] {error.message}"
-            raise
+            raise click.UsageError(f"{file}: [{name}] {error.format_message()}", error.ctx) from error
         except NoInputError as error:
             if not dry_run:
                 raise

@@ -20,7 +20,7 @@ import dataclasses
 import functools
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar
@@ -35,6 +35,7 @@ C = TypeVar("C", bound="Config")
 FREE: dict[str, Any] = {"identity": False}  # marks a field that does not affect the output's bytes
 FILES: dict[str, Any] = {"files": True}  # marks a field of user files: the identity stores their names and digests
 
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Positive = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 Seed = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 Share = Annotated[float, Meta(ge=0, le=1)]  # bounds exclude NaN and infinities
@@ -136,11 +137,12 @@ class Config:
             raise UsageError(problem, field=field, value=getattr(self, field, None))
 
 
-@functools.cache
-def hints_of(kind: Any) -> dict[str, Any]:
-    """Return the types of a configuration's fields by name, with their bounds."""
+def _hints(kind: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(kind, include_extras=True)  # takes 0.5 ms
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+hints_of: Callable[[Any], dict[str, Any]] = functools.cache(_hints)  # types of a configuration's fields by name, with bounds
 
 
 def options_of(kind: type[Config]) -> dict[str, Option]:

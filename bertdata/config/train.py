@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from ..errors import UsageError
 from .base import FREE, Config, Count, Number, Positive, PositiveNumber, Seed, Share, option
-from .model import ModelConfig
+from .model import ModelConfig as ModelConfig
 from .pairs import mask_shares
 from .toml import from_table, parse_toml, read_toml
 

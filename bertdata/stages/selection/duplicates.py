@@ -16,6 +16,7 @@ __all__ = ["HASH_BYTES", "MIN_PARAGRAPH_CHARS", "fingerprint", "normal"]
 HASH_BYTES = 16
 MIN_PARAGRAPH_CHARS = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 
+
 def normal(text: str) -> str:
     """Normalize a text for comparison: lower case, with one space between words.
 
