@@ -7,8 +7,6 @@ from .errors import BertDataError
 from .storage.signals import HANDLED_SIGNALS, signals
 from .storage.storage import storage_errors
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line in a separate process."""

@@ -19,8 +19,6 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-__all__ = ["Count", "Number", "Record", "WrongValue", "decode", "encode", "replace"]
-
 T = TypeVar("T")
 replace = msgspec.structs.replace  # returns a copy of a record with other values
 _INTEGER_LIMIT = 1 << 63  # all stored numbers fit in 64 bits, so NumPy can hold them

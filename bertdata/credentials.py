@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["cause", "hide", "split_url"]
-
 _HIDDEN = "***"
 _WEB_SCHEMES = ("http", "https")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")

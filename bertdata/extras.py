@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from .errors import StorageError, UsageError, system_limit
 
-__all__ = ["EXTRAS", "Extra", "install", "missing", "missing_package"]
-
 
 class Extra(NamedTuple):
     """A group of optional libraries.

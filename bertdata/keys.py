@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bits", "at", "below", "child", "derive", "key", "many", "share", "stream", "substream"]
-
 Bits = npt.NDArray[np.uint64]
 
 _GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, SplitMix64's increment

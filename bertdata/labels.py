@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["IGNORED"]
-
 IGNORED = -100  # `ignore_index` of torch's cross_entropy

@@ -18,23 +18,6 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, TypedDict
 
-__all__ = [
-    "BEGINS",
-    "BERT_TOKENS",
-    "ROLES",
-    "Special",
-    "VocabularyEntries",
-    "bare",
-    "is_close",
-    "join",
-    "word_rule",
-    "continues_word",
-    "of_bert",
-    "of_tokenizer",
-    "piece_bytes",
-    "shown",
-]
-
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 BERT_TOKENS = {role: f"[{role.upper()}]" for role in ROLES}  # BERT's special tokens, which a manifest of rows omits
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark means that it continues one

@@ -3,19 +3,6 @@
 # No `from __future__ import annotations`: `bertdata.beam` makes schemas of these types, and Beam reads no annotations as strings.
 from typing import NamedTuple
 
-__all__ = [
-    "PARAGRAPH",
-    "UNSPACED",
-    "Article",
-    "Document",
-    "Drop",
-    "FileRange",
-    "Page",
-    "Prose",
-    "Reject",
-    "Task",
-]
-
 PARAGRAPH = "\n\n"  # between the paragraphs of a document's text
 UNSPACED = ("。", "！", "？", "｡", "」", "』", "）")  # ends of sentences after which a document's text has no space
 

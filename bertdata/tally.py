@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from .codec import Count, Record
 from .errors import VerificationError
 
-__all__ = ["StageCounts", "Tally", "stage_name"]
-
 
 def stage_name(stage: str, split: str) -> str:
     """Return the name of a stage in the counts of rows: that of ``validation`` includes the split."""

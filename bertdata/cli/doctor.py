@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import shutil
+import tempfile
+from importlib import metadata
+
 import click
 
-from ..reports.summary import count
+from .. import __version__
+from ..extras import EXTRAS, install, missing
+from ..reports.summary import count, size
+from ..storage import cgroup
+from ..storage.process import cores, usable_cpus
 from .console import echo
 from .options import Command
+
+_FAST = {"WordPiece": "nanotoken", "byte-level BPE": "gigatoken"}  # libraries of encoders
+_MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
 
 
 @click.command("doctor", cls=Command, writes=False)
 def command() -> None:
     """Check this machine's setup: versions, optional packages, CPUs, memory and disk.
 
-    Lines that begin with ! suggest a change. The command itself changes nothing and always exits with code 0.
+    Lines that begin with ! suggest a change. The command changes nothing.
     """
-    from ..commands.doctor import doctor
+    _show("bertdata", f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    needed = [re.split("[<>=!~]", each)[0] for each in metadata.requires("bertdata") or () if ";" not in each]
+    for name in needed:
+        version = _version(name)
+        _show(name, version or "not installed", "" if version else f"pip install {name}")
+    for model, library in _FAST.items():
+        slow = f"encoded by tokenizers, ten times slower than {library}: pip install {library}"
+        _show(model, f"encoded by {library} {version}" if (version := _version(library)) else slow)
+    limits, total = cgroup.limits(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
+    limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
+    is_little = min(total, limits.memory or total) < _MIN_MEMORY
+    advice = "use fewer --workers: each needs about 300 MB, the driver 250 MB" if is_little else ""
+    _show("memory", f"{size(total)}{limit}", advice)
+    for name, directory in (("disk here", os.getcwd()), ("disk of TMPDIR", tempfile.gettempdir())):
+        disk = shutil.disk_usage(directory)
+        _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")
+    for extra, (purpose, _, modules) in EXTRAS.items():
+        _show(f"extra {extra}", f"{f'not installed ({install(extra)})' if missing(modules) else 'installed'}: {purpose}")
 
-    checks = doctor()
-    for name, value, advice in checks:
-        echo(f"{'!' if advice else ' '} {name:22} {value}{': ' if advice else ''}{advice}")
-    changes = sum(bool(check.advice) for check in checks)
-    echo(f"{count(changes, 'line')} marked ! to check" if changes else "everything that a local run needs is installed")
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _show(name: str, value: str, advice: str = "") -> None:
+    echo(f"{'!' if advice else ' '} {name:22} {value}{': ' if advice else ''}{advice}")
