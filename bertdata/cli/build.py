@@ -18,6 +18,7 @@ from ..run.plan import Plan, RunOptions, reused_tasks
 from ..run.progress import Progress
 from ..storage.files import is_local
 from ..storage.signals import Answer, stopped
+from ..tokens.read import read_any
 from . import console
 from .console import ProgressPrinter, echo
 from .options import with_option_names
@@ -54,6 +55,12 @@ def common_options(command: F) -> F:
 
 def build(function: Callable[..., Any], *arguments: Any, dry_run: bool, **options: Any) -> None:
     """Call the function of a command with a reporter, and print its datasets."""
+    first, *_ = options["beam_args"] or ["-"]
+    if not first.startswith("-"):
+        raise click.UsageError(
+            f"unexpected argument {first!r}: an option takes one value. Quote globs ('*.txt'), repeat an option "
+            "for each value, and put options for Beam at the end, after --."
+        )
     with BuildReporter(dry_run) as reporter:
         made = function(*arguments, progress=reporter, **options)
     for data_set in made if isinstance(made, list) else [made]:
@@ -109,7 +116,7 @@ def _print_result(data_set: DataSet[Any]) -> None:
     contents, path = data_set.manifest, data_set.path
     echo(describe(contents, path) if data_set.new else f"{path} is complete already: nothing to do")
     if contents.kind == "vocabulary" and data_set.new:
-        echo(table(contents.coverage, "##" if contents.settings.model == "wordpiece" else "▁"))
+        echo(table(contents.coverage, read_any(path).special.mark))
     for left, bytes in leftovers(path).items():
         echo(f"{left} ({size(bytes)}) is left over from a run that was not finished: continue it by its command, or remove it")
     if contents.kind == "vocabulary" and is_local(path):

@@ -59,5 +59,5 @@ def _parts(value: Any) -> dict[str, object]:
 
 
 def _in_words(value: Any) -> str:
-    """Format a value that has parts, or is compared with such a value."""
-    return "set" if _has_parts(value) else "not set" if value is None else repr(value)
+    """Format a value that has parts by their names, and a value that is compared with one."""
+    return few(sorted(_parts(value)), _MAX_NAMED_INPUTS) if _has_parts(value) else "none" if value is None else repr(value)

@@ -65,7 +65,7 @@ def document_lines(document: Document, most: int = 12, search: str = "") -> Iter
     """
     sentences, starts = document.sentences, document.paragraph_starts
     name = f"{document.id}  {document.title}  ({document.language or 'language unknown'})"
-    yield 0, f"{name}  {len(starts)} paragraphs, {len(sentences)} sentences"
+    yield 0, f"{name}  {count(len(starts), 'paragraph')}, {count(len(sentences), 'sentence')}"
     if document.url:
         yield 2, document.url
     hits = [number for number, sentence in enumerate(sentences) if search and search.lower() in sentence.lower()]
@@ -94,7 +94,7 @@ def pair_lines(
     if starts is None:
         yield from _part_lines(f"row {number}", pair, ids, segments, vocabulary, rules.labels)
     else:
-        yield 0, f"row {number}  {len(ids)} tokens in {count(len(starts), 'part')}"
+        yield 0, f"row {number}  {count(len(ids), 'token')} in {count(len(starts), 'part')}"
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             part = {name: pair[name][nth] for name in _OF_PART if name in pair}
             yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
@@ -119,7 +119,7 @@ def _part_lines(
     words, special = [vocabulary.pieces[i] for i in ids], _special(vocabulary)
     if not names:
         documents = [pair.get("documents", [])] if isinstance(pair.get("documents"), str) else pair.get("documents", [])
-        yield 0, "  ".join([name, f"{len(ids)} tokens", *(f"[{document}]" for document in documents)])
+        yield 0, "  ".join([name, count(len(ids), "token"), *(f"[{document}]" for document in documents)])
         yield 2, join(words, vocabulary.special.mark, special)
         return
     label, a = pair["next_sentence_label"], int((segments == 0).sum())

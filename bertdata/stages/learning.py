@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ..config import CorpusConfig
 from ..records import FileRange, Page
+from ..reports.summary import count
 from ..sources import dumps, multistream
 from ..storage import files
 from ..text.wikitext import Templates, is_redirect, load_templates, namespaces
@@ -68,8 +69,9 @@ class Learned(NamedTuple):
         if self.skipped:
             return f"{self.wiki}: no templates learned: {self.skipped}"
         reasons = sorted(Counter(self.unknown.values()).items(), key=lambda item: (-item[1], item[0]))
-        rest = ", ".join(f"{count} {reason}" for reason, count in reasons[:4])
-        return f"{self.wiki}: {len(self.bodies)} templates learned from the dump" + (f"; not learned: {rest}" if rest else "")
+        rest = ", ".join(f"{number} {reason}" for reason, number in reasons[:4])
+        learned = f"{self.wiki}: {count(len(self.bodies), 'template')} learned from the dump"
+        return learned + (f"; not learned: {rest}" if rest else "")
 
 
 def learn(parts: Sequence[FileRange], config: CorpusConfig) -> list[Learned]:

@@ -220,6 +220,8 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     others = {language: count for language, count in characters.items() if not among(language, ("en",))}
     total = characters.total() or 1
     share = 1 - sum(others.values()) / total if characters else 0.0
+    if not share:
+        return False, "kept: in languages other than English they tell words apart"
     strip = share >= _ENGLISH_SHARE
     order = sorted(others, key=lambda language: (-others[language], language))
     named = ", ".join(
@@ -227,8 +229,7 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     )
     named += f", and {len(order) - _MAX_NAMED_LANGUAGES} more languages" if len(order) > _MAX_NAMED_LANGUAGES else ""
     bound = f"{'at least' if strip else 'less than'} {100 * _ENGLISH_SHARE:.0f} %"
-    english = f"{100 * share:.1f} % of the text is English, {bound}" if share else "none of the text is English"
-    why = english + (f" (others: {named})" if named else "")
+    why = f"{100 * share:.1f} % of the text is English, {bound}" + (f" (others: {named})" if named else "")
     return strip, f"{'taken off' if strip else 'kept'}: {why}"
 
 

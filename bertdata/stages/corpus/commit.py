@@ -29,9 +29,11 @@ from ...dataset.tasks import StoredValue
 from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
+from ...reports.summary import count
 from ...sources import licences
 from ...storage.files import open_file
 from ...tally import Tally
+from ...text.filters.bounds import FILTERS
 from ..corpus_report import CorpusReport, TaskEntry
 from ..selection.rewrite import replace_rewritten
 from .extract import MAX_EXAMPLES, most_frequent
@@ -101,8 +103,7 @@ class CorpusCommit:
         if not left:
             dropped = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(lists)
             raise EmptyResultError(
-                f"none of {entered} records became a document ({dropped or 'the input is empty'}). Check the input and the "
-                "options that drop documents"
+                f"none of {count(entered, 'record')} became a document ({dropped or 'the input is empty'}). {_remedy(tallies)}"
             )
         # A few malformed records are normal in a dump. Many mean a wrong file or a damaged download, which would be easy to
         # miss in the finished corpus.
@@ -162,10 +163,18 @@ def _formulas(totals: list[SourceSum]) -> Formulas:
     Each formula found is written, dropped, or left out with a table, a list or another place without prose.
     """
     counts: dict[str, Counter[str]] = {what: Counter() for what in ("found", "written", "dropped", "left_out", "sentences")}
-    for (what, name), count in sorted(sum((total.formulas for total in totals), Counter[tuple[str, str]]()).items()):
-        counts[what][name] += count
+    for (what, name), number in sorted(sum((total.formulas for total in totals), Counter[tuple[str, str]]()).items()):
+        counts[what][name] += number
     sentences = counts.pop("sentences").total()
     return Formulas(**counts, dropped_sentences=sentences)
+
+
+def _remedy(tallies: list[Tally]) -> str:
+    """Name the option that dropped most records, or the input if they were rejected."""
+    (reason, _), *_ = sum((tally.dropped + tally.rejected for tally in tallies), Counter[str]()).most_common(1) or [("", 0)]
+    options = {each.reason: each.field for each in FILTERS}
+    options |= {"language": "languages", "evaluation overlap": "exclude", "excluded id": "exclude_ids"}
+    return f"Change `{options[reason]}` to keep more" if reason in options else "Check the input and its format"
 
 
 def _most(counters: Iterable[Counter[str]]) -> str:
