@@ -11,11 +11,11 @@ import pytest
 
 from bertdata.config import choice
 from bertdata.errors import UsageError
-from bertdata.stages.selection import duplicates, minhash, mixture
+from bertdata.stages.selection import duplicates, minhash, samples
 from bertdata.stages.selection.duplicates import fingerprint, normal
 
 
-@pytest.mark.parametrize("module", [duplicates, minhash, mixture, choice])
+@pytest.mark.parametrize("module", [duplicates, minhash, samples, choice])
 def test_the_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...codec import replace
 from ...config import CorpusConfig
+from ...config.input_kinds import PROJECTS
 from ...dataset import shards
 from ...dataset.tasks import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
@@ -20,7 +21,6 @@ from ...storage.storage import storage_errors
 from ...tally import Tally
 from ..corpus_report import CorpusReport, SourceCounts, TaskEntry, Templates
 from ..listing import Listing
-from ..selection.choose import needs
 from ..selection.facts import Facts
 from . import source_records
 from .filtering import check_dependencies
@@ -57,7 +57,7 @@ class Extract:
         # the documents are in memory, so that no rule has to read them again.
         kind = task.kind
         most = quota(task.number, self.count, self.config.max_documents)
-        facts = Facts(needs(self.config.choice)) if self.choosing else None
+        facts = Facts(self.config.choice, kind in PROJECTS) if self.choosing else None
         read = partial(source_records.read, kind, parts, self.config)
         entry, counts = write_shard(self.root, kind, task.number, self.count, read, most, facts)
         written = None if facts is None else facts.write(self.root, task.number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from ...records import Task
 from ...run.job import Job, Stage, on_worker
 from ..corpus_report import CorpusReport
 from ..selection.choose import choose, losses
+from ..selection.facts import samples
 from ..selection.rewrite import Rewrite
 from .commit import CorpusCommit
 from .extract import Extract
@@ -28,7 +30,8 @@ class CorpusJob(Job):
     """The work of build-corpus.
 
     Attributes:
-        count: Number of tasks, of which the first `shards` write a shard, and the first `wikis` read dumps.
+        count: Number of tasks, of which the first `shards` write a shard.
+        sources: Number of tasks that write a shard by source, in order.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are not read, by kind of input and suffix.
     """
@@ -36,7 +39,7 @@ class CorpusJob(Job):
     config: CorpusConfig
     count: int
     shards: int
-    wikis: int
+    sources: dict[str, int]
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
 
@@ -50,7 +53,7 @@ class CorpusJob(Job):
             config=config,
             count=len(plan.tasks),
             shards=plan.shard_count,
-            wikis=sum(task.kind in PROJECTS for task in plan.tasks),
+            sources=dict(Counter(task.kind for task in plan.tasks[: plan.shard_count])),
             inputs=StoredValue.written(root, "inputs", plan.inputs),
             ignored={kind: dict(suffixes) for kind, suffixes in plan.ignored.items()},
         )
@@ -58,9 +61,8 @@ class CorpusJob(Job):
     @property
     def chooses(self) -> bool:
         """Whether documents are chosen after the extraction."""
-        choice = self.config.choice
-        sampled = choice.mix.strip() or choice.sample_documents or choice.word_limits
-        return bool(self.wikis or choice.dedup != "none" or choice.dedup_paragraphs or sampled)
+        choice, has_pages = self.config.choice, not self.sources.keys().isdisjoint(PROJECTS)
+        return has_pages or choice.dedup != "none" or choice.dedup_paragraphs or samples(choice)
 
     @on_worker
     def extract(self, task: Task) -> int:
@@ -71,7 +73,7 @@ class CorpusJob(Job):
     @on_worker
     def choose(self, _: object) -> list[int]:
         """Decide which documents each task loses, after all are extracted. Return the tasks that write a shard."""
-        choose(self.roots[0], self.shards, self.wikis, self.config.choice)
+        choose(self.roots[0], self.sources, self.config.choice)
         return [*range(self.shards)]
 
     @on_worker

@@ -1,13 +1,13 @@
-"""Decide which documents of a corpus are lost: one task, which has the facts of all documents as columns in memory.
+"""Decide which documents of a corpus are dropped: one task reads the facts of all documents, a column at a time.
 
-The rules, in order: repeated pages, same texts, near-copies, paragraphs, mixture, sample, words. What one rule drops is not seen
-by the next. The first of identical documents is kept, by order of source (wikipedia, books, text), file name and position; of the
-copies of a page, the newest. Documents are numbered in this order.
+The rules, in order: repeated pages, same texts, near-copies, paragraphs, mixture, sample, words. A rule does not see what an
+earlier one drops. The first of identical documents is kept, and the newest copy of a page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -17,15 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ... import keys
 from ...config import ChoiceConfig
-from ...config.byte_premiums import BYTES_PER_WORD
+from ...config.input_kinds import PROJECTS
 from ...dataset import shards
 from ...dataset.build import STATE
-from . import facts, minhash, mixture
-from .duplicates import fingerprint
-
-__all__ = ["LISTED", "REASONS", "WHOLE_DOCUMENT", "choose", "losses", "needs"]
+from ...errors import StorageError
+from ...storage.cgroup import limits
+from . import minhash, samples
+from .documents import Documents
 
 Array = npt.NDArray[Any]
 WHOLE_DOCUMENT = (1 << 32) - 1  # as a paragraph number: the complete document
@@ -35,26 +34,37 @@ _SCHEMA = pa.schema(
     [("row", pa.uint32()), ("paragraph", pa.uint32()), ("words", pa.uint32()), ("reason", pa.string()), ("detail", pa.string())]
 )
 _LOSSES = f"{STATE}/work/losses.arrow"
-_PAIRS_AT_ONCE = 1 << 16  # signatures compared at a time, 128 bytes each
+_PAIRS_AT_ONCE = 1 << 14  # signatures compared at a time, 128 bytes each
+# Peak memory, measured on a million generated documents, with a tenth of room.
+_BASE_BYTES, _DOCUMENT_BYTES, _NEAR_BYTES, _PARAGRAPH_BYTES = 200 << 20, 120, 300, 48
 
 
-class Lost(NamedTuple):
-    """What a rule drops: documents, or of each a paragraph, or all text after the first `words` words."""
+class Loss(NamedTuple):
+    """What a rule drops: documents, or a paragraph of each, or all text after the first `words` words."""
 
     reason: str
     documents: Array
     kept: Array | None = None  # the earlier document of each
+    newer: Array | None = None  # date of the kept copy of a page, or 0 if it is not newer
     paragraphs: Array | None = None
     words: Array | None = None
 
 
-def needs(config: ChoiceConfig) -> facts.Needs:
-    """Return the facts that the rules need."""
-    samples = bool(config.mix.strip() or config.sample_documents or config.word_limits)
-    words = bool(config.word_limits) and not config.premiums
-    return facts.Needs(
-        config.dedup == "near", config.dedup_paragraphs, words, config.group_by if samples else "", config.premiums
-    )
+def needed_bytes(choice: ChoiceConfig, documents: int, paragraphs: int) -> int:
+    """Return the memory that the decision about so many documents and long paragraphs takes."""
+    per_document = _NEAR_BYTES if choice.dedup == "near" else _DOCUMENT_BYTES
+    return _BASE_BYTES + documents * per_document + paragraphs * _PARAGRAPH_BYTES * choice.dedup_paragraphs
+
+
+def check_memory(choice: ChoiceConfig, documents: int, paragraphs: int) -> None:
+    """Raise StorageError if the decision about so many documents and long paragraphs needs more memory than this machine has."""
+    needed = needed_bytes(choice, documents, paragraphs)
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > (memory := min(total, limits().memory or total)):
+        raise StorageError(
+            f"choosing among {documents:,} documents takes {needed / 1e9:.1f} GB of memory, and this machine has "
+            f"{memory / 1e9:.1f} GB. Use a machine with more memory, `dedup` exact or none, or build a corpus of less input"
+        )
 
 
 def losses(root: Path, first: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -62,224 +72,173 @@ def losses(root: Path, first: int = 0, end: int | None = None) -> Iterator[pa.Re
     return shards.read_batches(root / _LOSSES, first, end)
 
 
-def choose(root: Path, tasks: int, wiki_tasks: int, config: ChoiceConfig) -> None:
-    """Read the facts of all tasks, of which the first `wiki_tasks` are of wikis, and write a record batch of losses for each."""
-    corpus = _Corpus([facts.read(root, task) for task in range(tasks)], wiki_tasks)
-    found = [_table(corpus, lost) for lost in _rules(corpus, config) if len(lost.documents)]
-    table = pa.concat_tables([*found, _table(corpus, Lost("", np.zeros(0, np.int64)))]).combine_chunks()
-    # In order of documents; of one document, rule after rule.
-    table = table.take(pa.array(np.argsort(table.column("document").to_numpy(), kind="stable")))
-    document = table.column("document").to_numpy()
-    edges = np.searchsorted(document, corpus.ends)
+def choose(root: Path, tasks: Mapping[str, int], choice: ChoiceConfig) -> None:
+    """Decide about the documents of all tasks, which are counted by source, and write a record batch of losses for each task."""
+    documents = Documents(root, tasks)
+    check_memory(choice, documents.count, documents.long_paragraphs)
+    table = _table([loss for loss in _rules(documents, choice) if len(loss.documents)])
+    kept = np.unique(table["kept"])
+    kept_ids = documents.ids(kept[kept >= 0])
+    offset = int(np.searchsorted(kept, 0))  # no document: -1 comes first
+    edges = np.searchsorted(table["document"], documents.ends)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for task, (start, end) in enumerate(pairwise(edges.tolist())):
-            rows = pa.array(document[start:end] - corpus.ends[task], pa.uint32())
-            own = table.slice(start, end - start).combine_chunks()
-            columns = [rows, *(own.column(name).combine_chunks() for name in _SCHEMA.names[1:])]
-            yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+            own = {name: column[start:end] for name, column in table.items()}
+            ids = kept_ids.take(pa.array(np.maximum(np.searchsorted(kept, own["kept"]) - offset, 0))) if len(kept_ids) else []
+            details = map(
+                _detail, own["kept"].tolist(), own["newer"].tolist(), ids.to_pylist() if len(ids) else [""] * (end - start)
+            )
+            columns = [own["document"] - documents.ends[task], own["paragraph"], own["words"]]
+            columns += [pa.array([REASONS[number] for number in own["reason"].tolist()], pa.string())]
+            yield pa.record_batch([*columns, pa.array(list(details), pa.string())], schema=_SCHEMA)
 
     shards.write(root, _LOSSES, _SCHEMA, batches())
 
 
-def _rules(corpus: _Corpus, config: ChoiceConfig) -> Iterator[Lost]:
-    left = np.ones(corpus.ends[-1], bool)
+def _table(found: list[Loss]) -> dict[str, Array]:
+    """Join losses, in order of documents; those of one document in order of the rules."""
 
-    def drop(reason: str, documents: Array, kept: Array | None = None) -> Lost:
-        left[documents] = False
-        return Lost(reason, documents, kept)
+    def column(name: str, default: int, kind: Any) -> Array:
+        parts = [
+            getattr(loss, name) if getattr(loss, name) is not None else np.full(len(loss.documents), default) for loss in found
+        ]
+        return np.concatenate([np.zeros(0, kind), *(part.astype(kind) for part in parts)])
 
-    if wikis := corpus.wikis:
-        ids, as_of = corpus.id_hashes(wikis), corpus.column("as_of")[:wikis]
-        yield drop("repeated id", *_later(ids, np.lexsort((-as_of.astype(np.int64), ids[:, 1], ids[:, 0]))))
-    if config.dedup != "none":
-        yield drop("duplicate", *_same(corpus.hashes("hash"), np.flatnonzero(left)))
-    if config.dedup == "near":
-        yield drop("near-duplicate", *_near(corpus, left, config.near_threshold))
-    gone = np.zeros(0, np.int64)  # long paragraphs that are lost
-    if config.dedup_paragraphs:
-        document, index = corpus.paragraphs()
-        gone, first = _same(corpus.hashes("long_hash"), np.flatnonzero(left[document]))
-        order = np.argsort(gone)
-        yield Lost("duplicate paragraphs", document[gone[order]], document[first[order]], index[gone[order]])
-        left &= np.bincount(document[gone], minlength=len(left)) < corpus.column("paragraphs")
-    if config.mix.strip() or config.sample_documents:
-        for reason, documents in _sampled(corpus, config, left, gone):
-            yield drop(reason, documents)
-    if config.word_limits:
-        yield _limited(corpus, config, left, gone)
+    numbers = [np.full(len(loss.documents), REASONS.index(loss.reason), np.uint8) for loss in found]
+    table = {
+        "document": column("documents", 0, np.int64),
+        "paragraph": column("paragraphs", WHOLE_DOCUMENT, np.uint32),
+        "words": column("words", 0, np.uint32),
+        "kept": column("kept", -1, np.int64),
+        "newer": column("newer", 0, np.uint32),
+        "reason": np.concatenate([np.zeros(0, np.uint8), *numbers]),
+    }
+    order = np.argsort(table["document"], kind="stable")
+    return {name: values[order] for name, values in table.items()}
 
 
-def _later(hashes: Array, order: Array) -> tuple[Array, Array]:
-    """Return the later ones of equal hashes [N, 2], which are neighbors in this order, and the first one of each."""
-    new = np.ones(len(order), bool)
-    new[1:] = (hashes[order[1:]] != hashes[order[:-1]]).any(1)
-    first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-    later = np.flatnonzero(~new)
-    return order[later], order[first[later]]
+def _detail(kept: int, newer: int, id: str) -> str:
+    """Describe a loss for the list of drops: the kept document, and the date of the kept copy if that decided."""
+    date = f", whose newer copy of {datetime.fromtimestamp(newer, timezone.utc).date()} is kept" if newer else ""
+    return f"of {id}{date}" if kept >= 0 else ""
 
 
-def _same(hashes: Array, rows: Array) -> tuple[Array, Array]:
-    return _later(hashes, rows[np.lexsort((hashes[rows, 1], hashes[rows, 0]))])
+def _rules(documents: Documents, choice: ChoiceConfig) -> Iterator[Loss]:
+    left = np.ones(documents.count, bool)
+
+    def drop(loss: Loss) -> Loss:
+        left[loss.documents] = False
+        return loss
+
+    if pages := max((end for source, (_, end) in documents.sources.items() if source in PROJECTS), default=0):
+        yield drop(_repeated_pages(documents, pages))
+    if choice.dedup != "none":
+        rows = np.flatnonzero(left)
+        later, first = _repeats(documents.hashes("hash", left))
+        yield drop(Loss("duplicate", rows[later], rows[first]))
+    if choice.dedup == "near":
+        yield drop(Loss("near-duplicate", *_near(documents, left, choice.near_threshold)))
+    lost_text = None
+    if choice.dedup_paragraphs:
+        lost_text = _repeated_paragraphs(documents, left.copy())
+        yield lost_text.loss
+        left &= np.bincount(lost_text.loss.documents, minlength=len(left)) < documents.column("paragraphs")
+    if choice.mix.strip() or choice.sample_documents:
+        rows = np.flatnonzero(left)
+        size = _sizes(documents, "bytes", left, lost_text) if choice.mix.strip() else np.ones(len(rows), np.int64)
+        for reason, lost in samples.sampled(choice, _by_source(documents, rows), documents.column("key", left), size):
+            yield drop(Loss(reason, rows[lost]))
+    if choice.word_limits:
+        rows = np.flatnonzero(left)
+        words = _sizes(documents, "words", left, lost_text)
+        key = documents.column("words_key" if choice.mix.strip() else "key", left)
+        keep = samples.limited(choice, _by_source(documents, rows), key, words)
+        less = keep < words
+        yield Loss("words", rows[less], words=keep[less])
 
 
-def _near(corpus: _Corpus, left: Array, threshold: float) -> tuple[Array, Array]:
+def _by_source(documents: Documents, rows: Array) -> dict[str, Array]:
+    """Return the items of each source, for documents in order."""
+    return {name: np.arange(*np.searchsorted(rows, bounds)) for name, bounds in documents.sources.items()}
+
+
+def _repeats(keys: Array, *tie_breakers: Array) -> tuple[Array, Array]:
+    """Return the later ones of items with equal keys [K, N], and the first one of each.
+
+    Items are in order of position, or of `tie_breakers` first, the least significant one first.
+    """
+    order = np.lexsort((*tie_breakers, *keys))
+    is_later = np.zeros(len(order), bool)
+    is_later[1:] = True
+    for key in keys:
+        in_order = key[order]
+        is_later[1:] &= in_order[1:] == in_order[:-1]
+    later, starts = np.flatnonzero(is_later), np.flatnonzero(~is_later)
+    first = starts[np.searchsorted(starts, later) - 1]
+    return order[later], order[first]
+
+
+def _repeated_pages(documents: Documents, count: int) -> Loss:
+    """Find the older copies of pages among the first documents."""
+    as_of = documents.column("as_of", end=count)
+    lost, kept = _repeats(documents.hashes("id_hash", end=count), ~as_of)
+    return Loss("repeated id", lost, kept, newer=np.where(as_of[lost] < as_of[kept], as_of[kept], 0))
+
+
+def _near(documents: Documents, left: Array, threshold: float) -> tuple[Array, Array]:
     """Return near-copies, and the earliest document that each is a copy of, even if that one is dropped too.
 
     A document is compared with the first document that shares a band of its signature, and with the one just before it: 2n pairs
     of n documents, because a wiki may use one template for 100,000 pages. One band after another bounds the memory.
     """
-    signatures = corpus.fixed("signature")
-    rows = np.flatnonzero(left & signatures.any(1))  # a text without words is no copy
+    signatures = documents.column("signature", left)
+    count, rows = len(signatures), np.flatnonzero(left)
+    with_words = np.flatnonzero(signatures.any(1)).astype(np.uint32)  # a text without words is no copy
     bands, width = minhash.layout(threshold)
-    found = [np.zeros((0, 2), np.int64)]
+    earliest = np.arange(count, dtype=np.uint32)
     for band in range(bands):
-        key = np.zeros((len(rows), 1), np.uint64)
+        key = np.zeros((1, len(with_words)), np.uint64)
         for value in range(band * width, (band + 1) * width):
-            key[:, 0] = key[:, 0] * np.uint64(257) + signatures[rows, value] + np.uint64(1)
-        order = np.argsort(key[:, 0], kind="stable")
-        later, first = _later(key, order)
-        before = order[np.flatnonzero(np.append(False, (key[order[1:]] == key[order[:-1]])[:, 0])) - 1]
-        for earlier in (first, before):
+            key *= np.uint64(257)
+            key += signatures[with_words, value]
+            key += np.uint64(1)
+        order = np.argsort(key[0], kind="stable")
+        in_order = key[0, order]
+        later = np.flatnonzero(in_order[1:] == in_order[:-1]) + 1
+        starts = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1]))
+        first = starts[np.searchsorted(starts, later) - 1]
+        del in_order, starts, key
+        for earlier in (first, later - 1):
             for at in range(0, len(later), _PAIRS_AT_ONCE):
-                a, b = rows[later[at : at + _PAIRS_AT_ONCE]], rows[earlier[at : at + _PAIRS_AT_ONCE]]
-                close = minhash.similarity(signatures[a], signatures[b]) >= threshold
-                found.append(np.stack([a[close], b[close]], 1))
-    pairs = np.unique(np.concatenate(found), axis=0)  # by document, then by the earlier one
-    own, at = np.unique(pairs[:, 0], return_index=True)
-    return own, pairs[at, 1]
+                own, other = (with_words[order[each[at : at + _PAIRS_AT_ONCE]]] for each in (later, earlier))
+                close = minhash.similarity(signatures[own], signatures[other]) >= threshold
+                np.minimum.at(earliest, own[close], other[close])
+    copies = np.flatnonzero(earliest < np.arange(count))
+    return rows[copies], rows[earliest[copies]]
 
 
-def _smallest(key: Array, size: Array, limit: int) -> tuple[Array, Any]:
-    """Return a mask of the items with the smallest keys whose sizes add up to at most `limit`, and the next item, or -1."""
-    order = np.argsort(key, kind="stable")
-    count = int(np.searchsorted(np.cumsum(size[order]), limit, side="right"))
-    mask = np.zeros(len(key), bool)
-    mask[order[:count]] = True
-    return mask, order[count] if count < len(order) else -1
+class _LostParagraphs(NamedTuple):
+    """The repeated ones among the long paragraphs of the documents in a mask, and their numbers there."""
+
+    loss: Loss
+    mask: Array
+    numbers: Array
 
 
-def _sampled(corpus: _Corpus, config: ChoiceConfig, left: Array, gone: Array) -> Iterator[tuple[str, Array]]:
-    """Reduce sources or languages to their shares of the text, then the corpus to a number of documents."""
-    rows = np.flatnonzero(left)
-    key, size, group = (
-        corpus.keys(config.seed, "choose", rows),
-        corpus.sizes("bytes", config, gone)[rows],
-        corpus.column("group")[rows],
-    )
-    kept, scaled = np.ones(len(rows), bool), key.copy()
-    if config.mix.strip():
-        names = {facts.group_of(name): name for name in config.shares}
-        sizes = {names.get(each, str(each)): int(size[group == each].sum()) for each in np.unique(group).tolist()}
-        shares = config.shares
-        if config.temperature is not None:
-            shares = {name: float(total**config.temperature) for name, total in sizes.items() if total}
-        targets = mixture.targets(shares, sizes)
-        for each in np.unique(group).tolist():
-            of = np.flatnonzero(group == each)
-            kept[of], after = _smallest(key[of], size[of], targets.get(names.get(each, str(each)), 0))
-            # Each group's keys lie below a different cut: scale them to the same range, so that the sample keeps the shares.
-            scaled[of] = mixture.scaled(key[of], mixture.Cut(int(key[of][after]), 0) if after >= 0 else mixture.ALL)
-        yield "mixture", rows[~kept]
-    if config.sample_documents:
-        of = np.flatnonzero(kept)
-        yield "sample", rows[of[~_smallest(scaled[of], np.ones(len(of), np.int64), config.sample_documents)[0]]]
+def _repeated_paragraphs(documents: Documents, mask: Array) -> _LostParagraphs:
+    later, first = _repeats(documents.hashes("long_hash", mask))
+    order = np.argsort(later)
+    numbers, first = later[order], first[order]
+    document, index = documents.long(mask), documents.column("long_index", mask)
+    loss = Loss("duplicate paragraphs", document[numbers], document[first], paragraphs=index[numbers])
+    return _LostParagraphs(loss, mask, numbers)
 
 
-def _limited(corpus: _Corpus, config: ChoiceConfig, left: Array, gone: Array) -> Lost:
-    """Keep a number of words of each source or language that has a limit, and then of the corpus ("").
-
-    The first document over the limit is cut to fit, so the number is exact. With byte premiums, it is dropped.
-    """
-    rows, premiums = np.flatnonzero(left), bool(config.premiums)
-    # After a mixture, the remaining keys of a group are all below its cut: new keys keep the shares of the mixture.
-    key, group = corpus.keys(config.seed, "words" if config.mix.strip() else "choose", rows), corpus.column("group")[rows]
-    words = corpus.sizes("bytes" if premiums else "words", config, gone)[rows]
-    keep = words.copy()
-    for name, limit in config.word_limits.items():
-        of = np.arange(len(rows)) if not name else np.flatnonzero(group == facts.group_of(name))
-        limit = round(limit * BYTES_PER_WORD) if premiums else limit
-        mask, after = _smallest(key[of], keep[of], limit)
-        if after < 0:
-            continue
-        rest, over = limit - int(keep[of][mask].sum()), of[~mask & (keep[of] > 0)]
-        keep[of[~mask]] = 0
-        if len(over) and not premiums:
-            keep[over[np.argmin(key[over])]] = rest
-    less = keep < words
-    return Lost("words", rows[less], words=keep[less])
-
-
-class _Corpus:
-    """The facts of all documents: a column at a time."""
-
-    def __init__(self, tables: list[pa.RecordBatch], wiki_tasks: int) -> None:
-        self._table = pa.Table.from_batches(tables)
-        self.ends = np.cumsum([0, *(table.num_rows for table in tables)])
-        self.wikis = int(self.ends[wiki_tasks])
-
-    def column(self, name: str) -> Array:
-        """Return a column of numbers."""
-        return np.asarray(self._table.column(name).to_numpy())
-
-    def ids(self, documents: Array) -> list[str]:
-        """Return the ids of documents."""
-        return list(self._table.column("id").take(pa.array(documents)).to_pylist())
-
-    def id_hashes(self, count: int) -> Array:
-        """Return a hash of the ids of the first documents [N, 2]."""
-        chunks = (chunk.to_pylist() for chunk in self._table.column("id").slice(0, count).chunks)
-        hashed = [np.frombuffer(b"".join(map(fingerprint, ids)), ">u8") for ids in chunks]
-        return np.concatenate(hashed).reshape(-1, 2).astype(np.uint64)
-
-    def fixed(self, name: str) -> Array:
-        """Return a column of byte strings of one length, or of lists of them, as an array [N, bytes]."""
-        chunks = [chunk.flatten() if pa.types.is_list(chunk.type) else chunk for chunk in self._table.column(name).chunks]
-        return np.concatenate([facts.bytes_of(chunk) for chunk in chunks])
-
-    def hashes(self, name: str) -> Array:
-        """Return a column of hashes [N, 2]."""
-        return self.fixed(name).view(">u8").astype(np.uint64)
-
-    def paragraphs(self) -> tuple[Array, Array]:
-        """Return the document of each long paragraph, and the paragraph's index in it."""
-        lists = self._table.column("long_index").combine_chunks()
-        lengths = lists.value_lengths().to_numpy()
-        return np.repeat(np.arange(len(lengths)), lengths), lists.flatten().to_numpy().astype(np.int64)
-
-    def keys(self, seed: int, purpose: str, documents: Array) -> Array:
-        """Return a random key of each document: a hash of the seed and the id."""
-        return np.asarray(keys.many(seed, purpose, last=zip(self.ids(documents))))
-
-    def sizes(self, unit: str, config: ChoiceConfig, gone: Array) -> Array:
-        """Return the bytes or words of each document, without those of the long paragraphs that are gone."""
-        size = self.column(unit).astype(np.int64)
-        if len(gone):
-            lengths = self._table.column(f"long_{unit}").combine_chunks().flatten().to_numpy().astype(np.int64)
-            np.subtract.at(size, self.paragraphs()[0][gone], lengths[gone])
-        return np.rint(size / self.column("premium")).astype(np.int64) if config.premiums else size
-
-
-def _table(corpus: _Corpus, lost: Lost) -> pa.Table:
-    """Return losses with the number of the document, and for the list of drops the id of the document that is kept."""
-    count = len(lost.documents)
-    details = [""] * count
-    if lost.kept is not None:
-        details = [f"of {id}" for id in corpus.ids(lost.kept)]
-    if lost.reason == "repeated id":  # the list has the date only if it decided; otherwise, the position did
-        as_of = corpus.column("as_of")
-        newer = np.where(as_of[lost.documents] < as_of[lost.kept], as_of[lost.kept], 0).tolist()
-        details = [
-            f"{detail}, whose newer copy of {datetime.fromtimestamp(at, timezone.utc).date()} is kept" if at else detail
-            for detail, at in zip(details, newer, strict=True)
-        ]
-    whole, none = np.full(count, WHOLE_DOCUMENT), np.zeros(count)
-    return pa.table(
-        {
-            "document": lost.documents.astype(np.int64),
-            "paragraph": (whole if lost.paragraphs is None else lost.paragraphs).astype(np.uint32),
-            "words": (none if lost.words is None else lost.words).astype(np.uint32),
-            "reason": pa.array([lost.reason] * count, pa.string()),
-            "detail": pa.array(details, pa.string()),
-        }
-    )
+def _sizes(documents: Documents, unit: str, left: Array, lost: _LostParagraphs | None) -> Array:
+    """Return the bytes or words of documents without their lost paragraphs."""
+    size = documents.column(unit).astype(np.int64)
+    if lost:
+        lengths = documents.column(f"long_{unit}", lost.mask)[lost.numbers]
+        np.subtract.at(size, lost.loss.documents, lengths.astype(np.int64))
+    return size[left]

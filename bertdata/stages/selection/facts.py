@@ -1,17 +1,20 @@
-"""Store the facts by which documents are selected: one small file per task, one row per document, in shard order."""
+"""Store the facts by which documents are selected: one small file per task, one row per document, in shard order.
+
+The selection reads a column of all documents at a time, so a fact takes memory only while its rule runs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ... import keys
-from ...config.byte_premiums import premium
+from ...config import ChoiceConfig
 from ...dataset import shards
 from ...dataset.build import STATE
 from ...dataset.manifest_records import RowFile
@@ -20,70 +23,80 @@ from ..text_counts import count_words
 from .duplicates import HASH_BYTES, MIN_PARAGRAPH_CHARS, fingerprint, normal
 from .minhash import SIGNATURE_VALUES, Signer
 
-__all__ = ["FACTS_PREFIX", "Facts", "Needs", "bytes_of", "group_of", "read"]
-
 FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
-ROWS_PER_BATCH = 1024  # rows of a record batch; the last one may have fewer
+_ROWS_PER_BATCH = 1024  # rows collected as Python objects
 
 
-class Needs(NamedTuple):
-    """The facts to collect in addition to id, age, size and fingerprint: signatures, hashes of long paragraphs, word counts, the
-    `source` or `language`, and byte premiums."""
+def schema(choice: ChoiceConfig, pages: bool) -> pa.Schema:
+    """Return the schema of a file of facts. Only `pages` of wikis have ids that may repeat.
 
-    signature: bool
-    paragraphs: bool
-    words: bool = False
-    group: str = ""
-    premiums: dict[str, float] = {}  # noqa: RUF012 (never changed)
+    Long paragraphs are lists: their indices, hashes, bytes and words.
+    """
+    number, list_of, hash_of = pa.uint64(), pa.list_, pa.binary(HASH_BYTES)
+    long = choice.dedup_paragraphs
+    columns = {
+        "id": pa.string(),  # read only for the list of drops
+        **({"id_hash": hash_of, "as_of": pa.uint32()} if pages else {}),
+        **({"hash": hash_of} if choice.dedup != "none" else {}),
+        **({"signature": pa.binary(SIGNATURE_VALUES)} if choice.dedup == "near" else {}),
+        **({"paragraphs": pa.uint32(), "long_index": list_of(pa.uint32()), "long_hash": list_of(hash_of)} if long else {}),
+        **({"key": number, "words_key": number} if samples(choice) else {}),
+    }
+    for unit, is_used in (("bytes", bool(choice.mix.strip())), ("words", bool(choice.word_limits))):
+        if is_used:
+            columns |= {unit: number} | ({f"long_{unit}": list_of(pa.uint32())} if long else {})
+    return pa.schema(columns)
 
-    def schema(self) -> pa.Schema:
-        """Return the schema of a file of facts."""
-        number, list_of = pa.uint64(), pa.list_
-        columns = [("id", pa.string()), ("as_of", pa.uint32()), ("bytes", number), ("hash", pa.binary(HASH_BYTES))]
-        if self.signature:
-            columns.append(("signature", pa.binary(SIGNATURE_VALUES)))
-        if self.paragraphs:  # the number of paragraphs; for long ones also their index, hash and bytes
-            columns += [("paragraphs", pa.uint32()), ("long_index", list_of(pa.uint32()))]
-            columns += [("long_hash", list_of(pa.binary(HASH_BYTES))), ("long_bytes", list_of(number))]
-        if self.words:
-            columns += [("words", number)] + [("long_words", list_of(number))] * self.paragraphs
-        columns += [("group", number)] * bool(self.group) + [("premium", pa.float64())] * bool(self.premiums)
-        return pa.schema(columns)
+
+def samples(choice: ChoiceConfig) -> bool:
+    """Return True if documents are chosen at random."""
+    return bool(choice.mix.strip() or choice.sample_documents or choice.word_limits)
 
 
 class Facts:
     """Collect the facts of a task's documents."""
 
-    def __init__(self, needs: Needs) -> None:
-        self._needs, self._schema = needs, needs.schema()
+    def __init__(self, choice: ChoiceConfig, pages: bool) -> None:
+        self._seed, self._schema = choice.seed, schema(choice, pages)
+        self._names = frozenset(self._schema.names)
         self._rows: list[dict[str, object]] = []
         self._batches: list[pa.RecordBatch] = []
 
     def add(self, document: Document, size: int) -> None:
         """Add a document whose sentences have `size` bytes."""
-        compared = document._replace(sentences=list(map(normal, document.sentences)))
-        text = _joined(compared.sentences)
-        paragraphs = document.paragraphs() if self._needs.paragraphs else []
-        long = [index for index, sentences in enumerate(paragraphs) if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS]
-        row: dict[str, object] = {"id": document.id, "as_of": document.as_of, "bytes": size, "hash": fingerprint(text)}
-        if self._needs.signature:
-            row["signature"] = _signer()([text])[0].tobytes()
-        if self._needs.paragraphs:
-            normalized = compared.paragraphs()
-            row |= {"paragraphs": len(paragraphs), "long_index": long}
-            row["long_hash"] = [fingerprint(_joined(normalized[index])) for index in long]
-            row["long_bytes"] = [sum(len(each.encode("utf-8", "replace")) for each in paragraphs[index]) for index in long]
-        if self._needs.words:
+        names, row = self._names, dict[str, object](id=document.id)
+        if "id_hash" in names:
+            row |= {"id_hash": fingerprint(document.id), "as_of": document.as_of}
+        if "key" in names:  # after a mixture, the keys of its documents are all small: words are limited by other keys
+            row["key"], row["words_key"] = (keys.key(self._seed, purpose, document.id) for purpose in ("choose", "words"))
+        if "bytes" in names:
+            row["bytes"] = size
+        if "words" in names:
             row["words"] = count_words(document.sentences)
-            if self._needs.paragraphs:
-                row["long_words"] = [count_words(paragraphs[index]) for index in long]
-        if self._needs.group:
-            row["group"] = group_of(getattr(document, self._needs.group))
-        if self._needs.premiums:
-            row["premium"] = premium(document.language, self._needs.premiums)
+        if "hash" in names or "long_hash" in names:  # normalizing and hashing a text takes longer than all other facts
+            self._compare(row, document)
         self._rows.append(row)
-        if len(self._rows) == ROWS_PER_BATCH:
+        if len(self._rows) == _ROWS_PER_BATCH:
             self._take()
+
+    def _compare(self, row: dict[str, object], document: Document) -> None:
+        """Add the facts by which texts are compared."""
+        names, compared = self._names, document._replace(sentences=list(map(normal, document.sentences)))
+        text = _joined(compared.sentences)
+        if "hash" in names:
+            row["hash"] = fingerprint(text)
+        if "signature" in names:
+            row["signature"] = _signer()([text])[0].tobytes()
+        if "long_hash" not in names:
+            return
+        paragraphs, normalized = document.paragraphs(), compared.paragraphs()
+        long = [index for index, sentences in enumerate(paragraphs) if len(" ".join(sentences)) >= MIN_PARAGRAPH_CHARS]
+        row |= {"paragraphs": len(paragraphs), "long_index": long}
+        row["long_hash"] = [fingerprint(_joined(normalized[index])) for index in long]
+        if "long_bytes" in names:
+            row["long_bytes"] = [sum(len(each.encode("utf-8", "replace")) for each in paragraphs[index]) for index in long]
+        if "long_words" in names:
+            row["long_words"] = [count_words(paragraphs[index]) for index in long]
 
     def write(self, root: Path, task: int) -> RowFile:
         """Write the task's file, with at least one record batch, and return its entry."""
@@ -94,12 +107,6 @@ class Facts:
     def _take(self) -> None:
         self._batches.append(pa.RecordBatch.from_pylist(self._rows, self._schema))
         self._rows = []
-
-
-@cache
-def group_of(name: str) -> int:
-    """Hash the name of a source or language. A claim stores it in eight bytes."""
-    return keys.key(0, "group", name)
 
 
 @cache
@@ -116,13 +123,17 @@ def _name(task: int) -> str:
     return f"{FACTS_PREFIX}{task:05d}.arrow"
 
 
-def read(root: Path, task: int) -> pa.RecordBatch:
+def read(root: Path, task: int) -> Iterator[pa.RecordBatch]:
     """Read a task's facts, in order of its documents."""
-    return shards.joined([*shards.read_batches(root / _name(task))])[0]
+    return shards.read_batches(root / _name(task))
 
 
-def bytes_of(column: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint8]:
-    """Return the values of a column as an array [N, bytes]."""
+def values(column: pa.Array) -> npt.NDArray[np.generic]:
+    """Return the numbers of a column [N], or its byte strings as bytes [N, width]. Lists are flattened."""
+    if pa.types.is_list(column.type):
+        column = column.flatten()
+    if not pa.types.is_fixed_size_binary(column.type):
+        return np.asarray(column.to_numpy())
     width = column.type.byte_width
-    values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
-    return values[column.offset * width :][: len(column) * width].reshape(len(column), width)
+    flat = np.frombuffer(column.buffers()[1] or b"", np.uint8)
+    return flat[column.offset * width :][: len(column) * width].reshape(len(column), width)
