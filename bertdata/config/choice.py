@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -47,10 +47,6 @@ class ChoiceConfig(Config):
         metavar="WORDS",
     )
     seed: Seed = option(12345, "Random seed for `mix`, `max_words` and `sample_documents`.", section=_SECTION)
-
-    group_by: ClassVar[str] = "source"  # until the selection does without these three
-    premiums: ClassVar[dict[str, float]] = {}
-    temperature: ClassVar[float | None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -183,10 +183,7 @@ def _removed(manifest: CorpusManifest) -> list[str]:
             f"Word limits: {cell(limit)}. {cut:,} words were removed from the documents that reached a limit.",
         ]
     if mix := choice["mix"]:
-        groups = "Languages" if choice.get("group_by") == "language" else "Sources"
-        lines += ["", f"{groups} were sampled down to these shares: {cell(mix)}."]
-    if premiums := choice.get("byte_premium"):
-        lines += ["", f"Sizes of languages were compared by byte premiums: {cell(premiums)}."]
+        lines += ["", f"Sources were sampled down to these shares: {cell(mix)}."]
     return lines
 
 
