@@ -137,7 +137,6 @@ def plan_corpus(
     sizes = [entry.bytes for entry in cut.inputs]
     return Plan(
         outputs=(Output(directory, identity),),
-        reads=(*(path for entries in files.values() for _, path in entries), *_option_files(settings)),
         tasks=cut.tasks,
         bytes=sum(sizes),
         job=partial(CorpusJob.of, cut, settings),
@@ -176,12 +175,6 @@ def _unmatched_ids(config: CorpusConfig, corpus: DataSet[CorpusManifest]) -> Ite
             f"{count(ids, 'id')} listed in `exclude_ids`, {count(dropped, 'document')} dropped. Look up an id that matched "
             f"nothing: bertdata inspect {corpus.path} --explain ID"
         )
-
-
-def _option_files(config: CorpusConfig) -> Iterator[str]:
-    """Yield the paths of the files in options, which workers read."""
-    for name in _FILES:
-        yield from (path for _, path, _ in getattr(config, name))
 
 
 def _wiki_notes(cut: CorpusPlan, learned: Sequence[Learned]) -> Iterator[str]:

@@ -102,7 +102,6 @@ def plan_export(
 
     return Plan(
         outputs=(Output(target, identity),),
-        reads=(source_path,),
         tasks=tasks,
         bytes=_bytes(tasks),
         job=partial(ExportJob.of, tasks, source, settings, vocabulary),

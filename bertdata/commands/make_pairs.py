@@ -153,7 +153,6 @@ def plan_pairs(
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
     return Plan(
         outputs=tuple(map(Output, directories, identities)),
-        reads=(corpus,),
         tasks=source.tasks,
         bytes=source.text_bytes,
         job=partial(PairsJob.of, source, vocabulary, settings, widths),

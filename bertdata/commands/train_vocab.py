@@ -82,7 +82,6 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
     return Plan(
         outputs=(Output(directory, identity),),
-        reads=(corpus,),
         tasks=sample.tasks,
         bytes=read_bytes,
         job=partial(VocabJob.of, source, settings, sample),

@@ -33,7 +33,7 @@ from typing import Any
 
 from ..errors import EmptyResultError, OutputExistsError, ResumeError, TooManyRejectsError, few
 from ..storage.files import PRIVATE_MODE, TEMPORARY_PREFIX, is_local, read_json, sync_directory, write_json, write_text
-from ..storage.lock import lock, waiting_lock
+from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
 from .differences import FIELDS_WITHOUT_EFFECT, differences
@@ -214,7 +214,7 @@ def _discard(build: Path) -> None:
 
 def committing(root: Path) -> contextlib.AbstractContextManager[None]:
     """Lock the commit of a build. An engine may commit twice, even at the same time: the second one waits for the first."""
-    return waiting_lock(root.parent / "commit") if is_local(root) else contextlib.nullcontext()
+    return lock(root.parent / "commit", wait=True) if is_local(root) else contextlib.nullcontext()
 
 
 def is_in_place(root: Path) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..errors import StorageError, VerificationError
 from ..storage.files import digest, is_local, replacing
-from ..storage.lock import waiting_lock
+from ..storage.lock import lock
 from ..storage.moves import remove_temporary
 from ..storage.storage import storage_errors
 from .manifest import NAME, read, read_bytes
@@ -43,7 +43,7 @@ def local_copy(source: Path, manifest: Manifest, files: Iterable[File]) -> Path:
     contents = read_bytes(source)
     sha256 = hashlib.sha256(contents).hexdigest()
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "bertdata", sha256[:16])
-    with waiting_lock(root / "lock"):
+    with lock(root / "lock", wait=True):
         remove_temporary(root)  # of killed processes
         # A file under its final name has the right digest: only its size is compared again.
         missing = [file for file in files if not _is_here(root / file.name, file)]

@@ -9,6 +9,7 @@ Only numbers of tasks pass between stages.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import ResumeError, StorageError, VerificationError
-from ..storage.files import PRIVATE_MODE, digest, is_local, read_json, replacing, write_json
-from ..storage.ranges import range_digest, read_range
+from ..storage.files import PRIVATE_MODE, digest, is_local, read_json, read_state, write_json, write_text
 from ..storage.storage import storage_errors
 from .build import REPLACING, STATE, builds, is_begun, size
 from .differences import differences
@@ -59,24 +59,27 @@ R = TypeVar("R", bound=TaskReport)
 
 
 class StoredValue(NamedTuple):
-    """A reference to a JSON value, or to records, in a plan file of the build directory `root`."""
+    """A reference to a JSON value, or to records, in a file of the build directory `root`, with the digest of the file."""
 
     root: Path
     name: str
-    length: int
-    digest: int
+    sha256: str
 
     @classmethod
     def written(cls, root: Path, name: str, value: Any) -> StoredValue:
         """Write a value and return a reference to it."""
-        data = f"{json.dumps(encode(value))}\n".encode()
-        with replacing(_value_path(root, name), PRIVATE_MODE) as file:
-            file.write(data)
-        return cls(root, name, len(data), range_digest(data))
+        text = f"{json.dumps(encode(value))}\n"
+        write_text(_value_path(root, name), text, PRIVATE_MODE)
+        return cls(root, name, hashlib.sha256(text.encode()).hexdigest())
 
     def read(self) -> Any:
         """Read the value. Raise VerificationError if it does not belong to this job."""
-        return json.loads(read_range(_value_path(self.root, self.name), 0, self.length, self.digest))
+        path = _value_path(self.root, self.name)
+        with storage_errors(f"cannot read {path}"):
+            data = read_state(path)
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise VerificationError(f"{path} is damaged, or belongs to another run: run the same command again")
+        return json.loads(data)
 
 
 def _value_path(root: Path, name: str) -> Path:

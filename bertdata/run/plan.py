@@ -15,8 +15,7 @@ from ..dataset.tasks import unfinished
 from ..errors import TransferError, UsageError
 from ..records import Task
 from ..reports.summary import count
-from ..storage.files import is_private
-from ..storage.process import imports_frozen, worker_count
+from ..storage.process import worker_count
 from . import local
 from .job import Job
 from .progress import Progress, PythonReporter, Reporter
@@ -60,7 +59,6 @@ class Plan:
         job: Makes the job from the build directory of each output (None if it is complete) and a directory for work files.
         notes: Further lines about the plan.
         warnings: Returns what to warn of in a finished dataset.
-        reads: Paths of the inputs.
     """
 
     outputs: tuple[Output, ...]
@@ -70,7 +68,6 @@ class Plan:
     job: Callable[[Sequence[Path | None], Path], Job] | None = None
     notes: tuple[str, ...] = ()
     warnings: Callable[[DataSet[Any]], Iterable[str]] = lambda _: ()
-    reads: tuple[str | Path, ...] = ()
 
     @property
     def directories(self) -> list[Path]:
@@ -97,7 +94,7 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
     Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
     """
     reporter = PythonReporter(progress) if progress is None or callable(progress) else progress
-    workers = _workers([*plan.directories, *plan.reads], options)
+    workers = _check_workers(options.workers)
     reporter.plan(plan, options)
     for line in reused_tasks(plan):
         reporter.note(line)
@@ -127,24 +124,15 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
 
 
 def _with_beam(plan: Plan, job: Job, options: RunOptions) -> None:
-    with imports_frozen():  # Beam takes a second
-        from bertdata.pipelines import engine
+    from bertdata.pipelines import engine
+
     engine.run(job, plan.tasks, options.beam_args)
     if not all(map(is_complete, plan.directories)):
         raise TransferError("the engine ended before the run was complete: run the same command again")
 
 
-def _workers(paths: Sequence[str | Path], options: RunOptions) -> int | None:
-    """Return the requested number of workers, or 1 for a path in the memory of this process."""
-    if options.workers is not None and (type(options.workers) is not int or options.workers < 1):
-        raise UsageError(
-            f"`workers` is {options.workers!r}: use an integer of 1 or more, or None to let the command choose",
-            field="workers",
-            value=options.workers,
-        )
-    private = next(filter(is_private, paths), None)
-    if private is None:
-        return options.workers
-    if (options.workers or 1) > 1 or options.beam_args:
-        raise UsageError(f"{private} is in the memory of this process. Omit `workers` and --runner, or use another path")
-    return 1
+def _check_workers(workers: int | None) -> int | None:
+    if workers is not None and (type(workers) is not int or workers < 1):
+        problem = f"`workers` is {workers!r}: use an integer of 1 or more, or None to let the command choose"
+        raise UsageError(problem, field="workers", value=workers)
+    return workers

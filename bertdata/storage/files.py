@@ -29,7 +29,6 @@ from urllib.parse import unquote
 from ..errors import UsageError
 from ..extras import missing_package
 from . import stores
-from .readers import FirstBlock, Watched, read_whole
 from .storage import storage_errors
 
 TEMPORARY_PREFIX = ".tmp-"  # prefix of temporary names, and of no others
@@ -38,7 +37,7 @@ _READ_BYTES = 1 << 20  # per read
 _MAX_STATE_BYTES = 1 << 28  # of a state file; the largest is a manifest
 _REQUEST_BYTES = 2 << 20  # bytes per request to a store
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # at least two letters, because ``C://`` is a drive
-OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "memory"))  # have no rename
+OBJECT_STORES = frozenset(("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci"))  # have no rename
 _PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hub"}  # extras that install a store's client
 _HUB = re.compile(r"(?:(?:datasets|spaces|buckets)/+[^/]+|(?!(?:datasets|spaces|buckets)(?:/|$))[^/]+)/+[^/]")  # names of the Hub
 
@@ -84,11 +83,6 @@ def is_local(path: str | Path) -> bool:
     return isinstance(to_path(path), Path)
 
 
-def is_private(path: str | Path) -> bool:
-    """Return True if a path is in the memory of this process (``memory://``), where no other process can see it."""
-    return not is_local(path) and to_path(path).protocol == "memory"  # type: ignore[attr-defined]
-
-
 def open_file(name: str | Path, ahead: int = _REQUEST_BYTES) -> IO[bytes]:
     """Open a file for reading. A request to a store fetches at least `ahead` bytes and buffers them.
 
@@ -97,12 +91,33 @@ def open_file(name: str | Path, ahead: int = _REQUEST_BYTES) -> IO[bytes]:
     path = to_path(name)
     with storage_errors(f"cannot read {path}"):
         if isinstance(path, Path):
-            return io.BufferedReader(Watched(open(path, "rb", buffering=0, opener=_regular), path))
-        if is_private(path):
-            return io.BytesIO(path.read_bytes())  # memory:// files share one position between readers
-        is_object = path.protocol in OBJECT_STORES
-        file = FirstBlock(path, ahead) if is_object else path.open("rb", cache_type="none")
-        return io.BufferedReader(Watched(file, path), ahead)
+            return io.BufferedReader(_Watched(open(path, "rb", buffering=0, opener=_regular), path))
+        return io.BufferedReader(_Watched(path.open("rb", cache_type="none"), path), ahead)
+
+
+class _Watched(io.RawIOBase):
+    """A file that raises StorageError if a disk or a store fails."""
+
+    def __init__(self, file: Any, path: Path) -> None:
+        super().__init__()
+        self._file, self._path = file, path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with storage_errors(f"cannot read {self._path}"):
+            return int(self._file.readinto(buffer))
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _regular(path: str, flags: int) -> int:
@@ -209,7 +224,8 @@ def read_json(path: Path) -> Any:
 def read_state(path: Path) -> bytes:
     """Read a state file of a run. Raise ValueError if it is too large, and OSError for a pipe or a device."""
     if not is_local(path):
-        return read_whole(path)
+        store = cast("Any", path)
+        return bytes(store.fs.cat_file(store.path, start=0))  # a range, because fsspec asks for the size of a whole file first
     with open(path, "rb", opener=_regular) as file:
         if os.fstat(file.fileno()).st_size > _MAX_STATE_BYTES:
             raise ValueError(f"{path} is larger than any state of a run")

@@ -13,8 +13,6 @@ from ..errors import UsageError
 from ..extras import missing_package
 from .files import to_path
 
-__all__ = ["model_directory"]
-
 _FILES = ("*.json", "*.txt", "*.model")  # configuration and tokenizer
 _WEIGHTS = ("model*.safetensors",)  # no pickles
 _OF_FILES = (".json", ".txt")  # of a configuration or vocabulary, whose path is wrong if its folder does not exist

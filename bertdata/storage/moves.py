@@ -11,8 +11,6 @@ from typing import Any, cast
 from .files import OBJECT_STORES, TEMPORARY_PREFIX, is_local
 from .storage import storage_errors
 
-__all__ = ["move", "remove", "remove_temporary"]
-
 
 def remove(path: Path) -> None:
     """Remove a file, or a directory with its contents. Do nothing if it does not exist."""

@@ -1,9 +1,7 @@
-"""Look after this process: its cores, large imports, freed memory, its end with its parent, and the store of its group."""
+"""Look after this process: its cores, large imports, freed memory, its end with its parent, and the processes it trains with."""
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import ipaddress
 import math
 import os
@@ -12,28 +10,11 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
 from multiprocessing import parent_process
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
-from ..errors import StorageError
 from . import cgroup
-
-__all__ = [
-    "FOR_PARENT",
-    "import_arrow_without_pandas",
-    "cores",
-    "descendants",
-    "end",
-    "imports_frozen",
-    "loopback_store",
-    "obey_parent",
-    "usable_cpus",
-    "worker_count",
-    "workers_for",
-]
 
 FOR_PARENT = (signal.SIGINT, signal.SIGHUP)  # Ctrl-C and a closed terminal, which all processes of a terminal get
 # A compressed dump of 6 MB takes 1.5 s of a core, as much as the start of a second worker and of Beam.
@@ -56,50 +37,9 @@ def cores() -> int:
     return usable_cpus() if quota is None else min(usable_cpus(), math.ceil(quota))
 
 
-def workers_for(tasks: int, size: int) -> int:
-    """Return the default number of workers for `tasks` that read `size` bytes.
-
-    This is one per core, up to the number of tasks, or 1 if the input is too small to be worth starting a second process.
-    """
-    return max(1, min(tasks, cores())) if size >= _MIN_SHARED_BYTES else 1
-
-
 def worker_count(workers: int | None, tasks: int, size: int = sys.maxsize) -> int:
-    """Return the requested number of workers, or the default for these tasks and bytes of input.
-
-    Raise StorageError if the limit of open files is too low for them.
-    """
-    count = workers or workers_for(tasks, size)
-    if count > 1:
-        _check_open_files(count)
-    return count
-
-
-def _check_open_files(workers: int) -> None:
-    import resource
-
-    limit, needed = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 48 + 2 * workers
-    if limit != resource.RLIM_INFINITY and limit < needed:
-        raise StorageError(
-            f"{limit} open files are too few for {workers} workers, who take {needed}: raise the limit (ulimit -n 1024), or take "
-            "fewer `workers`, then run the same command again"
-        )
-
-
-@contextlib.contextmanager
-def imports_frozen() -> Iterator[None]:
-    """Exclude the objects of a large import from garbage collection, during the import and later.
-
-    Beam has a million of them. Scanning them takes 0.3 s during the import and 0.5 s when the process ends.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-        gc.freeze()
-    finally:
-        if collecting:
-            gc.enable()
+    """Return the requested number of workers. The default is one per core and task, or 1 if `size` bytes of input are too few."""
+    return workers or (max(1, min(tasks, cores())) if size >= _MIN_SHARED_BYTES else 1)
 
 
 def import_arrow_without_pandas() -> None:
@@ -115,7 +55,7 @@ def import_arrow_without_pandas() -> None:
     is_asked = _THREADS_VARIABLE in os.environ
     os.environ.setdefault(_THREADS_VARIABLE, "1")
     try:
-        with imports_frozen(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import pyarrow
 
@@ -151,41 +91,6 @@ def obey_parent(worker: int) -> None:
         os._exit(0)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-def descendants() -> list[int]:
-    """Return descriptors (pidfd_open(2)) of all descendant processes. The list is empty on systems other than Linux.
-
-    A descriptor keeps referring to its process, even if the process ends and its id is reused. The resource tracker of
-    `multiprocessing` is excluded: it ends with the process, and freeing resources at exit would start it again.
-    """
-    import multiprocessing.resource_tracker as tracking
-
-    if not hasattr(os, "pidfd_open"):
-        return []
-    # /proc/PID/stat is "PID (command) state parent ...". A command may contain spaces and brackets,
-    # so split behind the last ")". Then follow parent -> children from this process on.
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # ended meanwhile
-            children.setdefault(int(path.read_bytes().rpartition(b")")[2].split()[1]), []).append(int(path.parent.name))
-    pids = list(children.get(os.getpid(), ()))
-    if (tracker := getattr(tracking._resource_tracker, "_pid", None)) in pids:
-        pids.remove(tracker)
-    for number in pids:
-        pids += children.get(number, ())
-    descriptors: list[int] = []
-    for number in pids:
-        with contextlib.suppress(OSError):
-            descriptors.append(os.pidfd_open(number))
-    return descriptors
-
-
-def end(processes: Iterable[int]) -> None:
-    """Kill processes by their descriptors: what a child has started, such as the compiler of a compiler, may outlive it."""
-    for descriptor in processes:
-        with contextlib.suppress(OSError):
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
 
 
 def loopback_store(rank: int, size: int) -> tuple[int, int | None] | None:

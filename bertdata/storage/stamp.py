@@ -12,8 +12,6 @@ from ..errors import VerificationError
 from .files import is_local, to_path
 from .storage import storage_errors
 
-__all__ = ["read_unchanged", "stamp"]
-
 T = TypeVar("T")
 _CLOCK_TICK_S = 0.05  # seconds: two changes of a file that are nearer may have one time (a tick of the kernel takes up to 10 ms)
 _MAX_TRIES = 3  # a new link to a file, or other permissions, change its stamp as well

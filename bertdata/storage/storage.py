@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from ..credentials import cause
 from ..errors import BertDataError, StorageError, system_limit
 
-__all__ = ["storage_error", "storage_errors"]
-
 _CLIENTS = frozenset(  # packages whose errors mean that a store or the network failed
     (
         "botocore",

@@ -7,8 +7,6 @@ from typing import Any
 from .. import credentials
 from ..errors import UsageError
 
-__all__ = ["check_url", "options"]
-
 _LOGIN = (
     "bertdata accepts no login or key in a URL. Put it into ~/.netrc (https), the store's own environment variables or files "
     "(AWS_ACCESS_KEY_ID, ~/.aws/credentials), or fsspec's configuration (~/.config/fsspec/conf.json)"

@@ -8,8 +8,6 @@ from typing import Any, TextIO, cast
 
 from ..credentials import hide
 
-__all__ = ["clean", "guard", "unguarded"]
-
 # C0 and C1 controls except tab and line feed, bidirectional controls, and surrogates, which cannot be encoded
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

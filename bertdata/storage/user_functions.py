@@ -19,8 +19,6 @@ from typing import Any
 
 from ..errors import ResumeError, UsageError
 
-__all__ = ["load", "name_of", "source_digest"]
-
 
 def name_of(function: str | Callable[..., Any], field: str) -> str:
     """Return the name by which a worker can import a function. `field` is the option for error messages.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
-import signal
 import threading
 import traceback
 from collections.abc import Callable
@@ -17,29 +15,11 @@ from typing import Any
 from .process import import_arrow_without_pandas
 from .terminal import guard
 
-__all__ = ["main"]
-
-_PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent ends
-
 
 def main() -> None:
     """Process elements from the pipe at stdin, one after another, until it is closed."""
-    with contextlib.suppress(AttributeError, OSError):  # Linux ends this process with its parent, even while it is stopped
-        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
     driver = os.dup(0)
     with Connection(driver) as pipe, contextlib.suppress(EOFError, ConnectionError):
-        try:
-            threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
-            import_arrow_without_pandas()
-            guard()
-            with open(os.devnull, "rb") as nothing:
-                os.dup2(nothing.fileno(), 0)  # no child inherits the pipe
-        except (
-            Exception
-        ) as error:  # too many threads or open files: the answer to the first request, as its exit code says nothing
-            pipe.recv_bytes()
-            pipe.send((None, _portable(error), traceback.format_exc()))
-            os._exit(1)
         _serve(pipe)
     os._exit(0)  # all files are complete, so skip the interpreter's cleanup
 
@@ -50,6 +30,8 @@ def _serve(pipe: Connection) -> None:
     while True:
         request = pipe.recv_bytes()
         try:
+            if work is None:  # inside this block, because too many threads or open files are an answer, too
+                _prepare(pipe.fileno())
             new, element = ForkingPickler.loads(request)
             work = work if new is None else new
             assert work is not None
@@ -57,6 +39,14 @@ def _serve(pipe: Connection) -> None:
         except BaseException as error:
             answer = ForkingPickler.dumps((None, _portable(error), traceback.format_exc()))
         pipe.send_bytes(answer)
+
+
+def _prepare(driver: int) -> None:
+    threading.Thread(target=_end_with_driver, args=(driver,), daemon=True).start()
+    import_arrow_without_pandas()
+    guard()
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # no child inherits the pipe
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BertDataError
@@ -22,8 +22,6 @@ from .process import FOR_PARENT
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Pool", "start"]
-
 Element = TypeVar("Element")
 Result = TypeVar("Result")
 _KILLED = "worker process was killed, perhaps because memory ran out"
@@ -31,25 +29,6 @@ _REPLACED = f"a {_KILLED}. It is replaced, and its task starts again"
 _RETRY_ADVICE = "Finished tasks are kept: run the same command again with fewer `workers`"
 _CLOSE_TIMEOUT_S = 1  # seconds for an idle worker to exit
 _START = "import sys; sys.path[:] = {path}; from {module} import main; main()"  # `-m` would look in the current directory first
-
-
-def start(verbose: bool) -> tuple[subprocess.Popen[bytes], Connection]:
-    """Start a worker process with a two-way pipe as stdin. Return the process and our end of the pipe."""
-    # Do not redirect output to a file: on a full disk, the worker would fail.
-    stderr = 2 if verbose else subprocess.DEVNULL
-    command = [sys.executable, "-u", "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
-    # One socket pair per worker, as the worker's stdin. When the parent dies, even by SIGKILL, the
-    # system closes its end, the worker reads end-of-file and exits. So no worker outlives a run.
-    ours, theirs = Pipe()
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # the child inherits this mask
-    try:
-        return subprocess.Popen(command, stdin=theirs.fileno(), stdout=stderr, stderr=stderr), ours
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 class Pool:
@@ -61,12 +40,7 @@ class Pool:
         warn: Called with a message when a worker is replaced.
     """
 
-    def __init__(
-        self,
-        count: int,
-        verbose: bool = False,
-        warn: Callable[[str], object] = warnings.warn,
-    ) -> None:
+    def __init__(self, count: int, verbose: bool = False, warn: Callable[[str], object] = warnings.warn) -> None:
         self._count, self._verbose, self._warn = count, verbose, warn
         self._workers, self._has_replaced = list[_Worker](), False
 
@@ -91,45 +65,34 @@ class Pool:
         Raises:
             BertDataError: `work` raised it, a second worker was killed, or a worker exited.
         """
-        # The loop hands out one element at a time, so a slow task does not hold back others.
-        # Results are yielded as they come, in any order: tasks are independent.
         left = iter(elements)
         busy: dict[Any, tuple[_Worker, Element]] = {}  # by pipe
         results: list[Result] = []
+
+        def begin(worker: _Worker, element: Element) -> None:
+            """Send an element to a worker, or to its replacement if it was killed while it was idle."""
+            while True:
+                try:
+                    worker.send(work, element)
+                    break
+                except _KilledError as killed:
+                    worker = self._replace(worker, killed)
+            busy[worker.pipe] = worker, element
+
         while True:
-            # Producing an element may also use, or replace, workers, so look up an idle one only afterwards.
             while len(busy) < self._count and (element := next(left, self)) is not self:
-                idle = next(worker for worker in self._workers if worker.pipe not in busy)
-                worker = self._send(idle, work, element)  # type: ignore[arg-type]
-                busy[worker.pipe] = worker, element  # type: ignore[assignment]
-            # The consumer of a result may take long. Yield only after all idle workers have new
-            # work.
-            yield from results  # the workers are at work again
+                begin(next(worker for worker in self._workers if worker.pipe not in busy), element)  # type: ignore[arg-type]
+            # The consumer of a result may take long, so all workers are at work again before it gets one.
+            yield from results
             if not busy:
                 return
             results = []
             for pipe in wait([*busy]):
-                worker, element = busy[pipe]
+                worker, element = busy.pop(pipe)
                 try:
-                    answer = worker.receive()
-                    del busy[pipe]
-                    results.append(_result_of(answer))
-                # The worker disappeared in the middle of a task, often because the system ran out
-                # of memory. Start another one with the same element. Tasks write atomically,
-                # so it starts cleanly.
-                except _KilledError as killed:
-                    del busy[pipe]
-                    worker = self._send(self._replace(worker, killed), work, element)
-                    busy[worker.pipe] = worker, element
-
-    def _send(self, worker: _Worker, work: Callable[[Element], Any], element: Element) -> _Worker:
-        """Send an element to a worker. Return the worker, or its replacement if the worker was killed."""
-        while True:
-            try:
-                worker.send(work, element)
-                return worker
-            except _KilledError as killed:
-                worker = self._replace(worker, killed)
+                    results.append(_result_of(worker.receive()))
+                except _KilledError as killed:  # tasks write files atomically, so another worker can start again
+                    begin(self._replace(worker, killed), element)
 
     def _replace(self, worker: _Worker, killed: _KilledError) -> _Worker:
         """Replace a killed worker. Raise BertDataError the second time."""
@@ -159,8 +122,21 @@ class _Worker:
     """A worker process that handles one element at a time."""
 
     def __init__(self, verbose: bool) -> None:
-        self._process, self.pipe = start(verbose)
+        # One socket pair per worker, as the worker's stdin. When the parent dies, even by SIGKILL, the system closes its end, the
+        # worker reads end-of-file and exits. So no worker outlives a run.
+        self.pipe, theirs = Pipe()
         self._work: Callable[[Any], Any] | None = None  # the work that was sent last
+        output = 2 if verbose else subprocess.DEVNULL  # not a file: on a full disk, the worker would fail
+        command = [sys.executable, "-u", "-c", _START.format(path=sys.path, module=f"{__package__}.worker")]
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_PARENT)  # the child inherits this mask
+        try:
+            self._process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=output, stderr=output)
+        except BaseException:
+            self.pipe.close()
+            raise
+        finally:
+            theirs.close()
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def send(self, work: Callable[[Any], Any], element: Any) -> None:
         """Send work and an element. Raise BertDataError if the worker is dead."""

@@ -15,7 +15,7 @@ from ..dataset.manifest import steady
 from ..dataset.manifest_records import File, RowFile
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
 from ..errors import VerificationError
-from ..storage.files import is_private, json_text, to_path
+from ..storage.files import json_text, to_path
 from ..storage.process import cores, worker_count
 from ..storage.workers import Pool
 from . import counts, documents, lists, pairs, row_checks, vocabulary
@@ -190,8 +190,6 @@ class _Whole:
 
 def _processes(directory: Path, wanted: int | None, tasks: int, total: int) -> int:
     """Return the number of worker processes, or 1 if the data is in this process' memory."""
-    if is_private(directory):
-        return 1
     return worker_count(max(1, min(tasks, min(cores(), 1 + total // _BYTES_PER_WORKER) if wanted is None else wanted)), tasks)
 
 

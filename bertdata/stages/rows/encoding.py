@@ -21,7 +21,7 @@ from ...tokens.segment import WordEncoder
 __all__ = ["DocumentsEncoder", "encoder_of_run"]
 
 _MAX_ENCODERS = 2  # encoders kept per process: a cluster worker may alternate between two runs
-_encoders: dict[tuple[int, int, str], DocumentsEncoder] = {}  # by vocabulary length and digest; most recently used last
+_encoders: dict[tuple[str, str], DocumentsEncoder] = {}  # by the digest of a vocabulary and the segmenter; the last used is last
 _making = threading.Lock()
 
 
@@ -48,7 +48,7 @@ class DocumentsEncoder:
 
 def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:
     """Return this process' encoder for the vocabulary that the driver stored for the workers."""
-    key = (vocabulary.length, vocabulary.digest, chinese_words)
+    key = (vocabulary.sha256, chinese_words)
     with _making:
         encoder = _encoders.pop(key, None) or DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)
         _encoders[key] = encoder
