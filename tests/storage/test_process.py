@@ -1,4 +1,4 @@
-"""Children of a process hold none of its locks, and a process imports and frees only what it needs."""
+"""Processes: limits of a container, workers that end with their parent and are replaced once, and a cheap import of pyarrow."""
 
 from __future__ import annotations
 
@@ -6,198 +6,138 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+from conftest import is_alive
 
-from bertdata.errors import OutputLockedError
-from bertdata.storage.lock import lock
-from bertdata.storage.process import cores, obey_parent
+from bertdata.errors import BertDataError, UsageError
+from bertdata.storage import cgroup, process
+from bertdata.storage.workers import Pool
 
-FAMILY = """
-import multiprocessing, os, sys, time
-from pathlib import Path
-from bertdata.storage.lock import lock
-
-def child():
-    os.write(ready, b".")  # the hooks of the fork have run
-    time.sleep(300)
-
-ready_end, ready = os.pipe()
-context = multiprocessing.get_context("fork")
-with lock(Path(sys.argv[1]) / ".bertdata" / "lock"):
-    children = [context.Process(target=child) for _ in range(2)]
-    for each in children:
-        each.start()
-    os.read(ready_end, 1), os.read(ready_end, 1)
-    print(*(each.pid for each in children), flush=True)
-    time.sleep(300)
-"""
+GROUP = "0::/pod/app\n"
 
 
-def started(directory: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    process = subprocess.Popen([sys.executable, "-c", FAMILY, str(directory)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    with process.stdout:
-        return process, [int(number) for number in process.stdout.readline().split()]
+def killed_once(path: str) -> str:
+    """Kill this process the first time, as the system does when memory runs out."""
+    marker = Path(f"{path}-killed")
+    if path.endswith("killed") and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path
 
 
-def alive(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{number}/status")
-    return not (status.exists() and "\nState:\tZ" in status.read_text())
+def always_killed(path: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_no_child_holds_a_lock(tmp_path: Path) -> None:
-    """Stopped, they are there for as long as one likes."""
-    process, children = started(tmp_path)
-    try:
-        with pytest.raises(OutputLockedError, match=f"process {process.pid} "), lock(tmp_path / ".bertdata" / "lock"):
-            pass
-        for number in children:
-            os.kill(number, signal.SIGSTOP)
-        process.kill()
-        process.wait()
-        assert all(map(alive, children))
-        with lock(tmp_path / ".bertdata" / "lock"):
-            pass
-    finally:
-        for number in children:
-            os.kill(number, signal.SIGKILL)
+def fails(path: str) -> None:
+    raise UsageError(f"{path} is wrong", field="path")
 
 
-def test_a_child_keeps_its_parent_s_lock_when_it_ends(tmp_path: Path) -> None:
-    with lock(tmp_path / ".bertdata" / "lock"):
-        if not (child := os.fork()):
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        with pytest.raises(OutputLockedError), lock(tmp_path / ".bertdata" / "lock"):
-            pass
+def waits(path: str) -> None:
+    Path(path).write_text(str(os.getpid()))
+    time.sleep(60)
 
 
-def test_a_process_that_has_no_parent_of_ours_goes_on() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    obey_parent(0)
-    assert signal.getsignal(signal.SIGINT) is before
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
 @pytest.mark.slow
-def test_a_fork_while_a_lock_is_opened_takes_no_lock_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fork comes between the opening of the file and its entry among the locks that a child closes."""
-    opened, really = threading.Event(), os.open
-
-    def slow(*arguments: Any, **options: Any) -> int:
-        descriptor = really(*arguments, **options)
-        opened.set()
-        time.sleep(0.5)
-        return descriptor
-
-    ended = threading.Event()
-
-    def hold() -> None:
-        with lock(tmp_path / ".bertdata" / "lock"):
-            ended.wait(30)
-
-    monkeypatch.setattr(os, "open", slow)
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert opened.wait(30)
-    ready, end = os.pipe()
-    if not (child := os.fork()):
-        os.write(end, b".")
-        while True:
-            time.sleep(1)
-    try:
-        monkeypatch.undo()
-        assert os.read(ready, 1)
-        ended.set()
-        holder.join()
-        with lock(tmp_path / ".bertdata" / "lock"):  # free, although the child lives
-            pass
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(ready)
-        os.close(end)
+def test_a_killed_worker_is_replaced_once(tmp_path: Path) -> None:
+    elements, said = [str(tmp_path / name) for name in ("a", "killed", "b", "c")], list[str]()
+    with Pool(2, warn=said.append) as pool:
+        assert sorted(pool.each(killed_once, elements)) == sorted(elements)
+    assert len(said) == 1 and "replaced" in said[0]
+    with (
+        pytest.raises(BertDataError, match="a second worker process was killed.*same command"),
+        Pool(2, warn=said.append) as pool,
+    ):
+        list(pool.each(always_killed, elements))
 
 
-@pytest.mark.skipif(sys.platform != "linux" or not hasattr(os, "confstr"), reason="malloc_trim is glibc's")
+@pytest.mark.slow
+def test_an_error_of_a_worker_is_raised_with_its_fields(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is wrong") as caught, Pool(2) as pool:
+        list(pool.each(fails, ["a", "b"]))
+    assert caught.value.field == "path" and "in a worker process" in str(caught.value.__cause__)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: int) -> None:
+    code = (
+        f"import sys; sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}\n"
+        "from test_process import waits; from bertdata.storage import signals; from bertdata.storage.workers import Pool\n"
+        f"with signals.signals(), Pool(2) as pool: list(pool.each(waits, {[str(tmp_path / 'a'), str(tmp_path / 'b')]!r}))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while not all((path := tmp_path / name).exists() and path.read_text() for name in "ab"):
+        assert time.monotonic() < deadline and parent.poll() is None
+        time.sleep(0.02)
+    parent.send_signal(number)
+    parent.communicate(timeout=10)
+    while any(is_alive(int((tmp_path / name).read_text())) for name in "ab"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_lowest_limit_of_the_control_groups_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "groups").write_text(GROUP)
+    app = tmp_path / "mount" / "pod" / "app"
+    app.mkdir(parents=True)
+    monkeypatch.setattr(cgroup, "_GROUPS_FILE", tmp_path / "groups")
+    monkeypatch.setattr(cgroup, "_MOUNT", tmp_path / "mount")
+    assert cgroup.limits() == (None, None)
+    (app / "cpu.max").write_text("max 100000\n")
+    (app / "memory.max").write_text("4000000\n")
+    (app.parent / "cpu.max").write_text("150000 100000\n")
+    (app.parent / "memory.max").write_text("3000000\n")
+    assert cgroup.limits() == (1.5, 3_000_000)
+    monkeypatch.setattr(process, "usable_cpus", lambda: 64)
+    assert process.cores() == 2 and process.worker_count(None, 10) == 2
+    assert process.worker_count(None, 10, 1000) == 1 and process.worker_count(7, 1) == 7
+    monkeypatch.setattr(cgroup, "_GROUPS_FILE", tmp_path / "none")  # not Linux
+    assert cgroup.limits() == (None, None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="malloc_trim is glibc's")
 def test_freed_memory_is_returned() -> None:
     """Small blocks of 200 MB, freed below a block that stays: without malloc_trim(3), which Arrow calls, they are kept."""
     script = """
-import sys
 from bertdata.storage.process import import_arrow_without_pandas
 import_arrow_without_pandas()
-import pyarrow
+import ctypes, pyarrow
 def used(): return int(open("/proc/self/status").read().split("VmRSS:")[1].split()[0]) >> 10
-import ctypes
 libc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p; libc.free.argtypes = [ctypes.c_void_p]
 before = used()
 blocks = [libc.malloc(60_000) for _ in range(3500)]
 for block in blocks: ctypes.memset(block, 1, 60_000)
-full = used()
 for block in blocks[:-1]: libc.free(block)
 kept = used()
 pyarrow.default_memory_pool().release_unused()
-print(before, full, kept, used())
+print(before, kept, used())
 """
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    before, full, kept, after = map(int, told.split())
-    assert full > before + 180 and kept > before + 150, told
-    assert after < before + 20, told
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    before, kept, after = map(int, printed.split())
+    assert kept > before + 150 and after < before + 20, printed
 
 
 def test_pyarrow_is_imported_without_pandas() -> None:
-    """pandas can be imported afterwards; where it was imported before it is the same again."""
     pytest.importorskip("pandas")
     code = """
-import sys
+import os, sys
+before = dict(os.environ)
 from bertdata.storage.process import import_arrow_without_pandas
-if sys.argv[1:]:
-    import pandas
-before = sys.modules.get("pandas")
 import_arrow_without_pandas()
-print("numpy" in sys.modules, sys.modules.get("pandas") is before, "pandas.core" in sys.modules)
+print("pandas" in sys.modules, dict(os.environ) == before)
 import pandas
 print(pandas.DataFrame({"a": [1]}).shape)
 """
-    for given, loaded in (([], "False"), (["before"], "True")):
-        done = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True)
-        assert (done.stdout.split("\n")[:2], done.stderr) == ([f"True True {loaded}", "(1, 1)"], "")
-
-
-def test_an_import_changes_nothing_in_the_process() -> None:
-    code = """
-import os, sys, pyarrow
-known = lambda: (dict(os.environ), [*sys.meta_path], pyarrow.default_memory_pool().backend_name)
-before, hooks = known(), []
-os.register_at_fork = lambda **given: hooks.append(given) if "bertdata" in sys._getframe(1).f_globals["__name__"] else None
-import bertdata.chains.make_pairs, bertdata.commands.make_pairs, bertdata.storage.signals, bertdata.tokens.vocab, bertdata.cli
-print(known() == before, hooks)
-"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True []\n"
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists() or cores() == 1, reason="threads are not listed, or there is one core")
-@pytest.mark.parametrize("asked", ["", "2"])
-def test_numpy_starts_no_threads_in_a_process_of_ours_unless_asked(asked: str) -> None:
-    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    env |= {"OPENBLAS_NUM_THREADS": asked} if asked else {}
-
-    def told(load: str) -> tuple[int, str]:
-        code = f"import os\nfrom bertdata.storage.process import import_arrow_without_pandas\n{load}\n"
-        code += "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS', ''))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
-        threads, _, variable = done.stdout.strip().partition(" ")
-        return int(threads), variable
-
-    ours, usual = told("import_arrow_without_pandas()"), told("import numpy, pyarrow\npyarrow.array([])")
-    assert ours[0] < usual[0] if not asked else ours[0] == usual[0]
-    assert ours[1] == usual[1] == asked, "the environment is as it was"
+    assert (done.stdout, done.stderr) == ("False True\n(1, 1)\n", "")
