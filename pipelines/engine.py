@@ -1,18 +1,24 @@
-"""Run a pipeline on the engine that Beam's options name, and convert its errors to bertdata's."""
+"""Run the pipeline of a job on the engine that Beam's options name, and raise bertdata's errors.
+
+A job's methods are the work, and a pipeline says in which order an engine calls them. Beam sends the job, 2 kB, to the workers.
+They must have the same versions of bertdata, and see the input and the output under the same names as the command.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from bertdata import errors
-from bertdata.errors import BertDataError, UsageError
-from bertdata.exports.work import ExportJob
+from bertdata.dataset.build import is_in_place
+from bertdata.errors import BertDataError, TransferError, UsageError
+from bertdata.extras import install, missing
 from bertdata.records import Task
 from bertdata.run.job import Job
 from bertdata.stages.corpus.job import CorpusJob
@@ -21,36 +27,69 @@ from bertdata.stages.vocab import VocabJob
 from bertdata.storage.storage import storage_error
 
 from .build_corpus import BuildCorpus
-from .export import Export
 from .make_pairs import MakePairs
 from .train_vocab import TrainVocab
 
-__all__ = ["run"]
-
-_PIPELINES = {CorpusJob: BuildCorpus, VocabJob: TrainVocab, PairsJob: MakePairs, ExportJob: Export}
-# Beam does not know DaskRunner by its short name. By default, it puts 128 tasks into one partition, which one worker does.
-_DASK = ("--runner=apache_beam.runners.dask.dask_runner.DaskRunner", "--dask_npartitions=256")
+_PIPELINES = {CorpusJob: BuildCorpus, VocabJob: TrainVocab, PairsJob: MakePairs}
+_DASK = "apache_beam.runners.dask.dask_runner.DaskRunner"  # Beam does not know it by its short name
+_DASK_PARTITIONS = 256  # by default, Beam puts up to 128 tasks into one partition, which one worker does
+_LOCAL = ("FnApiRunner", "DirectRunner", "DaskRunner")  # all their options are Beam's; job services have options of their own
 _OURS = re.compile(r"bertdata\.errors\.(\w+): ([^\n]*?)(?: \[while running|\n|$)")
 
 
-def run(job: Job, tasks: Sequence[Task], arguments: Sequence[str]) -> None:
-    """Run the pipeline of a job to its end. Beam gets these arguments, which name a runner.
-
-    Raise the BertDataError that a task raised on any engine, or BertDataError for a failure of the engine.
-    """
-    if "--runner=DaskRunner" in arguments:
-        arguments = [*_DASK, *(argument for argument in arguments if argument != "--runner=DaskRunner")]
+def parse(arguments: Sequence[str]) -> PipelineOptions:
+    """Return the options of Beam, which name a runner. Raise UsageError for a wrong one."""
     with _as_usage():
         options = PipelineOptions([*arguments], save_main_session=False)
-        options.get_all_options()  # parses all of them
-        if not (runner := options.view_as(StandardOptions).runner):
-            raise UsageError(f"{arguments[0]}: a local run takes no options of Beam: omit it, or name a --runner too")
-        pipeline = beam.Pipeline(options=options)
+        chosen = options.view_as(StandardOptions)
+        if not chosen.runner:
+            raise UsageError(f"{arguments[0]}: a local run takes no options of Beam. Omit it, or name a --runner, too")
+        if _name(options) == "DaskRunner":
+            if missing(("dask", "distributed")):
+                raise UsageError(f"--runner=DaskRunner needs Dask. Install it with: {install('dask')}")
+            from apache_beam.runners.dask.dask_runner import DaskOptions
+
+            chosen.runner, dask = _DASK, options.view_as(DaskOptions)
+            if dask.npartitions is None and dask.partition_size is None:
+                dask.npartitions = _DASK_PARTITIONS
+        known = options.get_all_options()  # parses all of them
+        if _name(options) in _LOCAL and (unknown := options.get_all_options(retain_unknown_options=True).keys() - known.keys()):
+            raise UsageError(f"options after --: Beam does not know {', '.join(sorted(unknown))} for {_name(options)}")
+        _pipeline(options)
+    return options
+
+
+def run(job: Job, tasks: Sequence[Task], options: PipelineOptions) -> None:
+    """Run the pipeline of a job to its end.
+
+    Raise the BertDataError that a task raised on any engine, and TransferError with the runner's name if the engine failed.
+    """
+    pipeline, runner = _pipeline(options), _name(options)
     _ = pipeline | _PIPELINES[type(job)](job, tasks)
+    result = None
     try:
-        pipeline.run().wait_until_finish()
+        result = pipeline.run()
+        result.wait_until_finish()
     except Exception as error:
         raise _original(error, runner) from error
+    finally:
+        if client := getattr(result, "client", None):
+            client.close()  # of Dask; its local cluster ends with it
+    if not all(map(is_in_place, job.roots)):  # a job that was cancelled
+        raise TransferError(f"{runner} ended before the run was complete. Run the same command again")
+
+
+def _pipeline(options: PipelineOptions) -> beam.Pipeline:
+    """Return an empty pipeline. Remove its directory for jars, which Beam would leave in TMPDIR after some errors."""
+    pipeline = beam.Pipeline(options=options)
+    shutil.rmtree(pipeline.local_tempdir, ignore_errors=True)
+    return pipeline
+
+
+def _name(options: PipelineOptions) -> str:
+    """Return the short name of the runner."""
+    name = str(options.view_as(StandardOptions).runner).rpartition(".")[2]
+    return {"dask": "DaskRunner", "daskrunner": "DaskRunner"}.get(name.lower(), name)
 
 
 @contextlib.contextmanager
@@ -62,22 +101,22 @@ def _as_usage() -> Iterator[None]:
             yield
     except SystemExit as error:
         raise UsageError(f"options after --: {output.getvalue().strip().rpartition('error: ')[2]}") from error
-    except (ValueError, ImportError) as error:
+    except (AttributeError, ImportError, RuntimeError, ValueError) as error:
         raise UsageError(f"options after --: {' '.join(str(error).split())}") from error
 
 
 def _original(error: BaseException, runner: str) -> BertDataError:
-    """Find the error that a task raised in Beam's exception. Some engines keep only its text."""
+    """Find the error that a task raised in the engine's exception. Some engines keep only its text."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BertDataError):
             return type(cause)(str(cause).partition(" [while running")[0])
         if matches := _OURS.findall(str(cause)):
-            name, message = matches[-1]  # the first match in a traceback is the first cause
+            name, message = matches[-1]
             kind = getattr(errors, name, BertDataError)
             return kind(message) if issubclass(kind, BertDataError) else BertDataError(message)
         if errors.system_limit(cause) and (limit := storage_error(cause)):
             return limit
         cause = cause.__cause__ or cause.__context__
     last_line = (str(error).strip() or repr(error)).splitlines()[-1]
-    return BertDataError(f"the run failed on {runner}: {last_line}: run the same command again, with --verbose for more")
+    return TransferError(f"the run failed on {runner}: {last_line}. Run the same command again, with --verbose for more")

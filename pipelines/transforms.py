@@ -43,7 +43,7 @@ class _Transform(beam.PTransform):
 
     def __init__(self, **options: Any) -> None:
         super().__init__()
-        self._config = CorpusConfig(**{"learn_templates": False, **options})
+        self._config = CorpusConfig.with_options(None, {"learn_templates": False, **options})
 
 
 class ReadWikipedia(_Transform):

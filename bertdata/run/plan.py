@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ..dataset import manifest
-from ..dataset.build import building, is_complete, is_done, work_directory
+from ..dataset.build import building, is_done, work_directory
 from ..dataset.data_set import DataSet
 from ..dataset.tasks import unfinished
-from ..errors import TransferError, UsageError
+from ..errors import UsageError
 from ..records import Task
 from ..reports.summary import count
 from ..storage.process import worker_count
@@ -95,6 +98,7 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
     """
     reporter = PythonReporter(progress) if progress is None or callable(progress) else progress
     workers = _check_workers(options.workers)
+    engine = _engine(options.beam_args) if options.beam_args else None  # refuses wrong options before anything is written
     reporter.plan(plan, options)
     for line in reused_tasks(plan):
         reporter.note(line)
@@ -107,12 +111,12 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
                 manifest.check_files(output.directory, contents.listed)
         first = next(filter(None, roots), None)
         if first and plan.job:
-            work = first if options.beam_args else stack.enter_context(work_directory(first))
+            work = first if engine else stack.enter_context(work_directory(first))
             job = plan.job(roots, work)
             for root in job.roots:
                 write_stages(root, job.stages(plan.tasks))
-            if options.beam_args:
-                _with_beam(plan, job, options)
+            if engine:
+                engine(job, plan.tasks)
             else:
                 processes = worker_count(workers, len(plan.tasks), plan.bytes)
                 local.run(job, plan.tasks, processes, reporter.warning, reporter.progress)
@@ -123,12 +127,11 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
     return data_sets
 
 
-def _with_beam(plan: Plan, job: Job, options: RunOptions) -> None:
-    from bertdata.pipelines import engine
-
-    engine.run(job, plan.tasks, options.beam_args)
-    if not all(map(is_complete, plan.directories)):
-        raise TransferError("the engine ended before the run was complete: run the same command again")
+def _engine(arguments: Sequence[str]) -> Callable[[Job, Sequence[Task]], None]:
+    """Return the function that runs a job with Beam. Raise UsageError if its options are wrong."""
+    folder = "bertdata.pipelines" if find_spec("bertdata.pipelines") else "pipelines"  # a clone that is not installed
+    engine = import_module(f"{folder}.engine")
+    return partial(engine.run, options=engine.parse(arguments))
 
 
 def _check_workers(workers: int | None) -> int | None:
