@@ -162,7 +162,7 @@ def _refuse_unfinished(directory: Path, identity: dict[str, Any], overwrite: boo
         if not (changes := differences(stored, identity)):
             continue
         if not overwrite:
-            detail = f" ({bytes / 1e6:,.1f} MB)" if local and (bytes := size(build)) >= 50_000 else ""
+            detail = f" ({left / 1e6:,.1f} MB)" if local and (left := size(build)) >= 50_000 else ""
             raise ResumeError(
                 f"{build}{detail} is an unfinished run with other settings or inputs; what differs: {few(changes, 5, '; ')}: "
                 "use the old ones, or start again with `overwrite`, which removes it"

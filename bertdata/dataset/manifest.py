@@ -105,11 +105,15 @@ def read(directory: Path, kind: type[Manifest] = Manifest, *, sha256: str = "") 
     data = read_bytes(directory)
     if sha256 and hashlib.sha256(data).hexdigest() != sha256:
         raise VerificationError(f"{path} has changed since this run began: start again with `overwrite`")
-    contents = parse(directory, data)
+    return typed(directory, parse(directory, data), kind)
+
+
+def typed(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
+    """Convert the output of `parse` to a manifest of a kind."""
     try:
         manifest = checked(contents)
     except WrongValue as error:
-        raise VerificationError(f"{path}: {error}: {_RESTORE_ADVICE}") from error
+        raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE_ADVICE}") from error
     if not isinstance(manifest, kind):
         name = next(name for name, each in KINDS.items() if each is kind)
         raise UsageError(f"{directory} contains {manifest.kind}, not {name}: pass another directory")

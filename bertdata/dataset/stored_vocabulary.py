@@ -1,4 +1,4 @@
-"""Read the vocabulary stored with the shards, and check that the rows were made with it."""
+"""Read the vocabulary stored with a dataset."""
 
 from __future__ import annotations
 
@@ -9,46 +9,44 @@ from pathlib import Path
 from ..errors import VerificationError
 from ..pieces import BERT_TOKENS, Special, of_bert, of_tokenizer
 from ..storage.storage import storage_errors
-from .manifest_rules import VOCABULARIES
-from .manifest_types import PairsManifest
-
-_REMAKE = "build it again with `overwrite`"
+from .manifest_types import PairsManifest, VocabManifest
 
 
-def read_vocabulary(path: Path, contents: PairsManifest) -> tuple[list[str], Special]:
-    """Return the tokens and special tokens of a directory whose manifest has these contents.
+def read_vocabulary(directory: Path, contents: PairsManifest | VocabManifest) -> tuple[list[str], Special]:
+    """Return the tokens by id, and the special tokens, of a dataset whose manifest has these contents.
 
-    Raise VerificationError if they differ from the manifest, or rows cannot be read with them.
+    Raise VerificationError if a file differs from the manifest, or rows cannot be read with it.
     """
-    if any(file.name == VOCABULARIES[0][0] for file in contents.files):
-        pieces = _read_pieces(path / VOCABULARIES[0][0], contents)
-        return pieces, of_bert(pieces)
-    tokenizer, settings = (json.loads(_checked_bytes(path / name, contents)) for name in VOCABULARIES[1])
-    pieces, special = of_tokenizer(tokenizer, settings)
-    if len(pieces) != contents.vocab_size:
-        raise VerificationError(f"{path / VOCABULARIES[1][0]} has {len(pieces)} pieces, not those of the manifest: {_REMAKE}")
-    return pieces, special
+    files = {file.name: _checked_bytes(directory / file.name, file.sha256) for file in contents.files}
+    try:
+        if vocabulary := files.get("vocab.txt"):
+            tokens = vocabulary.decode("utf-8").removesuffix("\n").split("\n")
+            special = of_bert(tokens)
+        else:
+            tokens, special = of_tokenizer(*(json.loads(files[name]) for name in ("tokenizer.json", "tokenizer_config.json")))
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:  # files of a stranger
+        raise _unusable(directory, f"cannot be read ({type(error).__name__}: {error})") from error
+    if len(tokens) != contents.pieces:
+        raise _unusable(directory, f"has {len(tokens):,} tokens, but {contents.pieces:,} in the manifest")
+    if "vocab.txt" in files and (missing := [token for token in BERT_TOKENS.values() if token not in tokens]):
+        raise _unusable(directory, f"lacks {', '.join(missing)}")
+    return tokens, special
 
 
-def _checked_bytes(path: Path, contents: PairsManifest) -> bytes:
-    """Return the bytes of a vocabulary file. Raise VerificationError if they differ from the manifest."""
+def _checked_bytes(path: Path, sha256: str) -> bytes:
+    """Return the bytes of a file. Raise VerificationError if they differ from the manifest."""
     with storage_errors(f"cannot read {path}"):
         data = path.read_bytes()
-    digests = {file.name: file.sha256 for file in contents.files}
-    if hashlib.sha256(data).hexdigest() != digests[path.name]:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise VerificationError(f"{path} differs from its manifest (SHA-256): build the dataset again with `overwrite`")
     return data
 
 
-def _read_pieces(path: Path, contents: PairsManifest) -> list[str]:
-    """Read a vocabulary. Raise VerificationError if it differs from the manifest, or rows cannot be read with it."""
-    data = _checked_bytes(path, contents)
-    try:
-        pieces = data.decode("utf-8").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise VerificationError(f"{path} is damaged ({error}): {_REMAKE}") from error
-    if len(pieces) != contents.vocab_size:
-        raise VerificationError(f"{path} is not the vocabulary these pairs were made with: {_REMAKE}")
-    if missing := [token for token in BERT_TOKENS.values() if token not in pieces]:
-        raise VerificationError(f"{path} lacks {', '.join(missing)}: {_REMAKE}")
-    return pieces
+def _unusable(directory: Path, problem: str) -> VerificationError:
+    return VerificationError(f"{directory}: the vocabulary {problem}: build the dataset again with `overwrite`")

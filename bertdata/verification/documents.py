@@ -12,15 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config import CorpusConfig
-from ..config.input_kinds import INPUTS, PROJECTS
 from ..dataset.manifest_records import RowFile
 from ..dataset.shards import DOCUMENT
-from . import batches
-from .directory import CheckFailed, require
+from .files import CheckFailed, batches
 
-__all__ = ["SOURCES", "check", "check_batch"]
-
-SOURCES = tuple(dict.fromkeys((*PROJECTS, *INPUTS)))
 _CODE = r"^[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}$"  # language code with optional script, region, variant
 Array = npt.NDArray[Any]
 
@@ -28,68 +23,64 @@ Array = npt.NDArray[Any]
 def check(path: Path, entry: RowFile, config: CorpusConfig) -> Counter[str]:
     """Check a shard of documents. Return its documents and text, total and by source."""
     counts: Counter[str] = Counter()
-    for batch in batches.read(path, DOCUMENT, entry):
-        if batch.num_rows:
-            counts.update(check_batch(batch, counts["documents"], config.language))
+    for batch in batches(path, DOCUMENT, entry):
+        counts.update(check_rows(batch, counts["documents"], config))
         del batch
     if counts["text_bytes"] != entry.text_bytes:
-        raise CheckFailed(f"contains {counts['text_bytes']:,} bytes of text, but the manifest lists {entry.text_bytes}")
+        raise CheckFailed(f"contains {counts['text_bytes']:,} bytes of text, but the manifest lists {entry.text_bytes:,}")
     return counts
 
 
-def check_batch(batch: pa.RecordBatch, first: int, language: str) -> Counter[str]:
+def check_rows(batch: pa.RecordBatch, first: int, config: CorpusConfig) -> Counter[str]:
     """Check documents, of which the first has the number `first`. Return their documents and text, total and by source."""
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("id", "source", "language"):
-        require(_numbers(pc.binary_length(columns[name])) > 0, first, f"has no {name}")
-    require(_flags(pc.match_substring_regex(columns["language"], _CODE)), first, "has a language that is not a code, such as en")
-    if language:
-        require(_flags(pc.equal(columns["language"], language)), first, f"is in another language than `language` {language}")
-    sizes, sentences_of = _sentences(columns["sentences"], first)
-    _paragraphs(columns["paragraph_starts"], sentences_of, first)
+        _require(_numbers(pc.binary_length(columns[name])) > 0, first, f"has no {name}")
+    is_code = pc.match_substring_regex(columns["language"], _CODE)
+    _require(_values(is_code), first, "has a language that is not a code, such as en")
+    if config.language:
+        same = pc.equal(columns["language"], config.language)
+        _require(_values(same), first, f"is in another language than `language` {config.language}")
+    sizes = _text_sizes(columns, first)
     counts = Counter(documents=batch.num_rows, text_bytes=int(sizes.sum()))
-    for source, sentences in zip(columns["source"].to_pylist(), columns["sentences"], strict=True):
+    for source, size, sentences in zip(columns["source"].to_pylist(), sizes.tolist(), columns["sentences"], strict=True):
         text = sentences.as_py()
+        counts[f"documents of {source}"] += 1
+        counts[f"text_bytes of {source}"] += size
         counts[f"words of {source}"] += sum(len(sentence.split()) for sentence in text)
         counts[f"characters of {source}"] += sum(map(len, text))
-    known = np.zeros(batch.num_rows, bool)
-    for source in SOURCES:
-        from_it = _flags(pc.equal(columns["source"], source))
-        known |= from_it
-        if from_it.any():
-            counts[f"documents of {source}"] = int(from_it.sum())
-            counts[f"text_bytes of {source}"] = int(sizes[from_it].sum())
-    require(known, first, f"is of another source than {', '.join(SOURCES)}")
     return counts
 
 
-def _sentences(column: pa.Array, first: int) -> tuple[Array, Array]:
-    """Check that each document has sentences and none is empty. Return each document's text bytes and sentences, both [N]."""
-    counts, sizes = _numbers(pc.list_value_length(column)), _numbers(pc.binary_length(column.flatten()))
-    require(counts > 0, first, "has no sentence")
-    ends = np.cumsum(counts)
-    if not sizes.all():
-        raise CheckFailed(f"row {first + int(np.searchsorted(ends, int(np.argmin(sizes)), 'right'))} has an empty sentence")
-    return np.add.reduceat(sizes, ends - counts), counts
+def _text_sizes(columns: dict[str, pa.Array], first: int) -> Array:
+    """Return the bytes of text of each document [N], after checking its sentences and paragraphs."""
+    sentences, paragraphs = (_numbers(pc.list_value_length(columns[name])) for name in ("sentences", "paragraph_starts"))
+    _require((sentences > 0) & (paragraphs > 0), first, "has no sentence or no paragraph")
+    sizes, ends = _numbers(pc.binary_length(columns["sentences"].flatten())), np.cumsum(sentences)
+    _require(_all_of(sizes > 0, ends), first, "has an empty sentence")
+    # Paragraph starts are numbers of sentences: 0, then rising, the last one before the number of sentences.
+    starts, paragraph_ends = _numbers(columns["paragraph_starts"].flatten()), np.cumsum(paragraphs)
+    follows = np.diff(starts, prepend=0) > 0
+    follows[paragraph_ends - paragraphs] = starts[paragraph_ends - paragraphs] == 0
+    in_order = _all_of(follows, paragraph_ends) & (starts[paragraph_ends - 1] < sentences)
+    _require(in_order, first, "has paragraphs that are not in order")
+    return np.add.reduceat(sizes, ends - sentences) if len(ends) else sizes
 
 
-def _paragraphs(column: pa.Array, sentences: Array, first: int) -> None:
-    """Check that paragraph starts begin at sentence 0, increase, and are valid sentence indices."""
-    counts, starts = _numbers(pc.list_value_length(column)), _numbers(column.flatten())
-    require(counts > 0, first, "has no paragraph")
-    ends = np.cumsum(counts)
-    require(starts[ends - counts] == 0, first, "has a first paragraph that does not begin with its first sentence")
-    rising = np.diff(starts) > 0
-    rising[ends[:-1] - 1] = True  # the first paragraph of the next document
-    if not rising.all():
-        row = int(np.searchsorted(ends, int(np.argmin(rising)), "right"))
-        raise CheckFailed(f"row {first + row} has paragraphs that are not in order")
-    require(starts[ends - 1] < sentences, first, "has a paragraph that begins after its last sentence")
+def _all_of(holds: Array, ends: Array) -> Array:
+    """Return, for each list [N], whether a condition holds for all of its values. No list is empty."""
+    return np.logical_and.reduceat(holds, np.append(0, ends[:-1])) if len(ends) else np.zeros(0, bool)
+
+
+def _require(holds: Array, first: int, what: str) -> None:
+    """Raise CheckFailed with the number of the first document [N] that breaks a rule."""
+    if not holds.all():
+        raise CheckFailed(f"row {first + int(np.argmin(holds))} {what}")
 
 
 def _numbers(column: pa.Array) -> Array:
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64)
+    return _values(column).astype(np.int64)
 
 
-def _flags(column: pa.Array) -> Array:
+def _values(column: pa.Array) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))

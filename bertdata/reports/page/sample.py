@@ -19,7 +19,7 @@ from ...dataset import shards
 from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ...storage.files import is_local
 from ...tokens.vocab import Vocabulary
-from ...verification.pairs import flat
+from ...verification.rows import flat
 from ..checks import check_rows
 from ..examples import pick
 
