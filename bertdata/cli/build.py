@@ -44,6 +44,7 @@ def common_options(command: F) -> F:
         click.option(
             "--workers",
             type=click.IntRange(min=1),
+            metavar="N",
             help="Number of local workers; 1 for little input.  [default: one per CPU]",
         ),
         click.option("--dry-run", is_flag=True, help="Print the plan of the run without writing anything."),

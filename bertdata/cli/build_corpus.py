@@ -27,7 +27,7 @@ def _input_options(command: F) -> F:
 
 @click.command("build-corpus", cls=Command, arrow=True)
 @_input_options
-@_option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
+@config_options(CorpusConfig)
 @_option(
     "--exclude",
     multiple=True,
@@ -61,7 +61,7 @@ def _input_options(command: F) -> F:
     folded=True,
     help="TOML file with your own templates. They override the built-in ones.",
 )
-@config_options(CorpusConfig)
+@_option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
 @common_options
 def command(**values: Any) -> None:
     """Extract documents from dumps, books and other text.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from msgspec import Meta
 
 from ..config.base import Config, hints_of
 from ..errors import BertDataError, UsageError
@@ -82,9 +82,16 @@ class Command(click.Command):
             with formatter.section(title):
                 rows = [row for option in options if option not in folded and (row := option.get_help_record(ctx))]
                 if rows:
-                    formatter.write_dl(rows)
-                if folded:
-                    formatter.write_text(f"{'also ' * bool(rows)}{', '.join(option.opts[0] for option in folded)}")
+                    formatter.write_dl(rows if ctx.meta.get(_HELP_ALL) else [(name, _brief(help)) for name, help in rows])
+                names, indent = ", ".join(option.opts[0] for option in folded), " " * formatter.current_indent
+                for line in textwrap.wrap(names and f"{'also ' * bool(rows)}{names}", formatter.width, break_on_hyphens=False):
+                    formatter.write(f"{indent}{line}\n")
+
+
+def _brief(help: str) -> str:
+    """Return the first sentence of an option's help, and the default."""
+    default = re.search(r"(  \[[^\]]+\])+$", help)
+    return help.partition(". ")[0].removesuffix(".") + "." + (default[0] if default else "")
 
 
 def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -116,40 +123,28 @@ def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable
 
 
 def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> Callable[[F], F]:
-    option, flag = field.metadata["option"], f"--{field.name.replace('_', '-')}"
-    help = f"{option.help}  [default: {option.unset}]" if option.unset else option.help
-    settings: dict[str, Any] = {"cls": Option, "section": option.section or "Options", "folded": not option.first, "help": help}
-    settings |= {
-        "default": (field.default,) if multiple else field.default,
-        "multiple": multiple,
-        "metavar": option.metavar or None,
-    }
-    kind = hint
-    while typing.get_origin(kind) not in (None, tuple, typing.Literal):  # int in Annotated[int, …] | None
+    option, default, flag = field.metadata["option"], field.default, f"--{field.name.replace('_', '-')}"
+    kind, bounds = hint, []
+    while typing.get_origin(kind) not in (None, tuple, typing.Literal):  # int in Annotated[int, Meta(…)] | None
+        bounds += getattr(kind, "__metadata__", ())
         kind = typing.get_args(kind)[0]
+    shown = not option.unset and default not in ("", None, ())
+    settings: dict[str, Any] = {"cls": Option, "section": option.section or "Options", "folded": not option.first}
+    settings |= {"help": f"{option.help}  [default: {option.unset}]" if option.unset else option.help, "show_default": shown}
     if kind is bool:
-        flags = option.flags or (f"{flag}/--no-{flag[2:]}" if field.default else flag)
-        shown = "/" in flags and field.default is not None
-        return click.option(flags, field.name, **settings | {"is_flag": True, "multiple": False, "show_default": shown})
-    value_type: Any = kind
+        flag = option.flags or (f"{flag}/--no-{flag[2:]}" if default else flag)
+        return click.option(flag, field.name, **settings | {"default": default, "is_flag": True, "show_default": default})
+    metavar = option.metavar or None
     if typing.get_origin(kind) is typing.Literal:
-        value_type = click.Choice(typing.get_args(kind))
+        kind = click.Choice(typing.get_args(kind))
     elif typing.get_origin(kind) is tuple:
-        value_type = _split
+        kind = _split
     elif kind in (int, float):
-        value_type = _range(kind, hint)
-    shown = not option.unset and field.default not in ("", None, ())
-    return click.option(flag, field.name, **settings | {"type": value_type, "show_default": shown})
-
-
-def _range(kind: type, hint: Any) -> Any:
-    """Return a number's type with the bounds of a field, except those that only keep numbers in 64 bits."""
-    bounds = [
-        each for each in (hint, *typing.get_args(hint)) for each in getattr(each, "__metadata__", ()) if isinstance(each, Meta)
-    ]
-    low: Any = next((each.ge for each in bounds if each.ge is not None and each.ge > -(1 << 62)), None)
-    high: Any = next((each.le for each in bounds if each.le is not None and each.le < 1 << 60), None)
-    return click.IntRange(low, high) if kind is int else click.FloatRange(low, high)
+        metavar, most = "N" if kind is int else "X", bounds[0].le if bounds else None
+        if most is not None and most < 1 << 60:  # a larger one only keeps the number in 64 bits
+            kind = (click.IntRange if kind is int else click.FloatRange)(bounds[0].ge, most)
+    settings |= {"type": kind, "default": (default,) if multiple else default, "multiple": multiple, "metavar": metavar}
+    return click.option(flag, field.name, **settings)
 
 
 def _split(value: Any) -> tuple[str, ...]:
