@@ -69,7 +69,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         of_kind = _group(every_range, target) if source(kind).grouped else ([one] for one in every_range)
         tasks += [Task(0, kind, tuple(group)) for group in of_kind]
     if not inputs:
-        raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)} or `read`")
+        raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)}")
     # `mix` and `max_words` must name these sources.
     config.choice.check(dict.fromkeys(task.kind for task in tasks))
     if config.max_documents:
