@@ -33,7 +33,7 @@ from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.stages import corpus_reader as corpora
 from bertdata.stages.rows import partners
 from bertdata.tokens import vocab
-from bertdata.tokens.encoder import Encoder
+from bertdata.tokens.encode import Encoder
 from bertdata.tokens.read import read_any
 
 SIZES = {
@@ -147,7 +147,7 @@ def unmasked(ids: Ints, ends: Ints, batches: Sequence[Any]) -> Ints:
 def tokenize(path: Path, vocabulary: vocab.Vocabulary) -> Text:
     """Tokenize a corpus."""
     source = corpora.read(path)
-    encoder = Encoder(vocabulary.tokenizer(), vocabulary.pieces)
+    encoder = Encoder(vocabulary)
     parts, ends, counts, names, base = [], [np.zeros(1, np.int64)], [0], list[str](), 0
     origins: list[tuple[str, ...]] = []  # source, language and script of each document
     for task in source.tasks:

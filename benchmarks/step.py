@@ -221,7 +221,7 @@ def _data(root: Path, length: int, packed: bool) -> Path:
     schema = shards.pair_schema(len(pieces), columns)
     batch = shards.pair_batch(schema, columns)
     entry = shards.write(root, shards.name("train", 0, 1), schema, [batch])
-    names = vocab.write(root, vocab.Vocabulary(pieces, True, True))
+    names = vocab.write(root, vocab.from_tokens(pieces, True, True))
     tally = Tally("rows", entered=ROWS, left=ROWS)
     parts = len(columns["part_ends"]) if packed else 0
     counts = Counter(rows=ROWS, parts=parts, documents=ROWS, tokens=ROWS * length, ones=ROWS // 2, text_tokens=ROWS * length)

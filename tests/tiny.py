@@ -56,7 +56,7 @@ def write_pairs(
             schema = shards.pair_schema(len(PIECES), columns)
             name = shards.name(split, index, len(parts))
             entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)]))
-    names = vocab.write(root, vocab.Vocabulary(PIECES, True, True))
+    names = vocab.write(root, vocab.from_tokens(PIECES, True, True))
     told: dict[str, Any] = {"files": [encode(manifest.entry(root, name)) for name in names], "vocab_size": len(PIECES)}
     told["origins"] = [["text", "en"]]
     told["statistics"] = statistics([length for parts in lengths.values() for part in parts for length in part], made)

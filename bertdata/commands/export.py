@@ -7,6 +7,7 @@ import importlib.util
 import json
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +27,8 @@ from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
+from ..tally import Tally
+from ..tokens.encode import choose
 from ..tokens.read import read_any
 from ..tokens.vocab import Vocabulary
 
@@ -89,14 +92,14 @@ def plan_export(
     """Return what `export` would do; nothing is written."""
     source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.with_options(config)
     source, tasks = read(source_path, settings.split)
-    vocabulary = _vocabulary(source_path, source, settings.to, vocab)
+    vocabulary = _vocabulary(source_path, source, tasks, settings.to, vocab)
     refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])
     contents = source.manifest()
     identity = {
         "command": "export",
         "config": settings.identity(),
         "inputs": [{"name": shard.name, "sha256": shard.sha256} for shard in contents.shards],
-        "vocabulary": hashlib.sha256(json.dumps(vocabulary).encode()).hexdigest(),
+        "vocabulary": hashlib.sha256(json.dumps(vocabulary and vocabulary.about()).encode()).hexdigest(),
         "versions": versions(FORMATS[settings.to].packages),
     }
 
@@ -114,7 +117,7 @@ def _bytes(tasks: list[Task]) -> int:
     return sum(size(part.path) for task in tasks for part in task.parts)
 
 
-def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Path | None) -> Vocabulary | None:
+def _vocabulary(directory: Path, source: ExportSource, tasks: list[Task], to: str, vocab: str | Path | None) -> Vocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, contents = FORMATS[to], source.manifest()
     if contents.kind != format.of:
@@ -129,5 +132,7 @@ def _vocabulary(directory: Path, source: ExportSource, to: str, vocab: str | Pat
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"`to` {to} needs the package {package}: {install(to)}", field="to", value=to)
     if vocab is not None:
-        return read_any(to_path(str(vocab)))
+        documents = (source.batches(task, Tally("documents")) for task in tasks)
+        columns = ((batch.column("sentences"), batch.column("paragraph_starts")) for batch in chain.from_iterable(documents))
+        return choose(read_any(to_path(str(vocab))), columns)
     return read_any(directory) if contents.kind == "pairs" else None

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from ..dataset.data_set import DataSet
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.versions import versions
 from ..errors import UsageError
+from ..pieces import BEGINS, BERT_TOKENS
 from ..reports.summary import count, size
-from ..reports.vocabulary_warnings import assumed_accents, chinese_without_words, poor_fit
+from ..reports.vocabulary_warnings import chinese_without_words, poor_fit
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
@@ -66,8 +68,7 @@ def make_pairs(
         The datasets, in the order of the lengths.
 
     Warns:
-        UserWarning: The rows drop more than a tenth of the tokens, the vocabulary does not fit the text, or a fast tokenizer
-            library returned wrong ids, which were replaced.
+        UserWarning: The rows drop more than a tenth of the tokens, or the vocabulary does not fit the text.
 
     Raises:
         UsageError: `corpus` or `vocab` is invalid, or equal to `output`.
@@ -99,16 +100,9 @@ def make_pairs(
 
 
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
-    """Return warnings about finished rows: dropped tokens, wrong ids of a fast tokenizer library, and Chinese without words."""
-    different = pairs.manifest.different_ids
-    ids_warning = (
-        f"{pairs.path}: in {different.tasks:,} tasks the fast tokenizer library gave other ids than `tokenizers`, which "
-        f"encoded those tasks instead, so the rows are right. The text: {different.text!r}. Please report it to the library"
-        if different
-        else ""
-    )
+    """Return warnings about finished rows: dropped tokens, and Chinese without words."""
     words = chinese_without_words(pairs.manifest) if pairs.manifest.settings.unit != "piece" else ""
-    return [warning for warning in (lost_text(pairs), ids_warning, words, poor_fit(pairs.manifest)) if warning]
+    return [warning for warning in (lost_text(pairs), words, poor_fit(pairs.manifest)) if warning]
 
 
 def lost_text(pairs: DataSet[PairsManifest]) -> str:
@@ -138,6 +132,7 @@ def plan_pairs(
     """Return the plan of `make_pairs`. Write nothing."""
     from ..stages.rows.partitions import shard_count
     from ..stages.rows.partners import fill
+    from ..tokens.encode import choose
     from ..tokens.read import read_any
 
     corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.with_options(config)
@@ -145,7 +140,9 @@ def plan_pairs(
     directories = _directories(str(output), widths)
     source, vocabulary = read(corpus), read_any(vocab, lowercase, strip_accents, settings.special_tokens)
     refuse_to_replace([corpus, vocab], directories)
-    notes = _notes(vocab, vocabulary, settings, strip_accents)
+    documents = (source.reader.columns(task, "sentences", "paragraph_starts", whole=False) for task in source.tasks)
+    vocabulary = choose(vocabulary, chain.from_iterable(documents))
+    notes = _notes(vocab, vocabulary, settings)
     partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
     settings = dataclasses.replace(settings, shards=partitions)
     common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
@@ -168,28 +165,30 @@ def _summary(source: Corpus, partitions: int, directories: list[Path]) -> str:
     return f"make-pairs: {read_in}, in {cut} -> {', '.join(map(str, directories))}"
 
 
-def _notes(path: Path, vocabulary: Vocabulary, config: PairsConfig, strip_accents: bool | None) -> tuple[str, ...]:
+def _notes(path: Path, vocabulary: Vocabulary, config: PairsConfig) -> tuple[str, ...]:
     """Describe the assumptions about a vocabulary. Raise UsageError if it lacks something that the rows need."""
-    from ..tokens.read import missing, says_accents
+    from ..tokens.read import missing
 
-    if not vocabulary.form:
-        if config.chinese_words != "none":
-            segment.require()
-        silent = strip_accents is None and not says_accents(path)
-        return (f"  vocabulary {path}: {assumed_accents(*vocabulary[:3])}",) if silent else ()
     if problem := missing(vocabulary, config.objective):
         raise UsageError(f"the vocabulary {path} {problem}")
     if config.chinese_words != "none":
-        raise UsageError(
-            f"`chinese_words` is for BERT's kind, which sets each character apart: {path} is another; omit it",
-            field="chinese_words",
-        )
+        segment.require()
+        if not vocabulary.splits_chinese:
+            raise UsageError(
+                f"`chinese_words` is for vocabularies that split Chinese into characters, as BERT does. {path} does not: omit it",
+                field="chinese_words",
+            )
     mark = vocabulary.special.mark
     if config.unit != "piece" and not mark and config.masking == "static":
         raise UsageError(f"`whole_word`: the tokens of {path} have no mark for words. Omit this option", field="whole_word")
-    tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
-    words = f"{mark!r} marks where words begin" if mark else "each token is a word"
-    return (f"  vocabulary {path}: {len(vocabulary.pieces):,} ids; {tokens}; {words}",)
+    notes = [*vocabulary.notes]
+    if vocabulary.special_tokens() != BERT_TOKENS or mark != "##":
+        tokens = ", ".join(f"{role} {token}" for role, token in vocabulary.special_tokens().items())
+        words = (
+            f"{mark!r} marks where words begin" if mark in BEGINS else f"{mark!r} marks words" if mark else "each token is a word"
+        )
+        notes.insert(0, f"{len(vocabulary.pieces):,} ids; {tokens}; {words}")
+    return tuple(f"  vocabulary {path}: {note}" for note in notes)
 
 
 def _directories(output: str, lengths: list[int]) -> list[Path]:

@@ -15,9 +15,8 @@ from .base import Config, Positive, Seed, option
 class VocabConfig(Config):
     """Settings for training a vocabulary. The defaults match bert-base-uncased: lowercase WordPiece with 30,522 tokens.
 
-    `model` is ``wordpiece``, ``bpe`` (byte-level, so it can encode any text) or ``unigram`` (as in SentencePiece). With
-    `byte_fallback`, characters outside the vocabulary are encoded as bytes, and ``bpe`` works on characters, as in
-    SentencePiece. `lowercase` None means True for ``wordpiece`` and False for the others, which always keep accents.
+    `model` is ``wordpiece`` or ``bpe`` (byte-level, so it can encode any text). `lowercase` None means True for ``wordpiece`` and
+    False for ``bpe``, which always keeps accents.
 
     `sample_bytes` limits the training text, and so memory and time. `alphabet` limits the number of single characters. Its
     default keeps the characters of a Chinese corpus (`tokenizers` keeps 1,000 by default). `layout` is ``compact`` ([PAD] 0,
@@ -27,13 +26,8 @@ class VocabConfig(Config):
     voiced kana), and in others they distinguish words.
     """
 
-    model: Literal["wordpiece", "bpe", "unigram"] = option("wordpiece", "Tokenizer model.", first=True)
+    model: Literal["wordpiece", "bpe"] = option("wordpiece", "Tokenizer model.", first=True)
     size: Annotated[int, Meta(ge=64, le=1 << 20)] = option(30522, "Vocabulary size, including special tokens.", first=True)
-    byte_fallback: bool = option(
-        False,
-        "Encode rare characters as bytes, so that no character is unknown. For unigram and bpe; bpe is then no longer "
-        "byte-level.",
-    )
     pad_to_multiple_of: Annotated[int, Meta(ge=0, le=4096)] = option(
         0,
         "Pad the vocabulary size to a multiple of this with [unusedN] tokens. 64 speeds up training on GPUs.",
@@ -44,7 +38,7 @@ class VocabConfig(Config):
         None,
         "Lowercase all text, as in bert-base-uncased.",
         flags="--lowercase/--cased",
-        unset="lowercase for wordpiece, cased for other models",
+        unset="lowercase for wordpiece, cased for bpe",
         first=True,
     )
     strip_accents: bool | None = option(
@@ -73,20 +67,15 @@ class VocabConfig(Config):
             object.__setattr__(self, "lowercase", wordpiece)
         self._require(
             wordpiece or not self.strip_accents,
-            "`strip_accents` is for wordpiece: other models keep accents",
+            "`strip_accents` is for wordpiece: bpe keeps accents",
             field="strip_accents",
         )
         self._require(
             wordpiece or self.layout == "compact",
-            "`layout` bert is for wordpiece: others have special tokens at ids 0-4",
+            "`layout` bert is for wordpiece: bpe has special tokens at ids 0 to 4",
             field="layout",
         )
-        self._require(
-            not (wordpiece and self.byte_fallback),
-            "`byte_fallback` is for bpe and unigram: wordpiece has no bytes",
-            field="byte_fallback",
-        )
-        least = 5 + len(self.extra_tokens) + 256 * (self.byte_fallback or self.model == "bpe") + 32
+        least = 5 + len(self.extra_tokens) + 256 + 32
         self._require(wordpiece or self.size >= least, f"`size`: use {least:,} or more with this `model`", field="size")
         self._check_extra()
         if self.strip_accents is None and not (wordpiece and self.lowercase):

@@ -146,13 +146,6 @@ class CorpusInfo(Record, frozen=True, kw_only=True):
     further_inputs: Count
 
 
-class DifferentIds(Record, frozen=True, kw_only=True):
-    """Tasks that `tokenizers` encoded because a faster library returned different ids, and an example text."""
-
-    tasks: Count
-    text: str
-
-
 class Pairing(Record, frozen=True, kw_only=True):
     """Counts of pairs whose A has one value of a fact: all, NotNext pairs, and NotNext pairs whose B has another value."""
 

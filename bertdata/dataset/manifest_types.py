@@ -16,7 +16,6 @@ from ..tally import StageCounts, stage_name
 from .manifest_records import (
     CorpusInfo,
     Coverage,
-    DifferentIds,
     DroppedTemplates,
     File,
     Formulas,
@@ -125,7 +124,6 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
         vocab_size: Number of tokens in the vocabulary.
         special_tokens: Special tokens by role, or None for those of BERT. `roles` replaces None.
         word_mark: Marker of word starts or continuations, or None for ``##``. `mark` replaces None.
-        different_ids: Tasks for which a fast tokenizer library returned other ids than `tokenizers`, if there are any.
         statistics: Statistics of all rows.
         tokens: Tokens of the documents, by source and language.
         unknown_tokens: The number of [UNK] among them, by source and language.
@@ -139,7 +137,6 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     vocab_size: Count
     special_tokens: dict[str, str] | None = None
     word_mark: str | None = None
-    different_ids: DifferentIds | None = None
     statistics: Statistics
     tokens: dict[str, dict[str, Count]] | None = None
     unknown_tokens: dict[str, dict[str, Count]] | None = None

@@ -28,7 +28,7 @@ def _write(shard: Shard) -> list[ExportFile]:
     assert shard.vocabulary is not None
     size = len(shard.pieces)
     kind = np.dtype("<u2" if size < _TWO_BYTES else "<i4")
-    encoder = shard.vocabulary.document_encoder()
+    encoder = shard.vocabulary.encoder()
     lengths, bounds = array("i"), array("q", [0])
 
     def write_ids(file: IO[bytes]) -> None:

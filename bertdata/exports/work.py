@@ -106,7 +106,7 @@ class ExportJob(Job):
     ) -> ExportJob:
         """Return the job of `export`."""
         (root,) = filter(None, roots)
-        stored = StoredValue.written(root, "vocabulary", vocabulary._asdict()) if vocabulary else None
+        stored = StoredValue.written(root, "vocabulary", vocabulary.stored()) if vocabulary else None
         return cls(
             roots=(root,), packages=FORMATS[config.to].packages, source=source, config=config, vocabulary=stored, count=len(tasks)
         )

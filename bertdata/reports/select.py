@@ -43,7 +43,7 @@ def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> It
         raise UsageError(f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them")
     probes: set[bytes] | None = None
     if pairs and "search" in filters:
-        encoder, probes = read_any(directory).document_encoder(), set()
+        encoder, probes = read_any(directory).encoder(), set()
         for first in ([], [_WORD_BEFORE]):  # first in a text, and behind a word
             ids, ends = encoder.encode_documents(pa.array([[*first, filters["search"]]]), pa.array([[0]]))
             probes.add(ids[ends[0] if first else 0 :].tobytes())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ..codec import encode
 from ..config import VocabConfig
@@ -12,7 +11,7 @@ from ..dataset.manifest_records import Coverage, SourceEntry
 from ..dataset.manifest_types import PairsManifest
 from ..tokens.segment import is_chinese
 
-__all__ = ["chinese_without_words", "fewer", "has_spaces", "poor_fit", "text_by_language", "unknown", "assumed_accents"]
+__all__ = ["chinese_without_words", "fewer", "has_spaces", "poor_fit", "text_by_language", "unknown"]
 
 _MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
 _MAX_NAMED_LANGUAGES = 3  # maximum number of languages to name
@@ -118,18 +117,3 @@ def text_by_language(sources: Mapping[str, SourceEntry]) -> dict[str, Counter[st
         for code, counts in (source.languages or {}).items():
             languages.setdefault(code, Counter()).update(encode(counts))
     return languages
-
-
-def assumed_accents(pieces: Iterable[str], lowercase: bool, strip_accents: bool) -> str:
-    """Describe the assumption about accents for a bare vocab.txt, and how many of its tokens can then never occur.
-
-    >>> assumed_accents(["[PAD]", "tea", "##s"], True, True)
-    'no file says whether to strip accents: they are stripped, as in BERT (`strip_accents=False` keeps them)'
-    >>> assumed_accents(["The", "t\u00e9"], False, False)
-    'no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents` strips them)'
-    """
-    if not strip_accents:
-        return "no file says whether to strip accents: they are kept, as in a cased BERT (`strip_accents` strips them)"
-    lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", piece)) for piece in pieces)
-    note = f", and {lost:,} tokens with accents can never occur" if lost else ""
-    return f"no file says whether to strip accents: they are stripped, as in BERT{note} (`strip_accents=False` keeps them)"

@@ -230,7 +230,7 @@ def _cut(document: Document, where: str | Path) -> tuple[Vocabulary, list[Any]]:
     """Return a vocabulary and the ids of a document's sentences, as in rows."""
     known = read_any(files.to_path(str(where)))
     columns = (pa.array([column]) for column in (document.sentences, document.paragraph_starts))
-    ids, ends = known.document_encoder().encode_documents(*columns)
+    ids, ends = known.encoder().encode_documents(*columns)
     return known, np.split(ids, ends[:-1])
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from tokenizers import Tokenizer
 
 from ..codec import Count
 from ..config import VocabConfig
@@ -33,6 +31,7 @@ from ..run.job import Job, Stage, on_worker
 from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
+from ..tokens.encode import choose
 from . import sampling
 from .corpus_reader import Corpus, DocumentReader
 
@@ -79,7 +78,7 @@ class CountWords:
         for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
-                if vocab.is_sampled(self.config.seed, doc_id, self.share):
+                if train.is_sampled(self.config.seed, doc_id, self.share):
                     tally.left += 1
                     text[language if language in parts or len(parts) < _MAX_LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
@@ -94,20 +93,13 @@ class CountWords:
     def _count(self, sentences: list[str]) -> Counter[str]:
         """Count the units of training: WordPiece pre-tokens, whose accents may be stripped later, or words of the other
         models."""
-        return vocab.count_parts(sentences) if self.config.model == "wordpiece" else train.count_words(sentences, self._blank)
-
-    @cached_property
-    def _blank(self) -> Tokenizer:
-        return train.blank(self.config)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_blank"}
+        return train.count_parts(sentences, self.config.model)
 
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
-        tokenizer = vocab.Vocabulary(list(vocab.SPECIAL), bool(self.config.lowercase), strip_accents=False).tokenizer()
+        tokenizer = train.blank(self.config)
         for language in sorted(parts):
             counted = parts.pop(language)
-            words = sorted((vocab.parts_to_words(counted, tokenizer) if self.config.model == "wordpiece" else counted).items())
+            words = sorted(train.parts_to_words(counted, tokenizer).items())
             columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
             yield pa.record_batch(columns, schema=_WORDS_SCHEMA)
 
@@ -135,8 +127,7 @@ class Train:
         config = replace(self.config, strip_accents=strip)
         for _, counts in _read_words(files, config):
             words.update(counts)
-        wordpiece = config.model == "wordpiece"
-        vocabulary = vocab.train(words, config) if wordpiece else train.train(words, config)
+        vocabulary = train.train(words, config)
         names = vocab.write(root, vocabulary)
         contents = VocabManifest(
             **manifest.head("vocabulary", config, [], [tally], config.packages),
@@ -208,40 +199,38 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
         True to strip accents, and a text with the decision and its reason.
 
     >>> _accents(VocabConfig(), Counter(en=9850, simple=50, nl=70, fr=30))
-    (True, 'taken off: 99.0 % of the text is English, at least 98 % (others: nl 0.7 %, fr 0.3 %)')
-    >>> _accents(VocabConfig(), Counter(en=60, hi=38, vi=1, und=1))
-    (False, 'kept: 60.0 % of the text is English, less than 98 % (others: hi 38.0 %, und 1.0 %, vi 1.0 %)')
+    (True, 'stripped, as 99.0 % of the text is English (nl 0.7 %, fr 0.3 %)')
+    >>> _accents(VocabConfig(), Counter(zh=300))
+    (False, 'kept, because they tell words apart in languages other than English')
     """
     if config.model != "wordpiece":
-        return False, "kept: bpe and unigram keep them"
+        return False, "kept, as always with bpe"
     if config.strip_accents is not None:
-        why = "as case is" if not config.lowercase and not config.strip_accents else "as was asked for"
-        return config.strip_accents, f"{'taken off' if config.strip_accents else 'kept'}: {why}"
+        why = "as case is" if not config.lowercase and not config.strip_accents else "by the option"
+        return config.strip_accents, f"{'stripped' if config.strip_accents else 'kept'}, {why}"
     others = {language: count for language, count in characters.items() if not among(language, ("en",))}
     total = characters.total() or 1
     share = 1 - sum(others.values()) / total if characters else 0.0
     if not share:
-        return False, "kept: in languages other than English they tell words apart"
-    strip = share >= _ENGLISH_SHARE
+        return False, "kept, because they tell words apart in languages other than English"
     order = sorted(others, key=lambda language: (-others[language], language))
-    named = ", ".join(
-        f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order[:_MAX_NAMED_LANGUAGES]
-    )
-    named += f", and {len(order) - _MAX_NAMED_LANGUAGES} more languages" if len(order) > _MAX_NAMED_LANGUAGES else ""
-    bound = f"{'at least' if strip else 'less than'} {100 * _ENGLISH_SHARE:.0f} %"
-    why = f"{100 * share:.1f} % of the text is English, {bound}" + (f" (others: {named})" if named else "")
-    return strip, f"{'taken off' if strip else 'kept'}: {why}"
+    named = [f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order[:_MAX_NAMED_LANGUAGES]]
+    more = len(order) - _MAX_NAMED_LANGUAGES
+    languages = f" ({', '.join([*named, f'{more} more'] if more > 0 else named)})" if named else ""
+    if share >= _ENGLISH_SHARE:
+        return True, f"stripped, as {100 * share:.1f} % of the text is English{languages}"
+    return False, f"kept, because less than {100 * _ENGLISH_SHARE:.0f} % of the text is English{languages}"
 
 
 def _read_words(files: list[Path], config: VocabConfig) -> Iterator[tuple[str, Counter[str]]]:
     """Yield words and their counts for each file and language, without accents if they are stripped."""
-    bare = vocab.Vocabulary(list(vocab.SPECIAL), bool(config.lowercase), strip_accents=True).tokenizer()
+    bare = train.blank(config, strip_accents=True)
     for path in files:
         for batch in shards.read_batches(path):
             if batch.num_rows:
                 counts = batch.column("count").to_pylist()
                 words = Counter(dict(zip(batch.column("word").to_pylist(), counts, strict=True)))
-                yield batch.column("language")[0].as_py(), vocab.parts_to_words(words, bare) if config.strip_accents else words
+                yield batch.column("language")[0].as_py(), train.parts_to_words(words, bare) if config.strip_accents else words
 
 
 def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.Vocabulary) -> dict[str, manifest_records.Coverage]:
@@ -262,9 +251,9 @@ def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.Vocabula
 
 def _word_encoder(vocabulary: vocab.Vocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
     """Return a function that encodes words: their ids concatenated, and the end of each word."""
-    if not vocabulary.form:
-        return vocabulary.document_encoder().encode
-    model = vocabulary.tokenizer().model
+    if vocabulary.splits_sentences:
+        return choose(vocabulary).encoder().encode
+    model = vocabulary.tokenizer().model  # words of byte-level BPE are already cut and in its alphabet
 
     def encode(words: list[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         ids = [[token.id for token in model.tokenize(word)] for word in words]

@@ -1,16 +1,20 @@
-"""Read a vocabulary of any kind: BERT's, a tokenizer.json of `tokenizers`, or a directory that `transformers` has saved.
+"""Read a vocabulary: a tokenizer.json, a vocab.txt of BERT, or a directory that `transformers` has saved.
 
-A vocab.txt has one token per line, and the tokenizer_config.json next to it has BERT's settings for case and accents. A
-tokenizer.json that cuts text like BERT has both, and any other is used as it is.
+A directory is read as `transformers.AutoTokenizer` does: the class that tokenizer_config.json or config.json names, then
+tokenizer.json, then vocab.txt. If the class is BERT's, its settings of case and accents replace those in tokenizer.json. Where
+files contradict each other, a note says which one was used.
 
-Its special tokens come from an option, from tokenizer_config.json or special_tokens_map.json in the same directory, or from the
-tokens that the tokenizer adds around a text. If [CLS] and [SEP] are not named, a sequence's first and last tokens, such as
-``<s>`` and ``</s>``, are used for them.
+A vocab.txt without settings is cased if its single letters are: see `is_cased`.
+
+Special tokens come from an option, from tokenizer_config.json or special_tokens_map.json in the same directory, from BERT's
+names, or from the tokens that the tokenizer adds around a text, such as ``<s>`` and ``</s>``.
 """
 
 from __future__ import annotations
 
 import json
+import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +24,48 @@ from tokenizers.models import WordLevel
 from ..config import OBJECTIVES, read_small
 from ..errors import UsageError
 from ..extras import missing_package
-from ..pieces import ROLES, of_tokenizer
-from ..storage.files import to_path
+from ..pieces import BERT_TOKENS, ROLES
 from ..storage.model_directory import model_directory
-from .engines import failures_as_exceptions
-from .vocab import SPECIAL, Vocabulary
+from .libraries import failures_as_exceptions
+from .vocab import SPECIAL, Vocabulary, from_tokens, unused_names
 
-__all__ = ["missing", "read_any", "roles_of", "says_accents"]
-
-_SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents"}  # our name: name in tokenizer_config.json
+_SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
+_DEFAULTS = {"lowercase": True, "strip_accents": None, "handle_chinese_chars": True}  # of transformers' BertTokenizer
+# Model types and, with "tokenizer", lowercased classes whose tokenizer is BERT's in transformers (tokenization_auto.py, 5.23).
+_BERT_TYPES = frozenset(
+    [
+        "align",
+        "bark",
+        "bert",
+        "blip",
+        "bros",
+        "chinese_clip",
+        "convbert",
+        "distilbert",
+        "electra",
+        "ernie",
+        "flava",
+        "git",
+        "layoutlm",
+        "megatron-bert",
+        "mobilebert",
+        "nezha",
+        "nomic_bert",
+        "qdqbert",
+        "realm",
+        "retribert",
+        "squeezebert",
+        "visual_bert",
+        "vilt",
+    ]
+)
 _SAVED = ("config.json", "tokenizer_config.json")  # `transformers` needs one of them
 _INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # used as [CLS] and [SEP] if those are not named
 _MAX_TOKENIZER_BYTES = 1 << 28  # of a tokenizer.json; one of a million tokens is smaller
 _MAX_FILE_BYTES = 1 << 26  # of other files; a vocab.txt of 250,000 tokens has 3 MB
 _MAX_IDS = 1 << 24
-_MAX_PIECE_CHARACTERS = 1000
+_MAX_TOKEN_CHARACTERS = 1000
 _BLANK = " \t\r"
-_NO_PIECE = frozenset("\0\r")  # other readers treat \r as a line end
 
 
 def read_any(
@@ -46,58 +75,124 @@ def read_any(
 
     Args:
         path: A vocab.txt, a tokenizer.json, their directory, or the name of a model.
-        lowercase: Whether BERT's text is lowercased. By default as the files specify, or else if no token has uppercase letters.
-        strip_accents: Whether accents are stripped. By default as the files specify, or else like `lowercase`, as in BERT.
-        special_tokens: Special tokens of a vocabulary that is not BERT's, in the form of `roles_of`.
+        lowercase: Whether to lowercase text, for a vocab.txt whose files do not specify it. By default as `is_cased` detects.
+        strip_accents: Whether to strip accents from letters, likewise. By default like `lowercase`, as in BERT.
+        special_tokens: Special tokens of a tokenizer.json, in the form of `roles_of`.
+
+    Returns:
+        The vocabulary. Its `notes` say what was detected, and which files contradict each other.
 
     Raises:
         UsageError: The files cannot be read or used, or an option contradicts them or has no effect.
     """
     path = model_directory(path)
-    file = _file(path)
-    config = file if file.suffix == ".json" else file.with_name("tokenizer_config.json")
-    if config == file:
-        known = _of_tokenizer(file, _text(file), _named(file.parent), special_tokens)
-    elif not file.exists() and any((path / name).exists() for name in _SAVED):
-        known = _of_tokenizer(path, *_read_by_transformers(path), special_tokens)
-    else:
-        known = Vocabulary(_pieces(file, _text(file)))
+    directory = path if path.is_dir() else path.parent
+    form, tokens = _files(path)
+    settings = _settings(directory / "tokenizer_config.json")
     options = {name: value for name, value in (("lowercase", lowercase), ("strip_accents", strip_accents)) if value is not None}
-    if known.form:
-        for name, value in options.items():
+    is_bert = _is_bert(directory)
+    if form is None and tokens is not None:
+        if special_tokens:
             raise UsageError(
-                f"`{name}={value}` only applies to a bare vocab.txt, but the tokenizer in {path} sets it itself. Omit it"
+                f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option",
+                field="special_tokens",
             )
-        return known
-    if special_tokens:
-        raise UsageError(
-            f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option",
-            field="special_tokens",
-        )
-    settings = {name: getattr(known, name) for name in _SETTINGS} if config == file else _settings(config)
+        return _from_vocab_txt(tokens, settings, _DEFAULTS if is_bert else {}, options)
+    if form is None:
+        text, named = _read_by_transformers(path)
+        return _refuse(_from_tokenizer(path, text, named, special_tokens, {}), path, options)
+    forced = {**_DEFAULTS, **settings} if is_bert else {}
+    found = _from_tokenizer(form, _text(form), _named(directory), special_tokens, forced)
+    if tokens is not None and set(_lines(_text(tokens))) != set(found.pieces):
+        found = _noted(found, f"{tokens.name} and {form.name} have different tokens: {form.name} is used, as in transformers")
+    return _refuse(found, form, options)
+
+
+def is_cased(tokens: Sequence[str]) -> bool | None:
+    """Return whether a vocabulary is cased: its capitals that are a token each are at least half as many as its small letters.
+
+    Only small letters that have a capital count, of any script. A single odd token, such as ``<URL>`` or ``Ⅻ``, decides nothing.
+    None: there are no cased letters.
+
+    >>> is_cased(["a", "##b", "<URL>"]), is_cased(["a", "##b", "A"]), is_cased(["茶"])
+    (False, True, None)
+    """
+    words = [token.removeprefix("##") for token in tokens if not (token[:1] in "[<" and token[-1:] in "]>" and len(token) > 2)]
+    letters = {word for word in words if len(word) == 1}
+    capitals = sum(c != c.lower() for c in letters)
+    small = sum(c != c.upper() and len(c.upper()) == 1 for c in letters)
+    if capitals or small:
+        return capitals * 2 >= small
+    cased = [word for word in words if word.lower() != word.upper()]  # a vocabulary without single letters
+    return any(word != word.lower() for word in cased) if cased else None
+
+
+def _from_vocab_txt(file: Path, settings: dict[str, Any], defaults: dict[str, Any], options: dict[str, bool]) -> Vocabulary:
+    """Return the vocabulary of a vocab.txt: by its settings, else by options, else as its class does, else as its letters are."""
     for name, value in options.items():
         if (stored := settings.setdefault(name, value)) != value:
             raise UsageError(
-                f"`{name}={value}`: {file} was made with `{name}={stored}`, as {config.name} says: omit `{name}={value}`"
+                f"`{name}={value}`: {file} was made with `{name}={stored}`, as tokenizer_config.json says. Omit `{name}={value}`",
+                field=name,
             )
-    cased = any(piece != piece.lower() and not (piece.startswith("[") and piece.endswith("]")) for piece in known.pieces)
-    lower = settings.get("lowercase", not cased)
-    return known._replace(lowercase=lower, strip_accents=settings.get("strip_accents", lower))
+    tokens = _checked(file, _lines(_text(file)))
+    cased, notes = is_cased(tokens), []
+    if (lower := settings.get("lowercase", defaults.get("lowercase"))) is None:
+        lower = cased is False
+        why = {None: "no cased letters", True: "capital letters, so it is cased", False: "small letters only"}[cased]
+        notes.append(
+            f"text is {'lowercased' if lower else 'not lowercased'}: the vocabulary has {why} (`lowercase` overrides it)"
+        )
+    elif lower and cased:
+        notes.append("text is lowercased, so the vocabulary's tokens with capital letters never occur")
+    if (strip := settings.get("strip_accents")) is None:
+        strip = lower
+        lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", token)) for token in tokens)
+        never = f", so {lost:,} tokens with accents never occur" if strip and lost else ""
+        notes.append(f"accents are {'stripped' if strip else 'kept'}, as in BERT{never} (`strip_accents` overrides it)")
+    return _noted(from_tokens(tokens, lower, strip), *notes)
 
 
-def says_accents(path: str | Path) -> bool:
-    """Return True if a vocabulary's files specify whether to strip accents."""
-    file = _file(to_path(path))
-    return file.suffix == ".json" or "strip_accents" in _json(file.with_name("tokenizer_config.json"))
+def _refuse(found: Vocabulary, path: Path, options: dict[str, bool]) -> Vocabulary:
+    """Raise UsageError if an option differs from what a tokenizer.json does."""
+    for name, value in options.items():
+        if not found.normalizer or _resolved(name, found.normalizer) != value:
+            raise UsageError(
+                f"`{name}={value}` is for a vocab.txt, but the tokenizer in {path} sets it itself. Omit it", field=name
+            )
+    return found
 
 
-def _file(path: Path) -> Path:
-    """Return the file to read a vocabulary from: in a directory, a vocab.txt of BERT first."""
-    if not path.is_dir():
-        return path
-    pieces, tokenizer = path / "vocab.txt", path / "tokenizer.json"
-    is_first = not tokenizer.exists() or (pieces.exists() and {*SPECIAL} <= {*_lines(_text(pieces))})
-    return pieces if is_first else tokenizer
+def _noted(found: Vocabulary, *notes: str) -> Vocabulary:
+    return Vocabulary(found.form, found.named, found.library, (*found.notes, *notes))
+
+
+def _files(path: Path) -> tuple[Path | None, Path | None]:
+    """Return the tokenizer.json and the vocab.txt to read. Neither: `transformers` reads the directory.
+
+    A vocab.txt that was passed by its own path counts alone, unless the tokenizer.json next to it has the same tokens.
+    """
+    if path.is_dir():
+        form, tokens = path / "tokenizer.json", path / "vocab.txt"
+        if form.exists():
+            return form, tokens if tokens.exists() else None
+        return None, None if not tokens.exists() and any((path / name).exists() for name in _SAVED) else tokens
+    if path.suffix == ".json":
+        return path, None
+    form = path.with_name("tokenizer.json")
+    if form.exists() and path.name == "vocab.txt":
+        vocabulary = _json(form).get("model", {}).get("vocab")
+        if isinstance(vocabulary, dict) and sorted(vocabulary, key=vocabulary.get) == _lines(_text(path)):
+            return form, None
+    return None, path
+
+
+def _is_bert(directory: Path) -> bool:
+    """Return True if the files of a directory name a model whose tokenizer is BERT's in transformers."""
+    name = _json(directory / "tokenizer_config.json").get("tokenizer_class")
+    if not isinstance(name, str):
+        return _json(directory / "config.json").get("model_type") in _BERT_TYPES
+    return name.removesuffix("Fast").removesuffix("Tokenizer").lower() in {kind.replace("-", "") for kind in _BERT_TYPES}
 
 
 def _text(file: Path) -> str:
@@ -117,36 +212,37 @@ def _lines(text: str) -> list[str]:
     return [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
 
 
-def _pieces(file: Path, text: str) -> list[str]:
-    """Return the token of each line. Raise UsageError, with the number of the line, if this is not a BERT vocabulary."""
-    pieces = _lines(text)
-    if missing := [token for token in SPECIAL if token not in pieces]:
+def _checked(file: Path, tokens: list[str]) -> list[str]:
+    """Return the tokens of a vocab.txt. Raise UsageError, with the number of the line, if it is not a BERT vocabulary."""
+    if missing := [token for token in SPECIAL if token not in tokens]:
         raise UsageError(
             f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has. Use another one, or train one with train_vocab"
         )
     numbers: dict[str, int] = {}
-    for number, piece in enumerate(pieces, 1):
-        if not piece:
-            raise UsageError(f"{file}: line {number} is blank: ids would be unsure; remove it, or write [unused{number}] there")
-        if len(piece) > _MAX_PIECE_CHARACTERS or not _NO_PIECE.isdisjoint(piece):
-            raise UsageError(f"{file}: line {number} is not a token ({piece[:40]!a}): it is not a vocabulary of BERT")
-        if (before := numbers.setdefault(piece, number)) != number:
-            where = f"in lines {before} and {number}"
-            raise UsageError(f"{file} contains {piece!a} twice, {where}: ids would be wrong; remove the second one")
-    return pieces
+    unused = f"To keep the ids of a trained model, replace the line by {next(unused_names(tokens))}; removing it shifts later ids"
+    for number, token in enumerate(tokens, 1):
+        if not token:
+            raise UsageError(f"{file}: line {number} is blank. {unused}")
+        if len(token) > _MAX_TOKEN_CHARACTERS or "\0" in token or "\r" in token:  # other readers take \r for a line end
+            raise UsageError(f"{file}: line {number} is not a token ({token[:40]!a}): it is not a vocabulary of BERT")
+        if (before := numbers.setdefault(token, number)) != number:
+            raise UsageError(
+                f"{file}: lines {before} and {number} both contain {token!a}. {unused.replace('the line', f'line {number}')}"
+            )
+    return tokens
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Read the JSON object in a file of settings, which is empty if there is none."""
+    """Read the JSON object in a file, which is empty if there is none."""
     try:
-        value = json.loads(read_small(path, _MAX_FILE_BYTES).decode("utf-8")) if path.exists() else {}
+        value = json.loads(read_small(path, _MAX_TOKENIZER_BYTES).decode("utf-8")) if path.exists() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     return value if isinstance(value, dict) else {}
 
 
-def _settings(path: Path) -> dict[str, bool]:
-    """Read the case and accent settings of a tokenizer_config.json by our names. null means unspecified, as in Google's."""
+def _settings(path: Path) -> dict[str, Any]:
+    """Read the settings of a tokenizer_config.json by the names of BERT's normalizer. null means unspecified, as in Google's."""
     stored = _json(path)
     settings = {name: stored[key] for name, key in _SETTINGS.items() if stored.get(key) is not None}
     for name, value in settings.items():
@@ -181,7 +277,7 @@ def roles_of(option: str) -> dict[str, str]:
     return roles
 
 
-def _of_tokenizer(where: Path, text: str, named: dict[str, str], option: str) -> Vocabulary:
+def _from_tokenizer(where: Path, text: str, named: dict[str, str], option: str, forced: dict[str, Any]) -> Vocabulary:
     """Return the vocabulary of a tokenizer.json. Raise UsageError if it cannot be used.
 
     Args:
@@ -189,6 +285,7 @@ def _of_tokenizer(where: Path, text: str, named: dict[str, str], option: str) ->
         text: Contents of the tokenizer.json.
         named: Special tokens by keys such as ``cls_token``.
         option: `special_tokens`. Tokens that the tokenizer lacks are added.
+        forced: Settings of BERT's normalizer that replace those of the tokenizer.json.
     """
     try:
         with failures_as_exceptions():
@@ -200,38 +297,41 @@ def _of_tokenizer(where: Path, text: str, named: dict[str, str], option: str) ->
     tokenizer.no_truncation()
     tokenizer.no_padding()
     form = json.loads(tokenizer.to_str())
-    if known := _bert(where, form):
-        return known
-    model = form["model"]
+    model, normalizer, notes = form["model"], form["normalizer"] or {}, []
     if model.get("dropout"):
         raise UsageError(f"{where} drops merges by chance, so ids would differ from run to run: set its model's dropout to null")
+    for name, value in forced.items() if normalizer.get("type") == "BertNormalizer" else ():
+        if _resolved(name, normalizer) != _resolved(name, {**normalizer, **forced}):
+            notes.append(
+                f"{_SETTINGS[name]} is {_shown(value)}, as transformers reads it, but {where.name} has {_shown(normalizer[name])}"
+            )
+            normalizer[name] = value
+    if notes:
+        tokenizer = Tokenizer.from_str(json.dumps(form))
     unknown = model.get("unk_token") if model.get("unk_id") is None else model["vocab"][model["unk_id"]][0]
     around = tokenizer.post_process(Tokenizer(WordLevel({"a": 0}, "a")).encode("a"))
     ends = {key: around.tokens[i] for key, i in (("bos_token", 0), ("eos_token", -1)) if around.special_tokens_mask[i]}
-    roles, named = roles_of(option), {"unk_token": unknown or "", **ends, **named}
-    named |= {f"{role}_token": named[key] for role, key in _INSTEAD.items() if f"{role}_token" not in named and key in named}
-    named = {key: token for key, token in {**named, **roles}.items() if key in roles or tokenizer.token_to_id(token) is not None}
+    berts = {f"{role}_token": token for role, token in BERT_TOKENS.items()} if model["type"] == "WordPiece" else {}
+    roles, named = roles_of(option), {**berts, "unk_token": unknown or "", **named}
+    named = {key: token for key, token in named.items() if tokenizer.token_to_id(token) is not None}
+    for role, key in _INSTEAD.items():
+        if token := named.get(key, ends.get(key)):
+            named.setdefault(f"{role}_token", token)
+    named |= roles
     tokens = {named[key] for key in (f"{role}_token" for role in ROLES if role != "unk") if key in named}
     special = {entry["content"] for entry in form["added_tokens"] if entry["special"]}
     tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in sorted(tokens - special)])
-    text = tokenizer.to_str()
-    return Vocabulary(of_tokenizer(json.loads(text), named)[0], form=text, named=dict(sorted(named.items())))
+    return Vocabulary(tokenizer.to_str(), dict(sorted(named.items())), notes=tuple(notes))
 
 
-def _bert(where: Path, form: dict[str, Any]) -> Vocabulary | None:
-    """Return the vocabulary of a tokenizer that cuts text like BERT and has all tokens in its vocabulary, or None."""
-    pieces = sorted(form["model"]["vocab"], key=form["model"]["vocab"].get) if form["model"]["type"] == "WordPiece" else []
-    normalizer = form["normalizer"] or {}
-    if normalizer.get("type") != "BertNormalizer" or not {*SPECIAL, *(entry["content"] for entry in form["added_tokens"])} <= {
-        *pieces
-    }:
-        return None
-    lower, strip = normalizer["lowercase"], normalizer["strip_accents"]
-    known = Vocabulary(pieces, lower, lower if strip is None else strip)
-    own = json.loads(known.tokenizer().to_str())
-    own["normalizer"]["strip_accents"] = strip
-    is_equal = all(own[part] == form[part] for part in ("model", "normalizer", "pre_tokenizer"))
-    return known if is_equal and _pieces(where, "\n".join(pieces)) == pieces else None
+def _resolved(name: str, normalizer: dict[str, Any]) -> bool:
+    """Return a setting of BERT's normalizer, whose `strip_accents` null means as `lowercase`."""
+    value = normalizer[name]
+    return bool(normalizer["lowercase"] if value is None else value)
+
+
+def _shown(value: bool | None) -> str:
+    return {True: "true", False: "false", None: "null"}[value]
 
 
 def missing(vocabulary: Vocabulary, objective: str) -> str:

@@ -29,10 +29,8 @@ import numpy.typing as npt
 from ..extras import missing_package
 
 if TYPE_CHECKING:
-    from .encoder import Encoder
+    from .encode import Encoder
     from .vocab import Vocabulary
-
-__all__ = ["Segmenter", "WordEncoder", "is_chinese", "require"]
 
 # Characters that BERT sets apart from each other.  No sentence has 1,000 without a mark between them; jieba takes quadratic time.
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -93,11 +91,11 @@ class WordEncoder:
         self._continues = vocabulary.continues()
 
     def encode(
-        self, languages: Sequence[str], documents: Sequence[Sequence[str]], exact: bool = False
+        self, languages: Sequence[str], documents: Sequence[Sequence[str]]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
 
-        Sentences are encoded in segmented parts, which does not change the ids. `exact` works as in `Encoder`.
+        Sentences are encoded in segmented parts, which does not change the ids.
         """
         parts: list[tuple[str, bool]] = []
         counts: list[int] = []
@@ -106,7 +104,7 @@ class WordEncoder:
             for sentence in sentences:
                 parts += self._segmenter.parts(sentence) if chinese else [(sentence, False)]
                 counts.append(len(parts))
-        tokens, ends = self._encoder.encode([part for part, _ in parts], exact)
+        tokens, ends = self._encoder.encode([part for part, _ in parts])
         words = np.array([word for _, word in parts], bool)
         edges = np.append(0, ends)
         inside = np.repeat(words, np.diff(edges))

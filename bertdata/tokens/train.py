@@ -1,91 +1,165 @@
-"""Train a BPE or Unigram vocabulary on counted words: a byte-level one, or one of characters as SentencePiece makes them.
+"""Train a vocabulary on counted words: BERT's WordPiece, or byte-level BPE as in GPT-2 and RoBERTa.
 
-    bpe                  NFC, GPT-2's pattern, bytes                    every text has ids
-    bpe, byte_fallback   NFKC, spaces as ▁, characters, bytes of those that are rare
-    unigram              NFKC, all whitespace as ▁, characters
-    unigram, byte_fallback   as bpe with byte_fallback
-
-With bytes, the line feeds between paragraphs are separate tokens. Without bytes, they would be [UNK]. A word is the text between
-two spaces, with the space before it. `tokenizers` receives words and alphabet in a fixed order, which makes its BPE reproducible.
-Its Unigram trainer sums in the order of a hash map, so its scores differ between runs, and `unigram` in this package trains
-Unigram instead.
+`tokenizers` assigns ids to the alphabet and to ``##x`` in the order of a hash map, which differs between runs and decides which
+of two equally frequent pairs is merged. So it receives words and alphabet in a fixed order here.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
-from tokenizers.models import BPE, Unigram
-from tokenizers.trainers import BpeTrainer
+from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers.models import BPE, WordPiece
+from tokenizers.trainers import BpeTrainer, WordPieceTrainer
 
+from .. import keys
 from ..config import VocabConfig
 from ..errors import EmptyResultError
-from ..pieces import of_tokenizer
-from . import unigram
-from .vocab import NAMED, SPECIAL, Vocabulary, alphabet_of, filled, merged, parts_to_words
+from .vocab import NAMED, SPECIAL, Vocabulary, from_tokens, unused_names
 
-__all__ = ["blank", "count_words", "train"]
+_UNUSED_TOKENS = 994  # [unused0] to [unused993], as in bert-base-uncased's vocab.txt
+_TEXT_CHARS = 1 << 16  # characters of a text that is given to the trainer
+_ALONE = r"!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # punctuation of ASCII, and Chinese characters
+_PART = re.compile(rf"[^ \t\n\r{_ALONE}]+|[{_ALONE}]")
 
-_MIN_MERGED_PIECES = 16  # tokens reserved in addition to the alphabet
+
+def is_sampled(seed: int, document_id: str, share: float) -> bool:
+    """Return True if a document is in the sample: a function of its id alone, so of no order and no number of workers."""
+    return keys.key(seed, "sample", document_id) < share * 2.0**64
 
 
-def blank(config: VocabConfig) -> Tokenizer:
+def blank(config: VocabConfig, strip_accents: bool = False) -> Tokenizer:
     """Return a tokenizer without tokens that splits text into words like the trained one."""
-    tokenizer = Tokenizer(Unigram() if config.model == "unigram" else BPE())
+    if config.model == "wordpiece":
+        return from_tokens(SPECIAL, bool(config.lowercase), strip_accents).tokenizer()
+    tokenizer = Tokenizer(BPE())
     lower = [normalizers.Lowercase()] if config.lowercase else []
-    if config.model == "bpe" and not config.byte_fallback:
-        tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *lower])
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-        return tokenizer
-    spaces = normalizers.Replace(Regex(" {2,}" if config.byte_fallback else r"\s+"), " ")
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), *lower, spaces])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
-    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *lower])
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 
-def count_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
-    """Count the words of sentences, as the tokenizer's normalizer and pre-tokenizer make them, each with a space before it.
+def count_parts(sentences: Iterable[str], model: str) -> Counter[str]:
+    """Count the parts of sentences: between whitespace, punctuation and Chinese characters, or for BPE between whitespace.
 
-    >>> sorted(count_words(["Tea, tea"], blank(VocabConfig(model="bpe"))).items())
+    Counts of several calls may be added up before they become words, which is much faster than to cut each sentence into words.
+    A part of BPE has the space before it.
+    """
+    if model == "bpe":
+        return Counter(f" {word}" for sentence in sentences for word in sentence.split())
+    return Counter(itertools.chain.from_iterable(map(_PART.findall, sentences)))
+
+
+def parts_to_words(parts: Counter[str], tokenizer: Tokenizer) -> Counter[str]:
+    """Turn counted parts into counted words, as the tokenizer's normalizer and pre-tokenizer make them.
+
+    >>> parts = count_parts(["Tea, tea", "TEA!"], "wordpiece")
+    >>> sorted(parts_to_words(parts, blank(VocabConfig(lowercase=True))).items())
+    [('!', 1), (',', 1), ('tea', 3)]
+    >>> sorted(parts_to_words(count_parts(["Tea, tea"], "bpe"), blank(VocabConfig(model="bpe"))).items())
     [(',', 1), ('ĠTea', 1), ('Ġtea', 1)]
     """
-    return parts_to_words(Counter(f" {word}" for sentence in sentences for word in sentence.split()), tokenizer)
+    words: Counter[str] = Counter()
+    normalize, cut = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
+    for part, count in parts.items():
+        for word, _ in cut(normalize(part)):
+            words[word] += count
+    return words
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
-    """Train on counted words. Raise EmptyResultError if there are none."""
-    special = [*SPECIAL, *config.extra_tokens]
-    bytes_of = [f"<0x{byte:02X}>" for byte in range(256)] if config.byte_fallback else []
-    level = pre_tokenizers.ByteLevel.alphabet() if config.model == "bpe" and not config.byte_fallback else []
-    size = config.size - len(special) - len(bytes_of)
-    alphabet = sorted(level) or alphabet_of(words, min(config.alphabet, max(1, size - _MIN_MERGED_PIECES)))[0]
-    if not words or not alphabet:
+    """Train on counted words. Raise EmptyResultError if there are none.
+
+    Words of WordPiece have accents unless `config.strip_accents` is set. None follows `lowercase`, as in BERT.
+    """
+    if not words:
         raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
+    return (_train_wordpiece if config.model == "wordpiece" else _train_bpe)(words, config)
+
+
+def _train_wordpiece(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
+    special = [*special_tokens(config.layout), *config.extra_tokens]
+    most = max(1, (config.size - len(special)) // 2)  # characters: each may take two tokens, x and ##x
+    alphabet, inner = _alphabet(words, min(config.alphabet, most))
+    tokenizer = _merged(Tokenizer(WordPiece(unk_token="[UNK]")), WordPieceTrainer, words, alphabet, [*special, *inner], config)
+    strip = config.lowercase if config.strip_accents is None else config.strip_accents
+    return from_tokens(_filled(_by_id(tokenizer.get_vocab()), config), bool(config.lowercase), bool(strip))
+
+
+def _train_bpe(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
+    special = [*SPECIAL, *config.extra_tokens]
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trained = _merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, special, config)
+    model = json.loads(trained.to_str())["model"]
+    vocabulary = {piece: i for i, piece in enumerate(_filled(_by_id(model["vocab"]), config))}
     tokenizer = blank(config)
-    if config.model == "unigram":
-        scored = unigram.train(words, alphabet, size)
-        lowest = min(score for _, score in scored)
-        pieces = [(piece, 0.0) for piece in special] + [(piece, lowest - 10) for piece in bytes_of] + scored
-        pieces += [(piece, 0.0) for piece in filled([piece for piece, _ in pieces], config)[len(pieces) :]]
-        tokenizer.model = Unigram(pieces, unk_id=1, byte_fallback=config.byte_fallback)
-    else:
-        trained = merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, [*special, *bytes_of], config)
-        model = json.loads(trained.to_str())["model"]
-        ids = sorted(model["vocab"], key=model["vocab"].get)
-        vocabulary = {piece: i for i, piece in enumerate(filled(ids, config))}
-        merges = [tuple(merge) for merge in model["merges"]]
-        unknown = "[UNK]" if not level else None
-        tokenizer.model = BPE(vocabulary, merges, unk_token=unknown, byte_fallback=config.byte_fallback)
-    names = [piece for piece in sorted(tokenizer.get_vocab()) if piece.startswith("[unused")]
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *names]])
-    around = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.model = BPE(vocabulary, [tuple(merge) for merge in model["merges"]])
+    unused = [piece for piece in sorted(vocabulary) if piece.startswith("[unused")]
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *unused]])
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=around
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
-    form = tokenizer.to_str()
-    return Vocabulary(of_tokenizer(json.loads(form), NAMED)[0], form=form, named=dict(sorted(NAMED.items())))
+    return Vocabulary(tokenizer.to_str(), dict(sorted(NAMED.items())))
+
+
+def special_tokens(layout: str) -> list[str]:
+    """Return the tokens that come first: as ids 0 to 4, or with the ids of BERT's vocabulary and ``[unusedN]`` around them."""
+    if layout == "compact":
+        return list(SPECIAL)
+    unused = [f"[unused{i}]" for i in range(_UNUSED_TOKENS)]
+    return [SPECIAL[0], *unused[:99], *SPECIAL[1:], *unused[99:]]
+
+
+def _merged(
+    tokenizer: Tokenizer, trainer: type[Any], words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig
+) -> Tokenizer:
+    """Train a tokenizer whose tokens are merged from characters; `first` are the tokens with the first ids."""
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    how = trainer(
+        vocab_size=config.size,
+        min_frequency=config.min_frequency,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        special_tokens=first,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_repeated(words), how)
+    return tokenizer
+
+
+def _repeated(words: Mapping[str, int]) -> Iterator[str]:
+    """Yield every word as often as it was counted, in texts of limited size."""
+    for word, count in words.items():
+        most = max(1, _TEXT_CHARS // (len(word) + 1))
+        for start in range(0, count, most):
+            yield f"{word} " * min(most, count - start)
+
+
+def _by_id(ids: dict[str, int]) -> list[str]:
+    return sorted(ids, key=ids.__getitem__)
+
+
+def _filled(pieces: list[str], config: VocabConfig) -> list[str]:
+    """Append ``[unusedN]`` tokens up to a multiple of `config.pad_to_multiple_of`."""
+    missing = -len(pieces) % config.pad_to_multiple_of if config.pad_to_multiple_of else 0
+    return [*pieces, *itertools.islice(unused_names(pieces), missing)]
+
+
+def _alphabet(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
+    """Return the most frequent characters, and ``##x`` for those that occur inside words."""
+    counts: Counter[str] = Counter()
+    inside: set[str] = set()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+        inside.update(word[1:])
+    alphabet = [c for c, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]]
+    return sorted(alphabet), [f"##{c}" for c in sorted(inside.intersection(alphabet))]

@@ -25,7 +25,6 @@ SPECIAL = 5
 KINDS: dict[str, tuple[object, ...]] = {
     "wordpiece": ("--size", 900),
     "bpe": ("--model", "bpe", "--size", 600),
-    "unigram": ("--model", "unigram", "--size", 500, "--byte-fallback"),
 }
 TEXT = "A miller measured seven lamps, and nobody forgot the ferry."
 
@@ -79,7 +78,7 @@ def unmasked(row: dict[str, Any]) -> list[int]:
     return ids
 
 
-@pytest.mark.parametrize("to,kind", [("mds", "bpe"), ("hdf5", "unigram"), ("tfrecord", "bpe"), ("megatron", "unigram")])
+@pytest.mark.parametrize("to,kind", [("mds", "bpe"), ("tfrecord", "bpe"), ("megatron", "bpe")])
 def test_the_vocabulary_goes_along(
     corpus: Path, build: Build, small: dict[str, Path], tmp_path: Path, to: str, kind: str
 ) -> None:
@@ -105,7 +104,7 @@ def test_the_vocabulary_goes_along(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram"])
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
 def test_rows_with_many_ids(
     corpus: Path, build: Build, small: dict[str, Path], large: dict[str, Path], tmp_path: Path, kind: str
 ) -> None:
@@ -170,7 +169,7 @@ def test_masked_pairs_with_many_ids(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind,options", [("bpe", ["--objective", "documents", "--pack"]), ("unigram", ["--provenance"])])
+@pytest.mark.parametrize("kind,options", [("bpe", ["--objective", "documents", "--pack"]), ("bpe", ["--provenance"])])
 def test_the_same_bytes_by_two_workers(
     parts: Path, build: Build, small: dict[str, Path], tmp_path: Path, kind: str, options: list[object]
 ) -> None:

@@ -18,7 +18,7 @@ from bertdata.exports import FORMATS
 from bertdata.exports.base import Shard
 from bertdata.records import Document
 from bertdata.tally import Tally
-from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.vocab import SPECIAL, from_tokens
 
 
 def read_megatron(directory: Path) -> list[list[list[int]]]:
@@ -55,7 +55,7 @@ def test_what_has_no_piece_is_dropped_and_counted_and_large_ids_take_four_bytes(
     batch = DocumentBatch()
     for text in texts:
         batch.add(Document("1", "text", "en", "", "", text, [0]))
-    vocabulary = Vocabulary([*SPECIAL, *(f"w{number}" for number in range(65600)), "tea", "cup", "."], True, True)
+    vocabulary = from_tokens([*SPECIAL, *(f"w{number}" for number in range(65600)), "tea", "cup", "."], True, True)
     tally = Tally("documents")
     shard = Shard(tmp_path, 0, "data/train-00000-of-00001", {}, vocabulary, iter([batch.take()]), tally)
     assert [entry.name[-3:] for entry in FORMATS["megatron"].write(shard)] == ["bin", "idx"]

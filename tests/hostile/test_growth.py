@@ -36,7 +36,7 @@ from bertdata.text.wikitext import Extractor, extract_paragraphs, is_disambiguat
 from bertdata.text.wikitext.formulas import tex_to_text
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
-from bertdata.tokens.vocab import SPECIAL, Vocabulary, count_parts, parts_to_words
+from bertdata.tokens.vocab import SPECIAL, count_parts, from_tokens, parts_to_words
 
 pytestmark = pytest.mark.nightly
 
@@ -46,7 +46,7 @@ GROWTH = 10.0  # of time from the short text to the long one, at which half of t
 STRAIGHT = 6.0  # growth from a quarter of the short text to the short one; of what reaches GROWTH then, it is 6.4
 TABLE = load_templates("en")
 PIECES = [*SPECIAL, "a", "##a", ".", "中"]
-TOKENIZER = Vocabulary(PIECES, lowercase=True, strip_accents=True).tokenizer()
+TOKENIZER = from_tokens(PIECES, lowercase=True, strip_accents=True).tokenizer()
 WORDS = "the heron stood in the lower harbour until the ferry had crossed to the other side and so on"
 GRAMS = Grams([WORDS])
 SPLIT_PLAIN = splitter("regex")

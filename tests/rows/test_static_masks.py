@@ -22,9 +22,9 @@ from bertdata.errors import UsageError
 from bertdata.rows import masking
 from bertdata.stages.rows import static_masks
 from bertdata.tokens.read import read_any
-from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.vocab import SPECIAL, from_tokens
 
-VOCABULARY = Vocabulary([*SPECIAL, *(f"w{i}" for i in range(300)), *(f"##x{i}" for i in range(100))], True, True)
+VOCABULARY = from_tokens([*SPECIAL, *(f"w{i}" for i in range(300)), *(f"##x{i}" for i in range(100))], True, True)
 INSIDE = 305  # the first piece that continues a word
 MASKS = {"masking": "static", "max_seq_length": 64}
 

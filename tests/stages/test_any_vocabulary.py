@@ -20,7 +20,6 @@ from bertdata.records import Document
 
 OPTIONS: dict[str, tuple[object, ...]] = {
     "bpe": ("--model", "bpe", "--size", 600, "--pad-to-multiple-of", 64, "--extra-tokens", "<|x|>,<|y|>"),
-    "unigram": ("--model", "unigram", "--size", 500, "--byte-fallback"),
     "wordpiece": ("--size", 300, "--pad-to-multiple-of", 64, "--extra-tokens", "[X]"),
 }
 
@@ -58,7 +57,7 @@ def test_a_trained_directory_loads_in_transformers_and_keeps_the_laws(vocabulari
     path = vocabularies[name]
     made = read_manifest(path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(path))
-    assert len(tokenizer) == made["size"] and (name == "unigram" or made["size"] % 64 == 0)
+    assert len(tokenizer) == made["size"] and made["size"] % 64 == 0
     for nth, token in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")):
         assert tokenizer.convert_tokens_to_ids(token) == nth
     assert (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id, tokenizer.mask_token_id) == (2, 3, 0, 4)
@@ -70,7 +69,7 @@ def test_a_trained_directory_loads_in_transformers_and_keeps_the_laws(vocabulari
     assert all(own["words"] for own in made["coverage"].values())
 
 
-@pytest.mark.parametrize("name", ["bpe", "unigram"])
+@pytest.mark.parametrize("name", ["bpe"])
 def test_rows_hold_the_ids_of_the_documents_text(
     build: Build, corpus: Path, vocabularies: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
@@ -88,7 +87,7 @@ def test_rows_hold_the_ids_of_the_documents_text(
     assert sorted(found) == wanted
     assert not bertdata.verify(made).problems
     told = read_manifest(made)
-    assert told["special_tokens"]["cls"] == "[CLS]" and told["word_mark"] == {"bpe": "Ġ", "unigram": "▁"}[name]
+    assert told["special_tokens"]["cls"] == "[CLS]" and told["word_mark"] == {"bpe": "Ġ"}[name]
 
 
 OBJECTIVES: dict[str, tuple[object, ...]] = {
@@ -117,7 +116,7 @@ def test_every_objective_keeps_its_laws_and_gives_batches(
 
 def test_whole_words_are_masked_whole(build: Build, corpus: Path, vocabularies: dict[str, Path], tmp_path: Path) -> None:
     made = build(
-        *("make-pairs", tmp_path / "rows", corpus, "--vocab", vocabularies["unigram"], "--objective", "documents"),
+        *("make-pairs", tmp_path / "rows", corpus, "--vocab", vocabularies["bpe"], "--objective", "documents"),
         *("--masking", "static", "--whole-word", "--max-seq-length", 64),
     )
     pieces, several = Shards(made).pieces, 0
@@ -183,12 +182,9 @@ def test_a_directory_without_tokenizer_json_is_read_by_transformers(
 
 
 def test_options_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="`byte_fallback` is for bpe and unigram"):
-        VocabConfig(byte_fallback=True)
     with pytest.raises(UsageError, match=r"in square brackets"):
         VocabConfig(extra_tokens=("<x>",))
     with pytest.raises(UsageError, match="repeated or reserved"):
         VocabConfig(model="bpe", extra_tokens=("[MASK]",))
     with pytest.raises(UsageError, match="use 297 or more"):
         VocabConfig(model="bpe", size=100, extra_tokens=("<a>", "<b>", "<c>", "<d>"))
-    assert VocabConfig().identity() == {k: v for k, v in VocabConfig(model="wordpiece").identity().items() if k != "model"}

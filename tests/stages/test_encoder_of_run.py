@@ -19,7 +19,7 @@ PIECES = [*vocab.SPECIAL, *"abcdefghijklmnopqrstuvwxyz.,", *(f"##{letter}" for l
 
 def given(root: Path, pieces: list[str] = PIECES) -> StoredValue:
     """Leave a vocabulary where the workers of a run look for it."""
-    return StoredValue.written(root, "vocabulary", vocab.Vocabulary(pieces, True, True)._asdict())
+    return StoredValue.written(root, "vocabulary", vocab.from_tokens(pieces, True, True).stored())
 
 
 def test_a_step_made_anew_for_each_task_makes_no_encoder(
@@ -36,7 +36,7 @@ def test_a_step_made_anew_for_each_task_makes_no_encoder(
     monkeypatch.setattr(encoding.DocumentsEncoder, "__init__", count)
     monkeypatch.setattr(encoding, "_encoders", {})
     source, layout = corpus.read(sample_corpus), partitions.Layout(1, 3, 0.0)
-    packed = pickle.dumps(partitions.Tokenize(tmp_path, given(tmp_path), source.reader, layout))
+    packed = pickle.dumps(partitions.Tokenize(given(tmp_path), source.reader, layout))
     tasks = [source.tasks[0]._replace(number=number) for number in range(1, 9)]
 
     def tokenize(task: Task) -> list[list[bytes]]:

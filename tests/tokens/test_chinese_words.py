@@ -9,23 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bertdata.storage.progress import Work
 from conftest import Build, Run, digests, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bertdata
 from bertdata import rows as pairs
 from bertdata.config import PairsConfig
-from bertdata.stages.rows import partitions
-from bertdata.tokens.encoder import Encoder
+from bertdata.tokens.encode import choose
 from bertdata.tokens.read import read_any
 from bertdata.tokens.segment import Segmenter, WordEncoder, is_chinese
-from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.vocab import SPECIAL, from_tokens
 
 pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
 PIECES = [*SPECIAL, *"我们的北京大学研究起源。，ab", "##b", "##s"]
-VOCABULARY = Vocabulary(PIECES, lowercase=True, strip_accents=True)
+VOCABULARY = choose(from_tokens(PIECES, lowercase=True, strip_accents=True))
 TEXT = st.text(
     st.one_of(
         st.sampled_from("我们的北京大学研究生命起源的。，a b\u0301㐀豈𠀀\u4db8\u9fff"), st.characters(exclude_categories=["Cs"])
@@ -36,7 +33,7 @@ TEXT = st.text(
 
 @pytest.fixture(scope="module")
 def encoder() -> WordEncoder:
-    return WordEncoder(Encoder(VOCABULARY.tokenizer(), PIECES), VOCABULARY)
+    return WordEncoder(VOCABULARY.encoder(), VOCABULARY)
 
 
 def test_a_sentence_by_hand(encoder: WordEncoder) -> None:
@@ -58,7 +55,7 @@ def test_a_sentence_by_hand(encoder: WordEncoder) -> None:
 def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: list[tuple[str, list[str]]]) -> None:
     languages, texts = [language for language, _ in documents], [text for _, text in documents]
     tokens, ends, continues = encoder.encode(languages, texts)
-    whole = Encoder(VOCABULARY.tokenizer(), PIECES).encode([sentence for text in texts for sentence in text])
+    whole = VOCABULARY.encoder().encode([sentence for text in texts for sentence in text])
     assert tokens.tolist() == whole[0].tolist() and ends.tolist() == whole[1].tolist()
     expected: list[bool] = []
     tokenizer, segmenter = VOCABULARY.tokenizer(), encoder._segmenter
@@ -72,7 +69,7 @@ def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: l
     assert continues.tolist() == expected
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "documents", "full-sentences", "causal"])
+@pytest.mark.parametrize("objective", ["nsp", "sop", "documents", "causal"])
 def test_flags_stay_with_their_tokens(objective: str) -> None:
     """Every token is another number; through cuts, exchanges and swaps its flag goes with it, and no row begins inside a word."""
     random = np.random.default_rng(0)
@@ -104,26 +101,6 @@ def _chinese(number: int) -> str:
         pick = number * 7 + position * 5
         lines.append(f"{who[pick % 6]}{when[pick // 2 % 4]}{what[pick // 3 % 6]}，第{number}次no{position}。")
     return "".join(lines)
-
-
-def test_one_task_tells_how_far_it_is_while_it_segments(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    """Slice by slice, and not when a task of some megabytes is done; the rows are those of any slices."""
-    told: list[int] = []
-    add = Work.add
-
-    def note(self: Work, bytes: int = 0, **more: int) -> None:
-        told.append(bytes)
-        add(self, bytes, **more)
-
-    monkeypatch.setattr(Work, "add", note)
-    config, made = PairsConfig(max_seq_length=32, chinese_words="jieba"), []
-    for size in (1 << 30, 4000):
-        monkeypatch.setattr(partitions, "_SEGMENTED_BYTES", size)
-        told.clear()
-        where = {"vocab": corpus / "vocab", "output": tmp_path / str(size)}
-        made += bertdata.make_pairs(corpus / "corpus-zh", **where, config=config, workers=1)
-        assert (sum(size > 0 for size in told) > 5) == (size == 4000), told
-    assert digests(made[0].path) == digests(made[1].path)
 
 
 @pytest.fixture(scope="module")
@@ -213,15 +190,6 @@ def test_only_documents_in_chinese_are_segmented(build: Build, corpus: Path, tmp
     plain = _make(build, corpus, tmp_path / "plain", language="en")
     assert [row["input_ids"] for row in read_rows(plain)] == [row["input_ids"] for row in read_rows(made)]
     assert list(read_rows(plain)[0]) == ["input_ids", "token_type_ids", "next_sentence_label", "origin"]
-
-
-def test_another_jieba_does_not_resume(run: Run, corpus: Path, words: Path, tmp_path: Path) -> None:
-    known = json.loads((words / ".bertdata" / "run.json").read_text())
-    (unfinished := tmp_path / "p" / ".bertdata" / "build-0" / ".bertdata").mkdir(parents=True)
-    (unfinished / "run.json").write_text(json.dumps({**known, "versions": {**known["versions"], "jieba": "0.1"}}))
-    arguments = ("make-pairs", corpus / "corpus-zh", "--vocab", corpus / "vocab", "--output", tmp_path / "p")
-    refused = run(*arguments, "--max-seq-length", 64, "--shards", 2, "--chinese-words", "jieba", code=5).stderr
-    assert "versions.jieba: '0.1' then" in refused
 
 
 def test_without_jieba_the_message_names_the_fix(run: Run, corpus: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
 from bertdata.tokens.segment import Segmenter, _simplified, is_chinese
-from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.vocab import SPECIAL, from_tokens
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ TEXT = st.text(
 def test_the_parts_are_the_sentence_and_give_its_pieces(segmenter: Segmenter, text: str) -> None:
     parts = list(segmenter.parts(text))
     assert "".join(part for part, _ in parts) == text
-    vocabulary = Vocabulary([*SPECIAL, *"我们的北京大学研究起源。，ab", "##b"], lowercase=True, strip_accents=True)
+    vocabulary = from_tokens([*SPECIAL, *"我们的北京大学研究起源。，ab", "##b"], lowercase=True, strip_accents=True)
     tokenizer = vocabulary.tokenizer()
     whole = tokenizer.encode(text, add_special_tokens=False).ids
     pieces = [tokenizer.encode(part, add_special_tokens=False).ids for part, _ in parts]

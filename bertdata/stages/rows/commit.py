@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...config import LABEL_1_COUNTS, PairsConfig
@@ -21,7 +20,6 @@ from ...tally import Tally, stage_name
 from ...tokens import vocab
 from ..corpus_reader import DocumentReader
 from .build_rows import PartitionReport, RowsOutput
-from .partitions import different_ids
 from .partners import origins_of
 
 __all__ = ["PairsCommit", "describe"]
@@ -37,7 +35,6 @@ class PairsCommit:
     outputs: list[RowsOutput]
     source: DocumentReader
     documents: int
-    spill: Path
 
     def __call__(self, reports: Iterable[list[PartitionReport]]) -> None:
         sums = [defaultdict[str, _SplitSum](_SplitSum) for _ in self.outputs]  # by split
@@ -69,7 +66,6 @@ class PairsCommit:
             corpus=self.source.about(),
             files=[manifest.entry(root, name) for name in names],
             **vocabulary.in_manifest(),
-            different_ids=different_ids(self.spill),
             statistics=describe(in_all, config),
             tokens=_sorted(groups["tokens"]),
             unknown_tokens=_sorted(groups["unknown"]),

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ...dataset.tasks import StoredValue
 from ...tokens import vocab
-from ...tokens.encoder import Encoder
+from ...tokens.encode import Encoder
 from ...tokens.segment import WordEncoder
 
 __all__ = ["DocumentsEncoder", "encoder_of_run"]
@@ -30,20 +30,20 @@ class DocumentsEncoder:
 
     def __init__(self, vocabulary: vocab.Vocabulary, chinese_words: str) -> None:
         self._lock = threading.Lock()
-        encoder = vocabulary.document_encoder()
+        encoder = vocabulary.encoder()
         self._encoder: Encoder | WordEncoder = encoder if chinese_words == "none" else WordEncoder(encoder, vocabulary)
 
     def __call__(
-        self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray, exact: bool = False
+        self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return all ids [T] concatenated, the sentence ends [S], and a mask of tokens that continue a word.
 
-        The mask is [T], or [0] if the vocabulary marks them with ``##``. With `exact`, `tokenizers` computes the ids.
+        The mask is [T], or [0] if the vocabulary marks them with ``##``.
         """
         with self._lock:
             if isinstance(self._encoder, WordEncoder):
-                return self._encoder.encode(languages.to_pylist(), documents.to_pylist(), exact)
-            return *self._encoder.encode_documents(documents, paragraphs, exact), np.zeros(0, bool)
+                return self._encoder.encode(languages.to_pylist(), documents.to_pylist())
+            return *self._encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
 
 
 def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:

@@ -16,7 +16,7 @@ from ..corpus_reader import Corpus, DocumentReader
 from ..shuffle import FileShuffle
 from .build_rows import BuildPartition, PartitionReport, RowsOutput
 from .commit import PairsCommit
-from .partitions import Layout, Tokenize, different_ids_name
+from .partitions import Layout, Tokenize
 from .partners import Partners, origins_of
 
 __all__ = ["PairsJob"]
@@ -54,7 +54,7 @@ class PairsJob(Job):
             roots=tuple(by_length.values()),
             packages=config.packages,
             outputs=[RowsOutput(root, replace(config, max_seq_length=length)) for length, root in by_length.items()],
-            vocabulary=StoredValue.written(first, "vocabulary", vocabulary._asdict()),
+            vocabulary=StoredValue.written(first, "vocabulary", vocabulary.stored()),
             reader=source.reader,
             documents=source.manifest.rows,
             layout=layout,
@@ -90,15 +90,13 @@ class PairsJob(Job):
 
     def finish(self) -> None:
         """Write each output's vocabulary, data card and manifest."""
-        commit = PairsCommit(self.vocabulary, self.outputs, self.reader, self.documents, self.shuffle.root)
+        commit = PairsCommit(self.vocabulary, self.outputs, self.reader, self.documents)
         commit(self.reports("pairs", self.layout.total, PartitionReport))
 
     def _tokenize(self, task: Task) -> list[tuple[int, bytes]]:
-        return Tokenize(self.shuffle.root, self.vocabulary, self.reader, self.layout, self.chinese_words)(task)
+        return Tokenize(self.vocabulary, self.reader, self.layout, self.chinese_words)(task)
 
     def _write(self, task: Task) -> FilesReport:
         root, names = self.shuffle.root, [self.shuffle.file(task.number)]
         self.shuffle.write(task.number, self._tokenize(task))
-        if (root / (different := different_ids_name(task.number))).exists():
-            names.append(different)
         return FilesReport(files=[manifest.entry(root, name) for name in names])

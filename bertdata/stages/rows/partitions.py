@@ -15,24 +15,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, groupby, pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ... import keys
 from ...config import PairsConfig
-from ...dataset.build import STATE
-from ...dataset.manifest_records import DifferentIds
 from ...dataset.tasks import StoredValue
 from ...records import Task
-from ...storage.files import read_json, write_json
-from ...tokens.encoder import DifferentIdsError
 from ..corpus_reader import DocumentReader
 from .encoding import encoder_of_run
 from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
 
-__all__ = ["Layout", "Tokenize", "Tokens", "different_ids", "different_ids_name", "from_piece", "shard_count", "to_piece"]
+__all__ = ["Layout", "Tokenize", "Tokens", "from_piece", "shard_count", "to_piece"]
 
 _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
 
@@ -171,42 +166,30 @@ def from_piece(data: bytes) -> Tokens:
 
 @dataclass
 class Tokenize:
-    """Tokenize the documents of a task. Under `root`, a file records text for which the fast library returned wrong ids."""
+    """Tokenize the documents of a task."""
 
-    root: Path
     vocabulary: StoredValue
     reader: DocumentReader
     layout: Layout
     chinese_words: str = "none"
 
     def __call__(self, task: Task) -> list[tuple[int, bytes]]:
-        """Return the serialized documents of each non-empty partition, in order of partitions.
-
-        `tokenizers` encodes a sample of each task as a check. If the fast library's ids differ, `tokenizers` encodes the complete
-        task, and a file records the text.
-        """
-        try:
-            return self._by_partition(task, exact=False)
-        except DifferentIdsError as error:
-            write_json(self.root / different_ids_name(task.number), {"task": task.number, "text": error.text[:200]})
-            return self._by_partition(task, exact=True)
-
-    def _by_partition(self, task: Task, exact: bool) -> list[tuple[int, bytes]]:
+        """Return the serialized documents of each non-empty partition, in order of partitions."""
         by_partition = defaultdict[int, list[Tokens]](list)
-        for documents in self.documents(task, exact):
+        for documents in self.documents(task):
             partitions = self.layout.of_documents(documents.ids, documents.origins)
             order = sorted(range(len(partitions)), key=partitions.__getitem__)
             for partition, numbers in groupby(order, partitions.__getitem__):
                 by_partition[partition].append(documents.take([*numbers]))
         return [(partition, to_piece(Tokens.joined(by_partition.pop(partition)))) for partition in sorted(by_partition)]
 
-    def documents(self, task: Task, exact: bool = False) -> Iterator[Tokens]:
+    def documents(self, task: Task) -> Iterator[Tokens]:
         """Yield the documents of a task, some at a time."""
         encode = encoder_of_run(self.vocabulary, self.chinese_words)
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
-            tokens, ends, continues = encode(languages, documents, paragraphs, exact)
+            tokens, ends, continues = encode(languages, documents, paragraphs)
             found = origins(sources, languages, documents, self.layout.partners.scripts)
             sentences = documents.value_lengths().to_numpy()
             counts = np.diff(np.append(0, ends)[np.append(0, np.cumsum(sentences))])  # tokens of each document
@@ -214,15 +197,3 @@ class Tokenize:
             lengths = [counts * tokens.itemsize, sentences * sizes.itemsize, counts * (len(continues) > 0)]
             columns = [column.tobytes() for column in (tokens, sizes, continues)]
             yield Tokens(ids.to_pylist(), found, [each.tolist() for each in lengths], columns)
-
-
-def different_ids_name(number: int) -> str:
-    """Return the name of the file that records text with different ids from the fast library and `tokenizers`."""
-    return f"{STATE}/work/different-ids-{number:05d}.json"
-
-
-def different_ids(root: Path) -> DifferentIds | None:
-    """Return the manifest record of tasks re-encoded by `tokenizers` because the fast library's ids differed, or None."""
-    work = root / STATE / "work"
-    found = sorted(path for path in work.iterdir() if path.name.startswith("different-ids-")) if work.is_dir() else []
-    return DifferentIds(tasks=len(found), text=read_json(found[0])["text"]) if found else None

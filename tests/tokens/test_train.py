@@ -1,4 +1,4 @@
-"""Vocabularies: the same from run to run, BERT's ids, and read alike by every library."""
+"""Training: the same vocabulary in every process and order, BERT's ids, and files that every library reads alike."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_encode import CHARACTERS, SENTENCE
 from tokenizers import Tokenizer
 
 from bertdata.codec import decode
@@ -23,11 +24,11 @@ from bertdata.config import VocabConfig
 from bertdata.dataset import manifest, shards
 from bertdata.dataset.manifest_records import Coverage
 from bertdata.dataset.manifest_types import CorpusManifest, VocabManifest
-from bertdata.errors import EmptyResultError, UsageError
+from bertdata.errors import EmptyResultError
 from bertdata.reports import coverage
-from bertdata.tokens import vocab
+from bertdata.tokens import read, train, vocab
 from bertdata.tokens.read import read_any
-from bertdata.tokens.vocab import SPECIAL, Vocabulary
+from bertdata.tokens.vocab import SPECIAL
 
 LAW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -48,44 +49,37 @@ def _words(count: int = 3000) -> Counter[str]:
 
 CONFIG = VocabConfig(size=400)
 CASED = VocabConfig(size=400, lowercase=False, strip_accents=False)
-
-TRAIN = """
+BPE = VocabConfig(model="bpe", size=400)
+RUN = """
 import json, random, sys
 from bertdata.config import VocabConfig
-from bertdata.tokens import vocab
+from bertdata.tokens.train import train
 words = list(json.load(sys.stdin).items())
 random.Random(sys.argv[1]).shuffle(words)
-pieces = vocab.train(dict(words), VocabConfig(size=400)).pieces
-print(json.dumps(pieces))
+print(json.dumps([train(dict(words), VocabConfig(size=400, model=model)).form for model in ("wordpiece", "bpe")]))
 """
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(vocab).failed == 0
+    assert doctest.testmod(train).failed == doctest.testmod(read).failed == doctest.testmod(coverage).failed == 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_training_is_equal_in_every_process_and_order() -> None:
     """Many pairs of these words are equally frequent, so that any order that leaks in shows."""
     words = _words()
     found = set()
-    for seed in ("0", "1", "2", "3"):
-        done = subprocess.run(
-            [sys.executable, "-c", TRAIN, seed],
-            input=json.dumps(words),
-            env={**os.environ, "PYTHONHASHSEED": seed, "TOKENIZERS_PARALLELISM": "true" if seed == "3" else "false"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found.add(done.stdout.strip())
-    assert found == {json.dumps(vocab.train(words, CONFIG).pieces)}
+    for seed in ("0", "1"):
+        env = {**os.environ, "PYTHONHASHSEED": seed, "TOKENIZERS_PARALLELISM": "true" if seed == "1" else "false"}
+        command = [sys.executable, "-c", RUN, seed]
+        found.add(subprocess.run(command, input=json.dumps(words), env=env, capture_output=True, text=True, check=True).stdout)
+    assert [json.loads(out) for out in found] == [[train.train(words, config).form for config in (CONFIG, BPE)]]
 
 
 def test_special_tokens_stand_at_the_stated_ids() -> None:
-    compact = vocab.train(_words(), CONFIG).pieces
+    compact = train.train(_words(), CONFIG).pieces
     assert compact[:5] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    layout = vocab.train(_words(), VocabConfig(size=2048, layout="bert")).pieces
+    layout = train.train(_words(), VocabConfig(size=2048, layout="bert")).pieces
     places = {
         name: layout.index(name)
         for name in ("[PAD]", "[unused0]", "[unused98]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused99]")
@@ -97,7 +91,7 @@ def test_special_tokens_stand_at_the_stated_ids() -> None:
 
 @pytest.mark.parametrize("config", [CONFIG, CASED, VocabConfig(size=64), VocabConfig(size=400, alphabet=5)])
 def test_a_vocabulary_has_the_size_asked_and_no_piece_twice(config: VocabConfig) -> None:
-    pieces = vocab.train(_words(), config).pieces
+    pieces = train.train(_words(), config).pieces
     assert len(pieces) <= config.size and len(set(pieces)) == len(pieces)
     if config.alphabet > 5:
         assert len(pieces) == config.size
@@ -105,9 +99,9 @@ def test_a_vocabulary_has_the_size_asked_and_no_piece_twice(config: VocabConfig)
 
 def test_the_alphabet_keeps_chinese_and_ends_with_the_rarest() -> None:
     words = _words()
-    pieces = set(vocab.train(words, CONFIG).pieces)
+    pieces = set(train.train(words, CONFIG).pieces)
     assert set(CHINESE) <= pieces
-    small = vocab.train(words, VocabConfig(size=400, alphabet=20)).pieces
+    small = train.train(words, VocabConfig(size=400, alphabet=20)).pieces
     letters = {piece.removeprefix("##") for piece in small if piece not in SPECIAL}
     counts: Counter[str] = Counter()
     for word, count in words.items():
@@ -119,56 +113,93 @@ def test_the_alphabet_keeps_chinese_and_ends_with_the_rarest() -> None:
 
 def test_characters_that_are_equally_frequent_are_kept_in_order() -> None:
     """Ten letters of one frequency, room for four: those of a hash map's order would differ from run to run."""
-    pieces = vocab.train(dict.fromkeys("jihgfedcba", 3), VocabConfig(size=64, alphabet=4)).pieces
+    pieces = train.train(dict.fromkeys("jihgfedcba", 3), VocabConfig(size=64, alphabet=4)).pieces
     assert pieces == [*SPECIAL, "a", "b", "c", "d"]
 
 
 def test_training_on_nothing_says_so() -> None:
     with pytest.raises(EmptyResultError, match="no text to train on.*`sample_bytes`"):
-        vocab.train({}, CONFIG)
+        train.train({}, CONFIG)
 
 
 def test_one_word_worked_by_hand() -> None:
     """abab x 9 with its letters as pieces: ab, then ##ab... the merges that make the whole word, all seen 9 times."""
-    pieces = vocab.train({"abab": 9}, VocabConfig(size=64)).pieces
+    pieces = train.train({"abab": 9}, VocabConfig(size=64)).pieces
     assert pieces[:5] == list(SPECIAL)
     assert {"a", "b", "##a", "##b", "abab"} <= set(pieces)
     assert all(piece.removeprefix("##") in "abab" for piece in pieces[5:])
-    assert vocab.train({"abab": 1}, VocabConfig(size=64)).pieces[5:] == ["##a", "##b", "a", "b"]  # under --min-frequency 2
+    assert train.train({"abab": 1}, VocabConfig(size=64)).pieces[5:] == ["##a", "##b", "a", "b"]  # under --min-frequency 2
 
 
 def test_a_sample_is_a_share_of_documents_by_name() -> None:
     ids = [f"w:{i}" for i in range(20_000)]
-    tenth, half = ({i for i in ids if vocab.is_sampled(1, i, share)} for share in (0.1, 0.5))
+    tenth, half = ({i for i in ids if train.is_sampled(1, i, share)} for share in (0.1, 0.5))
     assert len(tenth) == pytest.approx(2000, abs=200) and len(half) == pytest.approx(10_000, abs=400)
     assert tenth < half  # a larger sample keeps the smaller
-    assert all(vocab.is_sampled(1, i, 1.0) for i in ids) and not any(vocab.is_sampled(1, i, 0.0) for i in ids)
-    assert {i for i in ids if vocab.is_sampled(2, i, 0.1)} != tenth
+    assert all(train.is_sampled(1, i, 1.0) for i in ids) and not any(train.is_sampled(1, i, 0.0) for i in ids)
+    assert {i for i in ids if train.is_sampled(2, i, 0.1)} != tenth
 
 
-def test_continues() -> None:
-    pieces = [*SPECIAL, "a", "##a", "##", "#", "a##"]
-    assert np.flatnonzero(Vocabulary(pieces, True, True).continues()).tolist() == [6]
+def test_bpe_encodes_every_text_and_pads() -> None:
+    """No text has [UNK], and special tokens in a text are text."""
+    config = VocabConfig(model="bpe", size=400, pad_to_multiple_of=64, extra_tokens=("<|one|>", "<|two|>"))
+    words = train.parts_to_words(train.count_parts(["The tea, the sea. " * 9], "bpe"), train.blank(config))
+    made = train.train(words, config)
+    assert made.pieces[:7] == [*SPECIAL, "<|one|>", "<|two|>"] and made.special[:5] == (0, 1, 2, 3, 4)
+    unused = [i for i, piece in enumerate(made.pieces) if piece.startswith("[unused")]
+    assert len(made.pieces) % 64 == 0 and {5, 6, *unused} == set(made.special.others)
+    library = made.tokenizer()
+    for text in ["☃ tea ☃☃", "Ωmega\n\nx"]:
+        ids = library.encode(text, add_special_tokens=False).ids
+        assert 1 not in ids and library.decode(ids) == text
+    assert library.encode("a<|two|>b").ids.count(6) == 1
+    ids, _ = made.encoder().encode(["a<|two|>b [unused1] [SEP]"])
+    assert not set(ids.tolist()) & made.special.never
+
+
+# --- words ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_words_are_those_of_the_library_and_normal_already(lowercase: bool) -> None:
+    """Counting parts between ASCII punctuation and Chinese changes nothing, and what it makes of a text stays as it is."""
+    tokenizer = train.blank(VocabConfig(lowercase=lowercase))
+    texts = [f"x{chr(c)}Y {chr(c)}\u201c{chr(c)}e\u0301" for c in CHARACTERS if c < 0x3000 or c % 7 == 0]
+    for text in texts:
+        normal = tokenizer.normalizer.normalize_str(text)
+        expected = Counter(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal))
+        words = train.parts_to_words(train.count_parts([text], "wordpiece"), tokenizer)
+        assert words == expected, ascii(text)
+        assert train.parts_to_words(train.count_parts(words, "wordpiece"), tokenizer) == Counter(dict.fromkeys(words, 1))
+
+
+@LAW
+@given(sentences=st.lists(SENTENCE, max_size=6), cut=st.integers(0, 6))
+def test_counts_of_parts_add_up(sentences: list[str], cut: int) -> None:
+    for model in ("wordpiece", "bpe"):
+        parts = train.count_parts(sentences[:cut], model) + train.count_parts(sentences[cut:], model)
+        assert parts == train.count_parts(sentences, model)
 
 
 # --- files ---
 
 
-def test_a_directory_reads_back(tmp_path: Path) -> None:
-    for config in (CONFIG, CASED):
-        made = vocab.train(_words(), config)
-        assert vocab.write(tmp_path, made) == ["vocab.txt", "tokenizer.json", "tokenizer_config.json"]
-        assert read_any(tmp_path) == made
+@pytest.mark.parametrize("config", [CONFIG, CASED, BPE], ids=["uncased", "cased", "bpe"])
+def test_a_directory_reads_back(tmp_path: Path, config: VocabConfig) -> None:
+    made = train.train(_words(), config)
+    names = vocab.write(tmp_path, made)
+    assert names == [*(["vocab.txt"] if config.model == "wordpiece" else []), "tokenizer.json", "tokenizer_config.json"]
+    assert read_any(tmp_path) == read_any(tmp_path / "tokenizer.json") == made
+    if config.model == "wordpiece":
         assert read_any(tmp_path / "vocab.txt") == made
-        first = [(tmp_path / name).read_bytes() for name in vocab.write(tmp_path, made)]
-        assert first == [(tmp_path / name).read_bytes() for name in vocab.write(tmp_path, made)]
 
 
 @pytest.fixture(scope="module", params=[CONFIG, CASED], ids=["uncased", "cased"])
 def libraries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Every way to turn text into ids."""
     root = tmp_path_factory.mktemp("vocabulary")
-    vocabulary = vocab.train(_words(), request.param)
+    vocabulary = train.train(_words(), request.param)
     vocab.write(root, vocabulary)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_HUB_OFFLINE", "1")
@@ -211,66 +242,6 @@ def test_ids_of_a_sentence(libraries: dict[str, Any]) -> None:
         pair = tokenizer("ba", "ko")
         assert pair["token_type_ids"] == [0, 0, 0, 1, 1]
     assert libraries["own"]("[MASK] ba")[1] == pieces.index("[MASK]")  # written out it is the token, as in BERT's fill-mask
-
-
-GOOGLE = [*SPECIAL, "the", "##s", "été", "茶", "ⅷ", "ß"]
-
-
-def _txt(tmp_path: Path, content: bytes) -> Path:
-    (tmp_path / "vocab.txt").write_bytes(content)
-    return tmp_path / "vocab.txt"
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("last", [True, False])
-def test_vocab_txt_as_editors_leave_it(tmp_path: Path, end: str, bom: bytes, last: bool) -> None:
-    text = end.join(GOOGLE) + (end if last else "")
-    assert read_any(_txt(tmp_path, bom + text.encode())).pieces == GOOGLE
-
-
-def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
-    """bert-base-chinese has U+2028 as a piece of its own."""
-    pieces = [*GOOGLE, "\u2028", "\u0085", "\x1c"]
-    assert read_any(_txt(tmp_path, "\n".join(pieces).encode())).pieces == pieces
-
-
-def test_case_is_guessed_from_the_words(tmp_path: Path) -> None:
-    assert read_any(_txt(tmp_path, "\n".join(GOOGLE).encode()))[1:3] == (True, True)
-    assert read_any(_txt(tmp_path, "\n".join([*GOOGLE, "The"]).encode()))[1:3] == (False, False)
-    assert read_any(tmp_path / "vocab.txt", lowercase=True)[1:3] == (True, True)
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true, "strip_accents": false}')
-    assert read_any(tmp_path / "vocab.txt")[1:3] == (True, False)
-    assert read_any(tmp_path)[1:3] == (True, False)
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true, "strip_accents": null}')  # as Google's say
-    assert read_any(tmp_path)[1:3] == read_any(tmp_path, lowercase=True)[1:3] == (True, True)
-    with pytest.raises(UsageError, match="`lowercase=False`: .* was made with `lowercase=True`"):
-        read_any(tmp_path, lowercase=False)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("\n".join(["[PAD]", "[UNK]", "[CLS]", "a"]).encode(), r"vocab\.txt lacks \[SEP\], \[MASK\]"),
-        ("\n".join([*GOOGLE, "the"]).encode(), "contains 'the' twice.*remove"),
-        ("\n".join(GOOGLE).encode() + b"\n\xff\xfe", "cannot read the vocabulary"),
-        (b"", "lacks"),
-        (None, "cannot read the vocabulary.*train-vocab"),
-    ],
-)
-def test_a_vocabulary_that_cannot_be_right_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
-    path = tmp_path / "vocab.txt"
-    if content is not None:
-        _txt(tmp_path, content)
-    with pytest.raises(UsageError, match=problem):
-        read_any(path)
-
-
-def test_damaged_settings_are_refused(tmp_path: Path) -> None:
-    _txt(tmp_path, "\n".join(GOOGLE).encode())
-    (tmp_path / "tokenizer_config.json").write_text("{")
-    with pytest.raises(UsageError, match=r"tokenizer_config\.json"):
-        read_any(tmp_path)
 
 
 # --- coverage ---
@@ -325,10 +296,3 @@ def test_the_table_shows_a_line_for_each_language() -> None:
     lines = coverage.table(decode(many, dict[str, Coverage])).splitlines()
     assert len(lines) == 22 and lines[1].split()[:2] == ["unknown", "1,000"] and lines[2].split()[0] == "l24"
     assert lines[-1].strip() == "and 6 more languages, in manifest.json"
-
-
-def test_special_tokens_are_looked_for_once() -> None:
-    """Reports ask for them at each piece: 30,000 pieces, each looked through for each, took two minutes."""
-    made = Vocabulary([*SPECIAL, "tea", "[unused0]"], lowercase=True, strip_accents=True)
-    assert made.special is made.special
-    assert made.special.others == (6,) and made._asdict()["form"] == ""

@@ -1,13 +1,4 @@
-"""Encode text with the fastest library that returns the ids of `tokenizers`: nanotoken, gigatoken, or `tokenizers` itself.
-
-    WordPiece            nanotoken
-    byte-level BPE       gigatoken, if it is installed
-    Unigram, other BPE   `tokenizers` with a memo of words; the others too, if the library is missing
-    anything else        `tokenizers`
-
-Ids never depend on the library. `same_engines` compares a library with `tokenizers` before it is used, on every token of the
-vocabulary and on `HARD_STRINGS`, and encoders compare a sample of the text that they encode.
-"""
+"""The libraries that encode text: nanotoken, gigatoken and `tokenizers`, each a callable from texts to ids."""
 
 from __future__ import annotations
 
@@ -23,12 +14,9 @@ from unicodedata import category, is_normalized
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from ..pieces import piece_bytes
-from .hard_strings import HARD_STRINGS
-
-__all__ = ["Encoded", "Engine", "Exact", "Gigatoken", "Nanotoken", "failures_as_exceptions", "same_engines", "sizes", "steps"]
+from .vocab import Vocabulary
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,7 +24,6 @@ CALL_BYTES = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a 
 NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
 GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
 GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
-WORDS_OF_TEXT = 50  # words that are encoded in one text
 
 
 class Encoded(NamedTuple):
@@ -53,19 +40,11 @@ class Encoded(NamedTuple):
     stops: npt.NDArray[Any]
 
 
-Engine = Callable[[Sequence[bytes]], Encoded]  # texts are UTF-8
-
-
-def sizes(parts: Sequence[Any]) -> Ints:
-    """Return the lengths of parts [N]."""
-    return np.fromiter(map(len, parts), np.int64, len(parts))
-
-
 class Exact:
     """`tokenizers` itself."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._tokenizer = vocabulary.tokenizer()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
@@ -87,39 +66,16 @@ def _stops(offsets: list[tuple[int, int]], text: bytes) -> Ints:
     return np.maximum.accumulate(np.maximum(places[np.fromiter(map(itemgetter(1), offsets), np.int64)], 1))
 
 
-def same_engines(
-    tokenizer: Tokenizer, words: Sequence[str], *kinds: Callable[[dict[str, Any], Tokenizer], Engine]
-) -> list[Engine]:
-    """Return the engines with the same ids as `tokenizers`, the fastest first, or an empty list.
-
-    Args:
-        tokenizer: Reference for the ids.
-        words: The text of its tokens, which an engine must encode like `tokenizers`.
-        kinds: Classes of engines to try.
-    """
-    plain = {**json.loads(tokenizer.to_str()), "post_processor": None, "truncation": None, "padding": None}
-    plain["added_tokens"] = [token for token in plain.get("added_tokens") or [] if not token["special"]]  # "[SEP]" is text
-    texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
-    data = [text.encode("utf-8", "replace") for text in texts]
-    expected, found = Exact(tokenizer)(data), []
-    for kind in kinds:
-        with contextlib.suppress(Exception), failures_as_exceptions():  # not installed, not supported, or a failure
-            engine = kind(plain, tokenizer)
-            if all(map(np.array_equal, engine(data)[:2], expected[:2])):
-                found.append(engine)
-    return found
-
-
 class Nanotoken:
     """WordPiece by nanotoken, on the calling thread."""
 
-    def __init__(self, plain: dict[str, Any], tokenizer: Tokenizer) -> None:
-        if plain["model"]["type"] != "WordPiece":
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        if not (vocabulary.is_wordpiece and vocabulary.splits_sentences):
             raise NotImplementedError
         from nanotoken import WordPieceTokenizer, set_cache_entries
 
         set_cache_entries(NANOTOKEN_CACHE_ENTRIES)
-        self._tokenizer = WordPieceTokenizer.from_json(json.dumps(plain))
+        self._tokenizer = WordPieceTokenizer.from_json(json.dumps(_plain(vocabulary)))
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         ids, edges = self._tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False)
@@ -134,7 +90,8 @@ class Gigatoken:
     versions. U+0CDC is a letter for gigatoken (Unicode 17) only.
     """
 
-    def __init__(self, plain: dict[str, Any], tokenizer: Tokenizer) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        plain = _plain(vocabulary)
         normalizers = [step["type"] for step in steps(plain.get("normalizer"), "normalizers")]
         first = steps(plain.get("pre_tokenizer"), "pretokenizers")
         is_bytes = plain["model"]["type"] == "BPE" and any(step["type"] == "ByteLevel" for step in first)
@@ -142,7 +99,7 @@ class Gigatoken:
             raise NotImplementedError
         from gigatoken.gigatoken_rs import load_hf_json
 
-        self._normalizes, self._exact = bool(normalizers), Exact(tokenizer)
+        self._normalizes, self._exact = bool(normalizers), Exact(vocabulary)
         ids = {**plain["model"]["vocab"], **{token["content"]: token["id"] for token in plain["added_tokens"]}}
         self._bytes = np.zeros(max(ids.values()) + 1, np.uint16)  # of each token
         self._bytes[[*ids.values()]] = [len(piece_bytes(piece, "Ġ")) for piece in ids]
@@ -189,6 +146,25 @@ class Gigatoken:
         rare = codes[kept].tobytes().decode()
         is_normal = not self._normalizes or is_normalized("NFC", rare)
         return not is_normal or any(category(character) == "Cn" for character in set(rare))
+
+
+# The fastest first.
+LIBRARIES: dict[str, Callable[[Vocabulary], Callable[[Sequence[bytes]], Encoded]]] = {
+    "nanotoken": Nanotoken,
+    "gigatoken": Gigatoken,
+    "tokenizers": Exact,
+}
+
+
+def _plain(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return a tokenizer.json that adds no special tokens, and for which "[SEP]" in a text is text."""
+    plain = {**vocabulary.parsed, "post_processor": None, "truncation": None, "padding": None}
+    return {**plain, "added_tokens": [token for token in plain.get("added_tokens") or [] if not token["special"]]}
+
+
+def sizes(parts: Sequence[Any]) -> Ints:
+    """Return the lengths of parts [N]."""
+    return np.fromiter(map(len, parts), np.int64, len(parts))
 
 
 def steps(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:

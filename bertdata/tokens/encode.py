@@ -1,0 +1,162 @@
+"""Encode sentences and documents with the fastest library that returns the ids of `tokenizers`.
+
+    WordPiece        nanotoken
+    byte-level BPE   gigatoken, if it is installed
+    anything else    `tokenizers`
+
+`choose` compares a library with `tokenizers` once, when a run is planned: on every token of the vocabulary, on `HARD_STRINGS`,
+and on the first text of the corpus. The job stores its name, so that all workers use the same one.
+
+The text of a document is what `export --to jsonl` writes: sentences with a space between them, paragraphs with an empty line. A
+token belongs to the sentence that its last character is in, so " Two" begins the second sentence, and the line feeds that end a
+paragraph belong to the sentence before them:
+
+    One. Two.\\n\\nThree.        One .  |  ĠTwo . Ċ Ċ  |  Three .
+
+    tokens     One   .    ĠTwo   .    Ċ    Ċ    Three  .
+    ends       3     4    8      9    10   11   16     17        sentence 1 ends at byte 4, sentence 2 at 11
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..pieces import bare
+from ..records import PARAGRAPH, UNSPACED
+from .hard_strings import HARD_STRINGS
+from .libraries import LIBRARIES, Ints, failures_as_exceptions
+from .vocab import Vocabulary
+
+Ids = tuple[npt.NDArray[Any], Ints]
+Batch = tuple[pa.ListArray, pa.ListArray]  # the sentences of documents, and the numbers of those that begin a paragraph
+
+CHECKED_BYTES = 1 << 20  # of a corpus that `choose` encodes twice
+WORDS_OF_TEXT = 50  # tokens of the vocabulary that are checked in one text
+NOTHING, SPACE, BREAK = range(3)  # separator before a sentence
+
+
+class Encoder:
+    """Encode text with a vocabulary and its library.
+
+    >>> from bertdata.tokens.vocab import SPECIAL, from_tokens
+    >>> encoder = from_tokens([*SPECIAL, "tea", "##s", "!"], lowercase=True, strip_accents=True).encoder()
+    >>> ids, ends = encoder.encode(["Teas tea", "TEA!"])
+    >>> ids.tolist(), ends.tolist()
+    ([5, 6, 5, 5, 7], [3, 5])
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.dtype = np.dtype(np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32)
+        self._library = LIBRARIES[vocabulary.library](vocabulary)
+
+    def encode(self, sentences: Sequence[str] | pa.Array) -> Ids:
+        """Return the ids of all sentences, each encoded alone, end to end [T], and the end of each sentence in them [S]."""
+        texts = sentences if isinstance(sentences, pa.Array) else pa.array(sentences, pa.large_string())
+        encoded = self._library(texts.cast(pa.large_binary()).to_pylist())
+        return encoded.ids.astype(self.dtype), encoded.ends
+
+    def encode_documents(self, sentences: pa.ListArray, paragraphs: pa.ListArray) -> Ids:
+        """Return the ids of all documents end to end [T], and the end of each sentence in them [S].
+
+        Args:
+            sentences: Sentences of each document.
+            paragraphs: Numbers of the sentences with which its paragraphs begin.
+        """
+        if self.vocabulary.splits_sentences:
+            return self.encode(sentences.flatten())
+        data, edges, first = _text(sentences, paragraphs)
+        encoded = self._library([data[start:end] for start, end in pairwise(edges[first].tolist())])
+        return encoded.ids.astype(self.dtype), np.searchsorted(encoded.stops, edges[1:].astype(encoded.stops.dtype), "right")
+
+
+def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
+    """Return a vocabulary with the fastest library whose ids are those of `tokenizers`, and a note if one had to be refused.
+
+    Args:
+        vocabulary: The vocabulary.
+        corpus: The first documents of a corpus. The first megabyte of their text is compared, too.
+    """
+    texts = [bare(piece, vocabulary.special.mark) for piece in vocabulary.pieces]
+    texts = [*HARD_STRINGS, *(" ".join(texts[start : start + WORDS_OF_TEXT]) for start in range(0, len(texts), WORDS_OF_TEXT))]
+    utf8 = [text.encode("utf-8", "replace").decode() for text in texts]
+    checks: list[Batch] = [(pa.array([[text] for text in utf8]), pa.array([[0]] * len(utf8))), *_first(corpus, CHECKED_BYTES)]
+    exact = replace(vocabulary, library="tokenizers")
+    for name in LIBRARIES:
+        fast = replace(vocabulary, library=name)
+        try:
+            with failures_as_exceptions():
+                encoder = Encoder(fast)
+        except Exception:  # not installed, or not for this kind of vocabulary
+            continue
+        different = None if name == "tokenizers" else _difference(encoder, Encoder(exact), checks)
+        if different is None:
+            return fast
+        note = (
+            f"`tokenizers` encodes the text, because {name} gives other ids for {different[:200]!r}. Please report it to {name}"
+        )
+        return replace(exact, notes=(*exact.notes, note))
+    return exact
+
+
+def _first(corpus: Iterable[Batch], most: int) -> Iterator[Batch]:
+    """Yield documents with the first `most` bytes of text."""
+    for sentences, paragraphs in corpus:
+        for at in range(len(sentences)):
+            most -= pc.sum(pc.binary_length(sentences.slice(at, 1).flatten())).as_py() or 0
+            yield sentences.slice(at, 1), paragraphs.slice(at, 1)
+            if most <= 0:
+                return
+
+
+def _difference(fast: Encoder, exact: Encoder, checks: Iterable[Batch]) -> str | None:
+    """Return a document of which two encoders make different ids, or of which the fast one fails, or None."""
+    for batch in checks:
+        for at in range(len(batch[0])):
+            document = tuple(column.slice(at, 1) for column in batch)
+            try:
+                with failures_as_exceptions():
+                    same = all(map(np.array_equal, fast.encode_documents(*document), exact.encode_documents(*document)))
+            except Exception:  # of the fast library
+                same = False
+            if not same:
+                return " ".join(document[0][0].as_py())
+    return None
+
+
+@cache  # not a constant: pyarrow imports pandas, if installed, for the first array that a process makes
+def _unspaced() -> pa.Array:
+    """Return the ends of sentences that no space follows, as bytes. Each has three."""
+    return pa.array([ending.encode() for ending in UNSPACED], pa.large_binary())
+
+
+def _text(sentences: pa.ListArray, paragraphs: pa.ListArray) -> tuple[bytes, Ints, Ints]:
+    """Join documents to text, with the separator before each sentence.
+
+    Returns:
+        UTF-8 of all documents, end to end; where sentences begin in it, behind a paragraph break but with the space before them,
+        and its end [S + 1]; and the first sentence of each document, and the number of all [D + 1].
+    """
+    flat = sentences.flatten().cast(pa.large_string())
+    first = np.append(0, np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())).astype(np.int64)
+    starts, of = paragraphs.flatten().to_numpy().astype(np.int64), paragraphs.value_lengths().fill_null(0).to_numpy()
+    before = np.full(len(flat), SPACE, np.uint8)
+    endings = pc.binary_slice(flat.cast(pa.large_binary()), -3)
+    before[1:][pc.is_in(endings, _unspaced()).to_numpy(zero_copy_only=False)[:-1]] = NOTHING
+    before[starts + np.repeat(first[:-1], of)] = BREAK
+    before[first[:-1][np.diff(first) > 0]] = NOTHING
+    separators = pa.array(["", " ", PARAGRAPH], pa.large_string()).take(pa.array(before))
+    data = pc.binary_join_element_wise(separators, flat, pa.scalar("", pa.large_string()))
+    edges = np.append(0, np.cumsum(pc.binary_length(data).to_numpy()))
+    utf8 = data.buffers()[2].slice(0, int(edges[-1])).to_pybytes() if edges[-1] else b""
+    edges[:-1] += len(PARAGRAPH) * (before == BREAK)
+    return utf8, edges, first
