@@ -30,7 +30,7 @@ MAY_IMPORT = {  # part of the package -> the other parts it may import; docs/exp
     "reports": BELOW | {"dataset", "tokens", "rows", "verification"},
     "stages": BELOW | FLOW | {"dataset", "reports"},
     "beam": BELOW | {"dataset", "sources", "stages"},
-    "exports": BELOW | {"dataset", "tokens"},
+    "exports": BELOW | {"dataset", "tokens", "reports"},
     "chains": BELOW | {"dataset", "sources", "tokens", "stages", "exports"},
     "pipelines": BELOW | {"chains"},
     "training": BELOW | {"dataset", "rows", "reports"},

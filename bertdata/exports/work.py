@@ -14,6 +14,7 @@ from ..dataset.tasks import StoredValue
 from ..errors import EmptyResultError
 from ..pieces import VocabularyEntries
 from ..records import Task
+from ..reports import card
 from ..run.job import Job, Stage, on_worker
 from ..tally import Tally
 from ..tokens import vocab
@@ -82,7 +83,7 @@ class ExportCommit:
             files=[*others, *(manifest.entry(root, name) for name in names)],
         )
         manifest.check_rows(contents, tally.left)
-        manifest.store(root, contents)
+        manifest.store(root, contents, card.write(source, contents) if self.config.to == "parquet" else "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,85 +1,103 @@
-"""Write a dataset's README.md: its contents, how it was made, and how to read it."""
+"""Write a dataset's README.md: its contents, how to read it, where its text comes from, and how it was made."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jinja2 import Environment, PackageLoader
+
 from ..config import OBJECTIVES
-from ..dataset.manifest_records import RowFile, SourceEntry
-from ..dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
+from ..config.input_kinds import PROJECTS, WIKI_LICENCE
+from ..dataset.manifest_records import Input, RowFile, SourceEntry
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest
+from ..errors import few
 from ..pieces import BERT_TOKENS, ROLES, word_rule
-from ..tally import StageCounts
-from . import licences
 from .summary import apparatus, cell, count, edits
-from .vocabulary_warnings import has_spaces
+from .vocabulary_warnings import has_spaces, text_by_language
 
-__all__ = ["reading_line", "snippets", "write"]
-
+_DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{4})(0[1-9]|1[0-2])([0-3][0-9])-")  # wiki, year, month and day
+_MAX_NAMED_DUMPS = 20
 _DOCUMENTS = "One document per row: its sentences in order, and where paragraphs start."
-_POLARS = """import polars
-print(polars.scan_ipc("data/train-*.arrow").head().collect())"""
-_DUCKDB = """import duckdb, glob, pyarrow.dataset
-rows = pyarrow.dataset.dataset(sorted(glob.glob("data/train-*.arrow")), format="ipc")
-duckdb.sql("SELECT count(*) FROM rows").show()"""
-_DATASETS = """import datasets, os  # which takes no "." for a directory
-print(datasets.load_dataset(os.getcwd(), split="train")[0])"""
-_TORCH = """import bertdata
-for batch in bertdata.batches(bertdata.Shards("."), 8, for_model="custom"):  # or for_model=model, of transformers
-    print(batch["input_ids"].shape)
-    break"""
+_TEXTS = "One document per row: its text, with empty lines between paragraphs."
+_TITLES = {"documents": "Documents", "pairs": "Rows"}
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B")
+_HUB_LICENCES = {"CC0": "cc0-1.0", "MIT": "mit", "CC BY 4.0": "cc-by-4.0", "CC BY-SA 4.0": "cc-by-sa-4.0"}  # the Hub's names
+_TAG = re.compile(r"[a-z0-9-]{1,40}")
 
 
 def reading_line(directory: str) -> str:
-    """Return the line of Python that reads a dataset; of one in a store, its shards have to be named."""
-    if "://" in directory:
-        return f'datasets.load_dataset("arrow", data_files="{directory}/data/train-*.arrow", split="train")'
-    return f'datasets.load_dataset({json.dumps(directory, ensure_ascii=False)}, split="train")'
+    """Return the line of Python that reads a dataset."""
+    files = json.dumps(f"{directory}/data/train-*.arrow", ensure_ascii=False)
+    return f'datasets.load_dataset("arrow", data_files={files}, split="train")'
 
 
-def write(manifest: ReadableManifest) -> str:
-    """Return the card, with the front matter that `datasets` and the Hub read."""
-    splits = [(split, f"data/{split}-*.arrow") for split in getattr(manifest, "splits", ["train"])]
-    lines = [
-        "---",
-        "configs:",
-        "- config_name: default",
-        f'  description: "SHA-256 of the shards: {_digest(manifest.shards)}"',
-        "  data_files:",
-        *(line for split, path in splits for line in (f"  - split: {split}", f"    path: {path}")),
-        "---",
-        "",
-        f"# {manifest.kind.capitalize()}",
-        "",
-        *([_DOCUMENTS] if isinstance(manifest, CorpusManifest) else _of_rows(manifest)),
-        f"Made with bertdata {manifest.versions['bertdata']}; every count and digest is in `manifest.json`.",
-        "",
-        f"Rows: {manifest.rows:,} in {count(len(manifest.shards), 'shard')}.",
-        "",
-        "## How to read it",
-        "",
-        "Each of these runs in the dataset's directory.",
-        *(line for code in snippets(manifest.kind).values() for line in ("", "```python", code, "```")),
-        "",
-        "## Where the text comes from",
-        "",
-        "| input | source | bytes | licence |",
-        "|---|---|---|---|",
-        *(f"| {cell(i.name)} | {i.source} | {i.bytes:,} | {cell(i.licence)} |" for i in manifest.inputs[:1000]),
-        *licences.licence_lines(manifest),
-        "",
-        "## Counts by stage",
-        "",
-        "| stage | in | out | dropped | rejected |",
-        "|---|---|---|---|---|",
-        *(_stage(stage) for stage in manifest.counts),
-        *_shares(manifest),
-        *(_bounds(manifest) if isinstance(manifest, CorpusManifest) else []),
-        *licences.citation(manifest, _digest(manifest.shards)),
-    ]
-    return "\n".join(lines) + "\n"
+def write(manifest: ReadableManifest, export: ExportManifest | None = None) -> str:
+    """Return the card, with the front matter that `datasets` and the Hub read; `export` is the manifest of a Parquet export."""
+    inputs, shown = inputs_of(manifest), export or manifest
+    corpus = manifest if isinstance(manifest, CorpusManifest) else manifest.corpus
+    sources = corpus.sources if corpus else {}
+    tokens = manifest.tokens or {} if isinstance(manifest, PairsManifest) else {}
+    languages = text_by_language(sources)
+    codes = dict.fromkeys(
+        re.split("[-_]", code)[0] for code in sorted(languages, key=lambda code: -languages[code]["characters"])
+    )
+    masks = isinstance(manifest, CorpusManifest) or OBJECTIVES[manifest.settings.objective].masks
+    causal = isinstance(manifest, CorpusManifest) or not masks
+    splits = dict.fromkeys(shard.name.removeprefix("data/").partition("-")[0] for shard in shown.shards)
+    return (
+        _environment()
+        .get_template("card.md")
+        .render(
+            licences=json.dumps(sorted({_hub_licence(entry) for entry in inputs}) or ["unknown"]),
+            codes=json.dumps([code for code in codes if re.fullmatch("[a-z]{2,3}", code) and code != "und"]),
+            size_category=_SIZES[min(max(len(str(shown.rows)) - 3, 0), len(_SIZES) - 1)],
+            tasks=json.dumps(["fill-mask"] * masks + ["text-generation"] * causal),
+            tags=json.dumps(["bertdata", "pretraining", *(source for source in sources if _TAG.fullmatch(source))]),
+            digest=_digest(shown.shards),
+            splits=list(splits) or ["train"],
+            suffix="parquet" if export else "arrow",
+            title=_TITLES[manifest.kind],
+            description=[_TEXTS if export else _DOCUMENTS] if isinstance(manifest, CorpusManifest) else list(_of_rows(manifest)),
+            versions=shown.versions,
+            rows=shown.rows,
+            shards=count(len(shown.shards), "shard"),
+            torch=isinstance(manifest, PairsManifest) and not export,
+            inputs=inputs,
+            further_inputs=corpus.further_inputs if corpus and not isinstance(corpus, CorpusManifest) else 0,
+            wiki=any(WIKI_LICENCE in entry.licence for entry in inputs),
+            from_tables=any(WIKI_LICENCE in entry.licence and entry.source not in PROJECTS for entry in inputs),
+            dumps=few(_dumps(inputs), _MAX_NAMED_DUMPS),
+            kind=manifest.kind,
+            books=any(entry.source == "books" for entry in inputs),
+            counts=[*manifest.counts, *(export.counts if export else ())],
+            amounts=list(_amounts(sources, tokens)),
+            tokens=tokens,
+            notes=list(_notes(manifest)) if isinstance(manifest, CorpusManifest) else [],
+        )
+    )
+
+
+@functools.cache
+def _environment() -> Environment:
+    # Not HTML: `cell` escapes names for Markdown.
+    environment = Environment(
+        autoescape=False, loader=PackageLoader(__package__, "."), lstrip_blocks=True, trim_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["cell"] = cell
+    environment.filters["losses"] = lambda lost: "; ".join(f"{cell(reason)} {n:,}" for reason, n in lost.items()) or "–"
+    return environment
+
+
+def _hub_licence(entry: Input) -> str:
+    """Return the Hub's name of an input's licence, or ``other``."""
+    if entry.licence == WIKI_LICENCE:
+        return "cc-by-sa-4.0" if entry.source == "wikipedia" else "cc"
+    return _HUB_LICENCES.get(entry.licence, "other")
 
 
 def _digest(shards: Sequence[RowFile]) -> str:
@@ -92,124 +110,93 @@ def _digest(shards: Sequence[RowFile]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _of_rows(manifest: PairsManifest) -> list[str]:
+def _of_rows(manifest: PairsManifest) -> Iterator[str]:
     """Describe rows: their form, columns and masks, the share of unknown tokens, and the vocabulary."""
-    config, statistics, roles = manifest.settings, manifest.statistics, _roles(manifest)
-    form = OBJECTIVES[config.objective].summary + " Rows are not padded."
+    config, statistics = manifest.settings, manifest.statistics
+    # Special tokens without characters that would end a code span
+    roles = {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in manifest.roles.items()}
+    form = OBJECTIVES[config.objective].summary
     for role in ("cls", "sep"):
         form = form.replace(BERT_TOKENS[role], roles.get(role, BERT_TOKENS[role]))
-    unknown = f"`{token}`" if (token := roles.get("unk")) else "unknown"
-    lines = [form, f"{statistics.unknown_share:.4%} of the text tokens are {unknown}."]
+    yield f"{form} Rows are not padded."
+    unknown = f"`{roles['unk']}`" if "unk" in roles else "unknown"
+    yield f"{statistics.unknown_share:.4%} of the text tokens are {unknown}."
     if statistics.parts is not None:
-        full = 1 - statistics.padding_share
-        lines.append(
-            f"Rows are packed: {full:.2%} of {config.max_seq_length} positions are filled, with {statistics.parts:,} segments of "
-            "the form above, which begin at `document_starts`. A model must not attend from one segment to another. "
-            "`bertdata.batches` with `for_model` prevents that. Trainers that treat a row as one sequence, and "
-            "`transformers.Trainer` with `datasets`, which removes the column, need rows made without `--pack`."
+        yield (
+            f"Rows are packed: {1 - statistics.padding_share:.2%} of {config.max_seq_length} positions are filled, with "
+            f"{statistics.parts:,} segments of the form above, which begin at `document_starts`. A model must not attend from "
+            "one segment to another. `bertdata.batches` with `for_model` prevents that. Trainers that treat a row as one "
+            "sequence, and `transformers.Trainer` with `datasets`, which removes the column, need rows made without `--pack`."
         )
     if config.masking == "static":
-        lines.append(
+        yield (
             f"Rows are masked: {statistics.masked_share:.2%} of their tokens, at most {statistics.max_predictions} per row. "
             "`masked_lm_positions` has the positions, `masked_lm_labels` the original ids."
         )
     if config.chinese_words != "none":
-        lines.append(f"`continues_word` marks the tokens that continue a word ({config.chinese_words}).")
+        yield f"`continues_word` marks the tokens that continue a word ({config.chinese_words})."
     named = ", ".join(f"{role} `{roles[role]}`" for role in ROLES if role in roles)
     files = " and ".join(f"`{file.name}`" for file in manifest.files)
-    sentence = f"The vocabulary, {manifest.vocab_size:,} pieces, is in {files}; special tokens: {named}."
-    return [*lines, f"{sentence} {word_rule(manifest.mark)}"]
+    sentence = f"The vocabulary of {manifest.vocab_size:,} tokens is in {files}. Special tokens: {named}."
+    yield f"{sentence} {word_rule(manifest.mark)}"
 
 
-def _roles(manifest: PairsManifest) -> dict[str, str]:
-    """Return the special tokens of rows by role, without characters that would end a code span."""
-    tokens = manifest.roles
-    return {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in tokens.items()}
+def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the text of each source and language. Languages without spaces have no words to count."""
+    total = sum(counts["characters"] for counts in text_by_language(sources).values()) or 1
+    for source, entry in sources.items():
+        for code, amounts in (entry.languages or {}).items():
+            words = f"{amounts.words:,}" if has_spaces(code) else "–"
+            figures = [f"{amounts.documents:,}", words, f"{amounts.characters:,}", f"{amounts.characters / total:.4f}"]
+            yield source, code, figures + ([f"{tokens.get(source, {}).get(code, 0):,}"] if tokens else [])
 
 
-def _shares(manifest: ReadableManifest) -> list[str]:
-    """List the text of each source and language, and the text removed from a corpus' documents."""
-    if isinstance(manifest, CorpusManifest):
-        return [*_amounts(manifest.sources, {}), *_removed(manifest)] if manifest.sources else []
-    if manifest.corpus is None or not manifest.corpus.sources:
-        return []
-    return ["", "The rows are of this corpus.", *_amounts(manifest.corpus.sources, manifest.tokens or {})]
-
-
-def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]]) -> list[str]:
-    lines = ["", "| source | documents | words | bytes of text | share |", "|---|---|---|---|---|"]
-    for name, s in sources.items():
-        # Languages without spaces have no words to count.
-        spaced = [n.words for code, n in (s.languages or {}).items() if has_spaces(code)] if s.languages else [s.words]
-        words = "–" if not spaced or None in spaced else f"{sum(filter(None, spaced)):,}"
-        lines.append(f"| {name} | {s.documents:,} | {words} | {s.text_bytes:,} | {s.share:.4f} |")
-    spoken = [(name, code, n) for name, s in sources.items() for code, n in (s.languages or {}).items()]
-    if not spoken:
-        return lines
-    total = sum(n.characters for _, _, n in spoken) or 1
-    heads = ["source", "language", "documents", "words", "characters", "share", *(["tokens"] if tokens else [])]
-    lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for a, c, n in spoken:
-        entry = [
-            a,
-            cell(c),
-            f"{n.documents:,}",
-            f"{n.words:,}" if has_spaces(c) else "–",
-            f"{n.characters:,}",
-            f"{n.characters / total:.4f}",
-        ]
-        lines.append(f"| {' | '.join(entry + ([f'{tokens.get(a, {}).get(c, 0):,}'] if tokens else []))} |")
-    return [
-        *lines,
-        "",
-        "Words are separated by whitespace, so not every language has them. Shares of languages are shares of characters.",
-    ]
-
-
-def _removed(manifest: CorpusManifest) -> list[str]:
-    """List the text removed from a corpus' documents, and the limits applied to its sources."""
-    sources, choice, lines = manifest.sources, manifest.config["choice"], []
+def _notes(manifest: CorpusManifest) -> Iterator[str]:
+    """Describe the text removed from documents, the limits of sources, the filters, and the excluded evaluation sets."""
+    sources, choice = manifest.sources, manifest.config["choice"]
     if books := apparatus(sources):
-        lines += ["", f"{books[0].upper()}{books[1:]}."]
-    if found := edits(sources):
-        lines += ["", f"Documents were edited with `--map`: {cell(found)}."]
+        yield f"{books[0].upper()}{books[1:]}."
+    if edited := edits(sources):
+        yield f"Documents were edited with `--map`: {cell(edited)}."
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         documents = sum(source.trimmed_documents or 0 for source in sources.values())
-        lines += ["", f"{removed:,} repeated paragraphs were removed from {documents:,} documents."]
+        yield f"{removed:,} repeated paragraphs were removed from {documents:,} documents."
     if limit := choice.get("max_words"):
         cut = sum(source.removed_words or 0 for source in sources.values())
-        lines += [
-            "",
-            f"Word limits: {cell(limit)}. {cut:,} words were removed from the documents that reached a limit.",
-        ]
+        yield f"Word limits: {cell(limit)}. {cut:,} words were removed from the documents that reached a limit."
     if mix := choice["mix"]:
-        lines += ["", f"Sources were sampled down to these shares: {cell(mix)}."]
-    return lines
-
-
-def _bounds(manifest: CorpusManifest) -> list[str]:
-    """List the bounds of a corpus' documents, and the evaluation sets they do not overlap."""
-    bounds = "; ".join(f"`{name}` {_value(value)}" for name, value in manifest.config["filters"].items() if value)
-    lines = ["", f"Filters: {bounds or 'none'}."]
+        yield f"Sources were sampled down to these shares: {cell(mix)}."
+    filters = {name: ", ".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in _filters(manifest)}
+    yield f"Filters: {'; '.join(f'`{name}` {cell(value)}' for name, value in filters.items()) or 'none'}."
     if names := ", ".join(cell(file["name"]) for file in manifest.config["exclude"]):
-        lines += ["", f"Documents that share 13 words in a row with {names} are dropped."]
-    return lines
+        yield f"Documents that share 13 words in a row with {names} are dropped."
 
 
-def _value(value: Any) -> str:
-    return cell(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+def _filters(manifest: CorpusManifest) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in manifest.config["filters"].items() if value]
 
 
-def _stage(stage: StageCounts) -> str:
-    gone = ["; ".join(f"{cell(reason)} {n:,}" for reason, n in lost.items()) or "–" for lost in (stage.dropped, stage.rejected)]
-    return f"| {stage.stage} | {stage.entered:,} | {stage.left:,} | {gone[0]} | {gone[1]} |"
+def inputs_of(manifest: Manifest) -> Sequence[Input]:
+    """Return the inputs of a corpus, or of the corpus of rows."""
+    return manifest.corpus.inputs if isinstance(manifest, PairsManifest) and manifest.corpus else manifest.inputs
 
 
-def snippets(kind: str) -> dict[str, str]:
-    """Return lines of Python by the tool that they read a dataset with; of torch only for rows.
+def source_names(manifest: Manifest) -> list[str]:
+    """Name the sources of a corpus, or of the corpus of rows: dumps with their dates, then others. Empty if unknown."""
+    sources = manifest.sources if isinstance(manifest, CorpusManifest) else {}
+    if isinstance(manifest, PairsManifest) and manifest.corpus:
+        sources = manifest.corpus.sources
+    dumps = _dumps(inputs_of(manifest))
+    return dumps + [source for source in sources if source not in PROJECTS or not dumps]
 
-    >>> list(snippets("pairs")), list(snippets("documents"))
-    (['datasets', 'torch', 'polars', 'duckdb'], ['datasets', 'polars', 'duckdb'])
+
+def _dumps(inputs: Sequence[Input]) -> list[str]:
+    """Name the wikis of dumps with their dates, and add "other dumps" if some names have no date.
+
+    >>> names = ("zhwiki.xml", "enwiki-20261101-pages.xml")
+    >>> _dumps([Input(name=name, source="wikipedia", licence="") for name in names])
+    ['enwiki 2026-11-01', 'other dumps']
     """
-    torch = {"torch": _TORCH} if kind == "pairs" else {}
-    return {"datasets": _DATASETS, **torch, "polars": _POLARS, "duckdb": _DUCKDB}
+    matches = [_DUMP_NAME.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]
+    dated = dict.fromkeys(f"{match[1]} {match[2]}-{match[3]}-{match[4]}" for match in matches if match)
+    return [*dated, *(["other dumps"] if dated and None in matches else [])]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from conftest import read_manifest, read_rows
 
 import bertdata
@@ -74,16 +73,6 @@ def test_a_file_in_parts_and_a_table_of_books(tmp_path: Path) -> None:
     books = bertdata.build_corpus(books=tmp_path / "a.parquet", config=LOOSE, output=tmp_path / "books", workers=1)
     assert [entry["licence"] for entry in read_manifest(books.path)["inputs"]] == ["CC0"]
     assert [row["licence"] for row in read_rows(books.path)] == ["CC0"]
-
-
-def test_a_reader_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own_licences.py").write_text("def read(path):\n    yield {'text': 'The kettle sings.', 'licence': 'CC0'}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "a").write_text("a")
-    corpus = bertdata.build_corpus(read=[("own_licences:read", tmp_path / "a")], config=LOOSE, output=tmp_path / "out", workers=1)
-    assert read_manifest(corpus.path)["inputs"][0]["licence"] == read_rows(corpus.path)[0]["licence"] == "CC0"
-    card = (corpus.path / "README.md").read_text(encoding="utf-8")
-    assert "title = {Documents for pretraining from own\\_licences:read}," in card  # BibTeX
 
 
 def test_a_column_may_hold_anything() -> None:

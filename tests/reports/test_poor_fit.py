@@ -68,7 +68,7 @@ def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **
 )
 def test_languages_that_a_vocabulary_does_not_fit(rows: PairsManifest, found: str) -> None:
     warning = poor_fit(rows)
-    assert warning.removeprefix("warning: the vocabulary does not fit the text: ").partition(". Use")[0] == found
+    assert warning.removeprefix("the vocabulary does not fit the text: ").partition(". Use")[0] == found
 
 
 @pytest.fixture

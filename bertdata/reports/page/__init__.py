@@ -21,8 +21,8 @@ from ...errors import StorageError, few
 from ...storage.files import to_path, write_text
 from ...storage.terminal import clean
 from ...tokens.read import read_any
+from ..card import source_names
 from ..coverage import split_words
-from ..licences import source_names
 from ..metrics import NAME as METRICS
 from ..summary import count, number, percent
 from . import documents, rows, training
