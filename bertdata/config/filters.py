@@ -28,9 +28,6 @@ class FilterConfig(Config):
     min_letters: Share = _option(0.5, "Minimum share of letters, of any script.")
     max_digits: Share = _option(0.3, "Maximum share of digits.")
     max_repeated: Share = _option(0.5, "Maximum share of characters in sentences that repeat earlier ones of the document.")
-    max_boilerplate: Share = _option(
-        0.5, "Maximum share of characters in boilerplate: cookie notices, copyright lines, menus and filler text."
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
