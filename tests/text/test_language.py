@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from py3langid.langid import MODEL_FILE, LanguageIdentifier, visit_counts
 
-from bertdata.text.language import UNKNOWN, among, guess, identify, identify_all, outside
-from bertdata.text.language.identify import _model
+from bertdata.text.language import UNKNOWN, among, guess, identify, outside
 
 TEXTS = {  # our own
     "en": "The ferry was late again, and nobody in the harbour knew when it would come. We waited with the others under the roof.",
@@ -158,19 +156,3 @@ def test_a_part_of_real_documents_gives_the_language_of_the_rest(shared: Path) -
                 long += 1
                 assert identify(text).language == rest.language, text[:80]
     assert long > 200
-
-
-def test_many_texts_get_the_results_of_each_text_alone() -> None:
-    texts = [*TEXTS.values(), "", "12", "Tea", "\udcff", "ÿ" * 700, " ".join(TEXTS.values())]
-    assert identify_all(texts) == [identify(text) for text in texts]
-
-
-def test_features_are_those_of_the_library() -> None:
-    model = _model()
-    data = [text.encode() for text in TEXTS.values()]
-    library = LanguageIdentifier.from_model_file(MODEL_FILE)
-    owners, features, counts = model._count(data)
-    for number, text in enumerate(data):
-        expected = visit_counts(library.tk_nextmove, [row << 8 for row in library.tk_row], library.tk_output, text)
-        own = owners == number
-        assert dict(zip(features[own].tolist(), counts[own].tolist(), strict=True)) == dict(expected)

@@ -15,9 +15,9 @@ from ...records import Article, Document, Drop, FileRange, Prose, Reject
 from .editing import edit
 from .filtering import excluded, reason_to_drop
 from .sources import Counts, source
-from .sources.base import Record, detect_languages, document, lacks_language
+from .sources.base import document
 
-__all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read", "up_to_limits", "with_languages"]
+__all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read", "up_to_limits"]
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
 
@@ -27,7 +27,6 @@ FREE_DOCUMENTS = 50_000  # documents and drops allowed per file range, whatever 
 _BYTES_PER_DOCUMENT = 2  # plus one document or drop for this many bytes
 _FREE_TEXT = 256 << 20  # bytes of records allowed per file range, whatever its size
 _MAX_RATIO = 250  # plus this many bytes for each byte of the range; packed text has a ratio of 3 to 10, page revisions up to 100
-_BATCH_RECORDS, _BATCH_CHARACTERS = 256, 1 << 18  # limits of the records read ahead to detect their languages
 _RECORD_BYTES = 512  # overhead counted per record, in addition to its text
 
 
@@ -37,7 +36,7 @@ def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts
     `counts` receives the text left out of documents, by name.
     """
     for part in parts:
-        records = with_languages(source(kind).read([part], config, counts), config)
+        records = source(kind).read([part], config, counts)
         documents = (document(record, config) if isinstance(record, Prose) else record for record in records)
         for record in up_to_limits(documents, part, kind):
             yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
@@ -50,24 +49,6 @@ def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Count
         return drop
     edited = edit(document, config, counts)
     return (reason_to_drop(edited, config) or edited) if isinstance(edited, Document) else edited
-
-
-def with_languages(records: Iterator[Record], config: CorpusConfig) -> Iterator[Record]:
-    """Read ahead to detect the missing languages of many records in one call, which takes a fifth of the time per record."""
-    # A trial stops after some documents, and counts nothing beyond them. It reads one record at a time.
-    most = 1 if config.max_documents else _BATCH_RECORDS
-    batch: list[Record] = []
-    characters = 0
-    for record in records:
-        if not batch and not lacks_language(record, config):
-            yield record
-            continue
-        batch.append(record)
-        characters += _characters(record)
-        if len(batch) >= most or characters >= _BATCH_CHARACTERS:
-            yield from detect_languages(batch, config)
-            batch, characters = [], 0
-    yield from detect_languages(batch, config)
 
 
 def up_to_limits(records: Iterator[T], part: FileRange, kind: str) -> Iterator[T | Reject]:

@@ -16,19 +16,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "CHINESE",
-    "characters",
-    "count_letters",
-    "count_letters_of",
-    "has_one_script",
-    "keep_script",
-    "language_of",
-    "plain",
-    "script",
-    "signs",
-]
-
 CHINESE = ("Hans", "Hant")
 _RANGES = (  # first code point of a script's letters, and its code; "" for other characters
     (0x41, "Latn"), (0x5B, ""), (0x61, "Latn"), (0x7B, ""), (0xC0, "Latn"), (0x2B0, ""), (0x370, "Grek"), (0x400, "Cyrl"),
@@ -105,19 +92,8 @@ def count_letters(text: str) -> dict[str, int]:
     >>> {name: count for name, count in count_letters("Tea, お茶, чай").items() if count}
     {'Cyrl': 3, 'Hani': 1, 'Jpan': 1, 'Latn': 3}
     """
-    return dict.fromkeys(_SCRIPTS[1:], 0) | count_letters_of([text])[0]
-
-
-def count_letters_of(texts: list[str]) -> list[dict[str, int]]:
-    """Return the counts of `count_letters` for each of many texts, without the scripts that a text does not contain."""
-    scripts = _table().take(_codes("".join(texts)))
-    owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    letters = np.bincount(owners * len(_SCRIPTS) + scripts, minlength=len(texts) * len(_SCRIPTS)).reshape(-1, len(_SCRIPTS))
-    letters[:, 0] = 0
-    counts: list[dict[str, int]] = [{} for _ in texts]
-    for owner, number in np.argwhere(letters).tolist():
-        counts[owner][_SCRIPTS[number]] = int(letters[owner, number])
-    return counts
+    counts = np.bincount(_table().take(_codes(text)), minlength=len(_SCRIPTS))
+    return dict(zip(_SCRIPTS[1:], counts[1:].tolist(), strict=True))
 
 
 def language_of(counts: dict[str, int]) -> str:

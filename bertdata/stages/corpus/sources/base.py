@@ -14,14 +14,13 @@ from ....text import language
 from ....text.sentences import splitter
 from ....text.wikitext import Extraction
 
-__all__ = ["CHECKSUM", "Counts", "Record", "Source", "detect_languages", "document", "lacks_language"]
+__all__ = ["CHECKSUM", "Counts", "Record", "Source", "document"]
 
 Record = Prose | Drop | Reject
 CHECKSUM = "checksum"  # kind of the tasks that check a file
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
 _MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
-_MAX_EXAMPLES = 10_000  # dropped templates with an example line in a task
 _MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
@@ -55,9 +54,6 @@ class Counts(NamedTuple):
             self.formulas.update(page.formulas)
         if page.dropped_lines:
             self.marks.update(page.dropped_lines)
-        for name in page.calls:
-            if name not in self.examples and len(self.examples) < _MAX_EXAMPLES:
-                self.examples[name] = page.example(name)
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,9 @@ class Source:
 def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
     """Split paragraphs into sentences, and detect the language if the prose has no valid language code."""
     id, source, code, title, url, paragraphs, as_of, is_split, licence = prose
-    code = language.guess("\n".join(paragraphs)) if lacks_language(prose, config) else config.language or code
+    code = config.language or code
+    if not _CODE.fullmatch(code):
+        code = language.guess("\n".join(paragraphs))
     if is_split:
         return Document(id, source, code, title, url, paragraphs, [0], as_of, licence)
     sentences: list[str] = []
@@ -105,20 +103,6 @@ def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
     if not sentences:
         return Drop("no prose", id)
     return Document(id, source, code, title, url, sentences, starts, as_of, licence)
-
-
-def lacks_language(record: Record, config: CorpusConfig) -> bool:
-    """Return True for prose whose language neither the configuration nor the source names."""
-    return isinstance(record, Prose) and not _CODE.fullmatch(config.language or record.language)
-
-
-def detect_languages(records: list[Record], config: CorpusConfig) -> Iterator[Record]:
-    """Yield records, with the detected language where it is missing."""
-    lacking = {number: record for number, record in enumerate(records) if lacks_language(record, config)}
-    texts = ["\n".join(record.paragraphs) for record in lacking.values() if isinstance(record, Prose)]
-    codes = dict(zip(lacking, (guess.language for guess in language.identify_all(texts)), strict=True))
-    for number, record in enumerate(records):
-        yield record._replace(language=codes[number]) if isinstance(record, Prose) and number in codes else record
 
 
 def _parts(paragraph: str) -> Iterator[str]:
