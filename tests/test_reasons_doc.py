@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from bertdata.stages.selection.rules import REASONS
 from conftest import REPOSITORY
 
+from bertdata.stages.selection.rules import REASONS
 
 DOC = (REPOSITORY / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")
 REASON_AT = {"Reject": 1, "Drop": 0, "reject": 0, "Unreadable": 0, "Damage": 2}  # the argument of these calls that is a reason

@@ -134,8 +134,8 @@ def test_changed_input_option_or_seed_is_refused(run: Run, parts: Path, text: Pa
     copy.write_bytes(text.read_bytes())
     arguments = ["build-corpus", "--text", copy, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     kill_in_mid_run(output, "extract", 2, *arguments)
-    option = run(*arguments, "--definition-lists", "keep", code=5)
-    assert "config.definition_lists: 'drop' then, 'keep' now" in option.stderr
+    option = run(*arguments, "--math", "tex", code=5)
+    assert "config.math: 'text' then, 'tex' now" in option.stderr
     changed = copy.read_bytes().replace(b"The ferry", b"The barge", 1)
     copy.write_bytes(changed)  # as long as before: only its bytes tell
     assert "has changed since" in run(*arguments, code=5).stderr
@@ -154,11 +154,11 @@ def test_second_run_into_the_same_directory(run: Run, parts: Path, text: Path, t
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     run(*arguments)
     before = digests(output)
-    refused = run(*arguments, "--definition-lists", "keep", code=5)
-    assert "config.definition_lists: 'drop' then, 'keep' now" in refused.stderr and "--overwrite" in refused.stderr
+    refused = run(*arguments, "--math", "tex", code=5)
+    assert "config.math: 'text' then, 'tex' now" in refused.stderr and "--overwrite" in refused.stderr
     assert "nothing to do" in run(*arguments).stdout
     assert digests(output) == before
-    run(*arguments, "--overwrite", "--definition-lists", "keep")
+    run(*arguments, "--overwrite", "--math", "tex")
     after = digests(output)
     assert after["manifest.json"] != before["manifest.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing may be left beside the directory"
@@ -169,10 +169,10 @@ def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(run: Run, parts:
     arguments = ["build-corpus", "--text", text, "--task-bytes", 1 << 16, "--output", output, "--workers", 1]
     run(*arguments)
     before = digests(output)
-    kill_in_mid_run(output, "extract", 2, *arguments, "--overwrite", "--definition-lists", "keep")
+    kill_in_mid_run(output, "extract", 2, *arguments, "--overwrite", "--math", "tex")
     assert digests(output) == before
     assert "is left over from a run that was not finished" in run(*arguments).stdout
-    run(*arguments, "--overwrite", "--definition-lists", "keep")
+    run(*arguments, "--overwrite", "--math", "tex")
     assert digests(output)["manifest.json"] != before["manifest.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

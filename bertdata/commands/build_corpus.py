@@ -188,7 +188,7 @@ def _wiki_notes(cut: CorpusPlan, learned: Sequence[Learned]) -> Iterator[str]:
 
 def _learn(cut: CorpusPlan, config: CorpusConfig) -> list[Learned]:
     """Learn templates from the dumps that the tasks read."""
-    if not config.learn_templates or not config.inline_templates:
+    if not config.learn_templates:
         return []
     return learn([part for task in cut.tasks if task.kind in PROJECTS for part in task.parts], config)
 

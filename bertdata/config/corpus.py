@@ -31,34 +31,16 @@ class CorpusConfig(Config):
         functions: SHA-256 of the source code of all your functions, by name.
     """
 
-    definition_lists: Literal["drop", "keep"] = option(
-        "drop",
-        "Treat wiki lines that begin with : or ; as lists (drop) or as prose (keep).",
-        section=_WIKIPEDIA,
-    )
-    list_introductions: Literal["keep", "drop"] = option(
-        "drop",
-        'Keep or drop lines that introduce a dropped list ("It needs:") and bold lines used as headings.',
-        section=_WIKIPEDIA,
-    )
-    listings: Literal["drop", "keep"] = option(
-        "drop",
-        "Drop the descriptions in Wikivoyage listings (sights, hotels and others), or keep each as a paragraph.",
-        section=_WIKIPEDIA,
-    )
     variant: str = option("", "Language variant of the wiki, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
-    inline_templates: bool = option(
-        True, "Keep the text of inline templates, such as units, dates and foreign words.", section=_WIKIPEDIA
-    )
     templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
     learn_templates: bool = option(
         True, "For templates missing from the tables, read their text from the dump's template pages.", section=_WIKIPEDIA
     )
     learned: tuple[tuple[str, str], ...] = field(default=(), metadata={**FILES, **FREE})
-    math: Literal["text", "tex", "drop-sentence", "drop"] = option(
+    math: Literal["text", "tex", "drop"] = option(
         "text",
-        "How to handle formulas. text: convert to plain text, or drop the sentence if that fails. tex: keep TeX. "
-        "drop-sentence: drop sentences with formulas. drop: drop only the formulas.",
+        "How to handle formulas. text: convert simple ones to plain text, and drop the sentences of the others. tex: keep TeX. "
+        "drop: drop only the formulas.",
         section=_WIKIPEDIA,
     )
     namespaces: tuple[str, ...] = option(
@@ -68,7 +50,6 @@ class CorpusConfig(Config):
         metavar="NAMES",
         unset="0; for Wikibooks also Cookbook and Wikijunior",
     )
-    drop_disambiguation: bool = option(False, "Drop disambiguation pages.", section=_WIKIPEDIA)
     text_column: str = option("text", "Column with the text.", section=_BOOKS)
     title_column: str = option("title", "Column with the title.", section=_BOOKS)
     id_column: str = option("", "Column with the document id.", section=_BOOKS, unset="its position in the file")
@@ -158,9 +139,6 @@ class CorpusConfig(Config):
         self._require(bool(self.text_column), "`text_column`: empty. Use the name of a column", field="text_column")
         problem = problem_of(self.language) if self.language else ""
         self._require(not problem, f"`language`: {problem}", field="language")
-        self._require(
-            self.inline_templates or not self.templates, "`templates` does nothing without `inline_templates`", field="templates"
-        )
 
     def identity(self) -> dict[str, object]:
         """Return the fields that affect the output's bytes. User files are represented by their digests."""

@@ -164,7 +164,7 @@ def _sample(ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) ->
 
 def is_article(page: Page, language: str) -> bool:
     """Return True for a page of wikitext in the main namespace, unless it is a redirect."""
-    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text, language))
+    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text))
 
 
 Find = Callable[[Sequence[str]], Mapping[str, Page]]

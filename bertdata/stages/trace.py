@@ -24,10 +24,9 @@ from ..sources import SUFFIXES, dumps, inputs
 from ..storage import files
 from ..storage.storage import storage_errors
 from ..text.wikitext import load_templates
-from ..text.wikitext.listings import separate
 from ..tokens.read import read_any
 from ..tokens.vocab import Vocabulary
-from .corpus.sources.wikipedia import extractor, tables
+from .corpus.sources.wikipedia import extractor
 from .learning import restore
 
 __all__ = ["trace"]
@@ -166,13 +165,12 @@ def _steps(
     page: Page, site: dumps.Site, config: CorpusConfig, learned: Mapping[str, str]
 ) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return the effect of each extraction step on a page, and the templates that produced no words."""
-    table = load_templates(site.language, dict(tables(config)), learned) if config.inline_templates else None
+    table = load_templates(site.language, dict(config.templates), learned)
     wiki = extractor(site.language, site.namespaces, table, config)
-    wikitext = separate(page.text) if config.listings == "keep" else page.text
-    found = wiki(wikitext, page.title)
+    found = wiki(page.text, page.title)
     texts = [
         ("", page.text),
-        *wiki.steps(wikitext, page.title),
+        *wiki.steps(page.text, page.title),
         ("lists, headings, boxes and markup", "\n".join(found.paragraphs)),
     ]
     steps = [

@@ -17,6 +17,13 @@ from ..errors import UsageError
 from ..records import Document, Drop
 from ..storage.files import open_file
 
+OPTIONS = {  # the option of each reason
+    "too short": "min_characters",
+    "too long": "max_characters",
+    "few letters": "min_letters",
+    "many digits": "max_digits",
+    "repeated sentences": "max_repeated",
+}
 _WORDS, _CHARACTERS = 13, 26  # in a run: of words, and where half or more are Chinese or Japanese characters
 _WINDOW_CHARS, _OVERLAP_CHARS = 1 << 18, 2000  # characters compared together; a run of words is shorter than the overlap
 _LETTERS_END = 0x323B0  # code points from here on are not letters and count as this one

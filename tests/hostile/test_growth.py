@@ -27,13 +27,11 @@ from bertdata.sources.encodings import decode
 from bertdata.sources.lines import paragraphs
 from bertdata.stages.selection.duplicates import fingerprint, normal
 from bertdata.stages.selection.minhash import Signer
-from bertdata.text.filters.boilerplate import is_boilerplate
-from bertdata.text.filters.bounds import check
-from bertdata.text.filters.overlap import Grams
+from bertdata.text.filters import Grams, check
 from bertdata.text.language.identify import guess, outside
 from bertdata.text.sentences import split_sentences, splitter
-from bertdata.text.wikitext import Extractor, extract_paragraphs, is_disambiguation, is_redirect, load_templates
-from bertdata.text.wikitext.formulas import tex_to_text
+from bertdata.text.wikitext import Extractor, extract_paragraphs, is_redirect, load_templates
+from bertdata.text.wikitext.tex import tex_to_text
 from bertdata.tokens.encoder import Encoder
 from bertdata.tokens.segment import Segmenter
 from bertdata.tokens.vocab import SPECIAL, count_parts, from_tokens, parts_to_words
@@ -259,12 +257,10 @@ CASES: list[Case] = [
     ),
     ("formulas", lambda text: (tex_to_text(text), Extractor(math="text")(f"<math>{text}</math>")), TEX),
     ("redirect", is_redirect, [" ", "#", "#REDIRECT ", "#REDIRECT:"]),
-    ("disambiguation", lambda text: is_disambiguation(text + "__DISAMBIG__", "en"), WIKI),
     ("page", lambda text: fields(text.encode()), XML),
     ("pages", lambda text: fed(text.encode()), XML),
     ("encoding", decoded, BYTES),
     ("language", lambda text: (guess(text), outside(text, "en", ("en",))), [*PROSE, *CJK, *OTHER]),
-    ("boilerplate", is_boilerplate, [*PROSE, "©", "home ", "cookie", "we use "]),
     ("bounds", lambda text: check(document(text), FilterConfig()), [*PROSE[:30], *CJK]),
     ("excluded", GRAMS.find, [*PROSE[:30], *CJK, WORDS[:60]]),
     ("duplicates", lambda text: fingerprint(normal(text)), [*PROSE, *CJK]),

@@ -31,8 +31,6 @@ QUICK = 2e-7  # seconds a character: what is faster on the small string is not l
 GROWTH = 3.0  # a linear pattern grows by one from size to size, a quadratic one by four
 STRAIGHT = 5.5  # growth of the time from LEAST to SMALL; of what grows by GROWTH from SMALL to MIDDLE it is 5.8
 BOUNDED = {  # patterns that see no more than so many characters, and why
-    ("bertdata.text.filters.boilerplate", "_SENTENCE_PATTERNS"): (300, "is_boilerplate gives them no longer paragraph"),
-    ("bertdata.text.filters.boilerplate", "_WHOLE"): (300, "is_boilerplate gives it no longer paragraph"),
     ("bertdata.text.sentences.cuts", "_ENUMERATOR"): (9, "cut gives it fewer than nine characters"),
     ("bertdata.text.sentences.cuts", "_ITEM"): (12, "cut gives it twelve characters"),
     ("bertdata.text.sentences.cuts", "_TOOK_UP"): (200, "_goes_on gives it _WITHIN characters"),
@@ -72,10 +70,9 @@ ANCHORED = {  # patterns that would take quadratic time in a search, and why not
     ("bertdata.sources.text", "_TITLE_BYTES"): _LINE,
     ("bertdata.text.wikitext.paragraphs", "_HEADING"): _LINE,
     ("bertdata.text.wikitext.paragraphs", "_DISPLAYED"): _LINE,
-    ("bertdata.text.wikitext.formulas.tex", "_DISTANCE"): _ONWARD,
     ("bertdata.text.wikitext.tables", "_ROW"): _LINE,
     ("bertdata.text.wikitext.templates.expressions", "_TOKEN"): _ONWARD,
-    ("bertdata.text.wikitext.redirects", "_REDIRECT"): "it is matched once against a page",
+    ("bertdata.text.wikitext.pages", "_REDIRECT"): "it is matched once against a page",
 }
 CLOSED = {  # patterns that see only strings with this end, and why
     ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),
@@ -84,7 +81,6 @@ MAX_CPU_S = 0.5  # seconds of the processor: a linear pattern takes hundredths, 
 CERTAIN = 0.1  # seconds for the large string, from which other work on the machine does not make a pattern look superlinear
 AT_ONCE = 0.005  # seconds for a string of that length
 BUILT = {  # patterns made when the program runs: the source of the call, and an example
-    ("bertdata.text.wikitext.variants", '"|".join((re.escape(word) for word in longest_first))'): "aaaa|aaa|aa|b c|a",
     ("bertdata.text.sentences.starters", r"f'(?:(?<!\\w)(?:{before})|\\d ?(?:{_UNITS}))\\s?$'"): (
         r"(?:(?<!\w)(?:etc|т\. ?д|т\. ?п|и др|m\.? ?m|κ\.?λπ|di|la|laser)|\d ?(?:[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|°[CF]|кг|χλμ))\s?$"
     ),

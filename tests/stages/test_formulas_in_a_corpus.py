@@ -17,7 +17,6 @@ PAGES = [
 ]
 SENTENCES = {
     "text": ["Energy is told by E = mc² where c is a speed.", "It ends here.", "Water is H₂O and x² is 1⁄2.", "It boils."],
-    "drop-sentence": ["It ends here.", "It boils."],
     "drop": [
         "Energy is told by",
         "where c is a speed.",
@@ -30,26 +29,13 @@ SENTENCES = {
 }
 COUNTS = {
     "text": {
-        "found": {"chem": 1, "frac": 1, "math": 4},
-        "written": {"chem": 1, "frac": 1, "math": 2},
-        "dropped": {"math": 2},
+        "found": {"formula": 6},
+        "written": {"formula": 4},
+        "dropped": {"formula": 2},
         "left_out": {},
         "dropped_sentences": 2,
     },
-    "drop-sentence": {
-        "found": {"chem": 1, "frac": 1, "math": 4},
-        "written": {},
-        "dropped": {"chem": 1, "frac": 1, "math": 4},
-        "left_out": {},
-        "dropped_sentences": 4,
-    },
-    "drop": {
-        "found": {"chem": 1, "math": 3},
-        "written": {},
-        "dropped": {"chem": 1, "math": 2},
-        "left_out": {"math": 1},
-        "dropped_sentences": 0,
-    },
+    "drop": {"found": {"formula": 4}, "written": {}, "dropped": {"formula": 4}, "left_out": {}, "dropped_sentences": 0},
 }
 
 
@@ -81,9 +67,9 @@ def test_text_is_the_default_and_verify_adds_up(build: Build, run: Run, tmp_path
     assert "formulas: 6 found, 4 kept, 0 outside prose; 2 sentences dropped" in told
     run("verify", made[0])
     changed = read_manifest(made[0])
-    changed["formulas"]["written"]["math"] += 1
+    changed["formulas"]["written"]["formula"] += 1
     manifest.store(made[0], changed)
-    assert "formulas.found.math" in run("verify", made[0], code=6).stderr
+    assert "formulas.found.formula" in run("verify", made[0], code=6).stderr
 
 
 def test_a_splitter_that_fails_ends_the_run(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Dumps of Wikipedia's sister projects: their namespaces, listings and transcluded pages."""
+"""Dumps of Wikipedia's sister projects: their namespaces and transcluded pages."""
 
 from __future__ import annotations
 
@@ -64,14 +64,6 @@ def test_another_wiki_has_documents_in_the_main_namespace(tmp_path: Path) -> Non
     path = write_dump(tmp_path, "wikivoyage", [("Harbour", PROSE, 0), ("Cookbook:Soup", PROSE, 102)])
     assert read(path) == {"Harbour": [PROSE], "2": "namespace"}
     assert read_site(str(path)).project == "wikivoyage"
-
-
-def test_listings_are_paragraphs_on_request(tmp_path: Path) -> None:
-    listings = "== See ==\n* {{see\n| name=Pier | alt= | url= | content=The [[pier]] is long. It was built in 1902.\n}}\n"
-    listings += "* {{Eat | name=Inn | directions=north}}\n* {{vCard|description=Rooms with a view.|name=Quay}}\n* a list item\n"
-    path = write_dump(tmp_path, "wikivoyage", [("Harbour", f"{PROSE}\n\n{listings}", 0)])
-    assert read(path) == {"Harbour": [PROSE]}
-    assert read(path, listings="keep") == {"Harbour": [PROSE, "The pier is long. It was built in 1902.", "Rooms with a view."]}
 
 
 def test_transcluded_pages_of_wikisource_are_dropped(tmp_path: Path) -> None:

@@ -57,9 +57,9 @@ def test_sentences_are_split_as_in_the_run(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "whole.py").write_text("def split(paragraph, language):\n    return [paragraph]\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     head = "<mediawiki xml:lang='en'><siteinfo><dbname>enwiki</dbname><base>https://en.wikipedia.org/wiki/X</base></siteinfo>\n"
-    text = "The kettle sings. Its heat is <math>x</math> today.\n\nThe tea is ready, and it is green."
+    text = "The kettle sings. Its heat is <math>x_B</math> today.\n\nThe tea is ready, and it is green."
     (dump := tmp_path / "dump.xml").write_text(f"{head}{page(1, 'Tea', text)}</mediawiki>", "utf-8")
-    options = {"sentence_splitter": "whole:split", "math": "drop-sentence"}
+    options = {"sentence_splitter": "whole:split", "math": "text"}
     corpus = bertdata.build_corpus(wikipedia=dump, output=tmp_path / "corpus", workers=1, **options)
     found = bertdata.trace(corpus.path, "Tea", wikipedia=dump)
     assert found.paragraphs == [["The tea is ready, and it is green."]]

@@ -33,7 +33,7 @@ from ...reports.summary import count
 from ...sources import licences
 from ...storage.files import open_file
 from ...tally import Tally
-from ...text.filters.bounds import FILTERS
+from ...text.filters import OPTIONS
 from ..corpus_report import CorpusReport, TaskEntry
 from ..selection.rewrite import replace_rewritten
 from .extract import MAX_EXAMPLES, most_frequent
@@ -172,8 +172,7 @@ def _formulas(totals: list[SourceSum]) -> Formulas:
 def _remedy(tallies: list[Tally]) -> str:
     """Name the option that dropped most records, or the input if they were rejected."""
     (reason, _), *_ = sum((tally.dropped + tally.rejected for tally in tallies), Counter[str]()).most_common(1) or [("", 0)]
-    options = {each.reason: each.field for each in FILTERS}
-    options |= {"language": "languages", "evaluation overlap": "exclude", "excluded id": "exclude_ids"}
+    options = OPTIONS | {"language": "languages", "evaluation overlap": "exclude", "excluded id": "exclude_ids"}
     return f"Change `{options[reason]}` to keep more" if reason in options else "Check the input and its format"
 
 

@@ -1,8 +1,7 @@
 """Convert wikitext to paragraphs of running prose, as MediaWiki would display them."""
 
-from .disambiguation import is_disambiguation
 from .extract import Extraction, Extractor, extract_paragraphs
-from .redirects import is_redirect
+from .pages import is_redirect
 from .templates import Templates, load_templates
 from .variants import check_variant
 
@@ -12,7 +11,6 @@ __all__ = [
     "Templates",
     "check_variant",
     "extract_paragraphs",
-    "is_disambiguation",
     "is_redirect",
     "load_templates",
 ]

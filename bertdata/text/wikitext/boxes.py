@@ -1,90 +1,60 @@
-"""HTML elements whose content is not prose: lists, headings, and boxes next to the text."""
+"""Remove HTML elements whose content is not prose: lists, headings, boxes next to the text, and hidden text.
+
+>>> drop_boxes('a <span style="display:none">b <span>c</span></span>d<ul><li>e\\n== f ==\\n</ul>g')
+'a d<hr>g'
+
+An unclosed element ends at the next blank line, so that it cannot swallow the page:
+
+>>> drop_boxes("<div class=thumb>a\\n\\ntext"), drop_boxes("<div class=thumb>a</div>\\n\\ntext")
+('<hr>\\n\\ntext', '<hr>\\n\\ntext')
+"""
 
 import re
 
-__all__ = ["close_boxes", "drop_hidden_spans", "is_dropped", "may_drop"]
-
-# MediaWiki's class names of boxes.
 _DROPPED = frozenset(["ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "figure", "nav"])
-_BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)
+_STARTS = ("ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "fig", "nav")
+_BOX = re.compile(r"[\s\"'=](?:thumb|navbox|infobox|hatnote|noprint|gallery|reflist|references)", re.IGNORECASE)  # classes
 _HIDDEN = re.compile(r"\bdisplay\s*:\s*none\b", re.IGNORECASE)
-_SPAN = re.compile(r"<(/?)span\b([^<>]*)>", re.IGNORECASE)
-_EDGE = re.compile(r"<(/?)([uod]l|h[1-6]|figure|nav|div)(?=[\s/>])([^<>]*)>", re.IGNORECASE)
-
-
-_STARTS = tuple(name[:3] for name in sorted(_DROPPED)) + ("div",)
+_EDGE = re.compile(r"<(/?)([uod]l|h[1-6]|figure|nav|div|p|span|small|center)(?=[\s/>])([^<>]*)>", re.IGNORECASE)
 
 
 def may_drop(tag: str) -> bool:
-    """Quickly check, from the text after ``<``, whether a tag may open an element that `is_dropped`.
+    """Quickly check, from the text after ``<``, whether a tag may open an element that `drop_boxes` removes.
 
     >>> may_drop("UL>a"), may_drop('div class="x"> a'), may_drop("div> a"), may_drop("/ul>")
     (True, True, False, False)
     """
     start = tag[:3].lower()
-    return start.startswith(_STARTS) and (start != "div" or "class" in (attributes := tag.lower()) or "display" in attributes)
+    return start.startswith(_STARTS) or "display" in tag or (start == "div" and "class" in tag.lower())
 
 
-def is_dropped(name: str, attributes: str) -> bool:
-    """Return True if an element's content is not prose, from its lowercase name and its attributes.
-
-    >>> is_dropped("div", ' class="thumb tright"'), is_dropped("div", ' style="float: right"'), is_dropped("ul", "")
-    (True, False, True)
-    >>> is_dropped("div", ' style="display: none"'), is_dropped("p", ' style="display:none"')
-    (True, True)
-    """
-    if attributes and _HIDDEN.search(attributes):
+def _is_dropped(tag: re.Match[str]) -> bool:
+    name, attributes = tag[2].lower(), tag[3]
+    if name in _DROPPED or "display" in attributes.lower() and _HIDDEN.search(attributes):
         return True
-    if name != "div":
-        return name in _DROPPED
-    return "class" in attributes.lower() and _BOX.search(attributes) is not None
+    return name == "div" and "class" in attributes.lower() and _BOX.search(attributes) is not None
 
 
-def drop_hidden_spans(text: str) -> str:
-    """Remove ``<span style="display:none">`` with its content from a paragraph; an unclosed one hides nothing.
-
-    >>> drop_hidden_spans('a <span style="display:none">b <span>c</span></span><span>d</span>')
-    'a <span>d</span>'
-    """
-    parts: list[str] = []
-    done = depth = start = 0
-    for tag in _SPAN.finditer(text):
-        if depth:
-            depth += -1 if tag[1] else 1
-            if not depth:
-                parts.append(text[done:start])
-                done = tag.end()
-        elif not tag[1] and not tag[2].endswith("/") and _HIDDEN.search(tag[2]):
-            depth, start = 1, tag.start()
-    return "".join([*parts, text[done:]])
-
-
-def close_boxes(text: str) -> str:
-    r"""Close unclosed dropped elements at the next blank line, so that they cannot swallow the page.
-
-    >>> close_boxes("<ul><li>a\n\ntext"), close_boxes("<div class=thumb>a</div>\n\ntext")
-    ('<ul><li>a\n</ul>\n\ntext', '<div class=thumb>a</div>\n\ntext')
-    """
+def drop_boxes(text: str) -> str:
+    """Return ``text`` without these elements; a rule takes the place of each, except of hidden words within a line."""
     opened: dict[str, list[re.Match[str]]] = {}
-    # Pair the tags of each name separately, because pages close them in any order. Tags without a partner are
-    # unclosed.
+    spans: list[tuple[int, int, str]] = []
+    # Pair the tags of each name separately, because pages close them in any order.
     for tag in _EDGE.finditer(text):
-        tags = opened.setdefault(tag[2].lower(), [])
+        name = tag[2].lower()
+        tags = opened.setdefault(name, [])
         if not tag[1]:
-            tags.append(tag)
-        elif tags:
-            tags.pop()
+            tags += [] if tag[3].endswith("/") else [tag]
+        elif tags and _is_dropped(start := tags.pop()):
+            spans.append((start.start(), tag.end(), name))
+    for name, tags in opened.items():
+        for start in filter(_is_dropped, tags):
+            end = text.find("\n\n", start.end()) if name != "span" else start.end()
+            spans.append((start.start(), end if end >= 0 else len(text), name))
     parts: list[str] = []
-    done, end = 0, -1
-    for tag in sorted((tag for tags in opened.values() if any(map(_drops, tags)) for tag in tags), key=re.Match.start):
-        # Several unclosed boxes before the same blank line end there together.
-        if end < tag.end():
-            end = text.find("\n\n", tag.end())
-            end = len(text) if end < 0 else end
-        parts += (text[done:end], f"\n</{tag[2]}>")
-        done = end
-    return "".join(parts) + text[done:]
-
-
-def _drops(tag: re.Match[str]) -> bool:
-    return is_dropped(tag[2].lower(), tag[3])
+    done = 0
+    for begin, end, name in sorted(spans):
+        if begin >= done:
+            parts += (text[done:begin], "" if name in ("span", "small") else "<hr>")
+            done = end
+    return "".join([*parts, text[done:]])

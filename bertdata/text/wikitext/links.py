@@ -16,7 +16,6 @@ import re
 
 from .marks import AWAY, FOOTNOTE, VANISHED, as_text, shield
 from .namespaces import CATEGORY, FILE, Namespaces
-from .navigation import drop_rows
 from .quotes import drop_quotes
 
 __all__ = ["resolve_links"]
@@ -162,7 +161,7 @@ def resolve_links(text: str, names: Namespaces) -> str:
     """Replace each link in ``text`` with its words."""
     if "[[" not in text and "]]" not in text:
         return text
-    text = "".join(_PLAIN.split(drop_rows(text)))
+    text = "".join(_PLAIN.split(text))
     links = _Links(names)
     parts = links.parts
     done = 0

@@ -4,10 +4,8 @@
   Python counts both as whitespace, so a line with nothing else is blank, as in MediaWiki.
 * ``OBJECT`` marks something visible without words, such as a formula or a reference.  A line with one is not blank.
 * ``FORMULA`` is before and after a written formula, ``HOLE`` replaces a formula whose sentence is dropped.
-* ``BITS`` are the binary digits of the index after a formula: see ``formulas/modes.py``.
 * ``AWAY`` marks a link to a category or another language: a space after it does not make a preformatted line, and a line
   with nothing else is removed and does not count as a blank line.
-* ``INTRODUCES`` ends a paragraph before a list, a table or another block that is dropped.
 * ``SHIELD`` begins text in which each markup character is replaced by a placeholder, as in ``<nowiki>``.
 
     >>> unshield(shield("[[x]]")) == "[[x]]" and "[" not in shield("[[x]]")
@@ -16,36 +14,9 @@
 
 import re
 
-__all__ = [
-    "AWAY",
-    "BITS",
-    "FOOTNOTE",
-    "FORMULA",
-    "HOLE",
-    "INTRODUCES",
-    "LINE_MARKUP",
-    "OBJECT",
-    "SHIELD",
-    "VANISHED",
-    "as_text",
-    "clean_input",
-    "readable",
-    "shield",
-    "unshield",
-]
+OBJECT, SHIELD, HOLE, FORMULA, AWAY, FOOTNOTE, VANISHED = "\x02\x03\x04\x05\x1d\x1e\x1f"
 
-VANISHED = "\x1f"
-FOOTNOTE = "\x1e"
-OBJECT = "\x02"
-SHIELD = "\x03"
-HOLE = "\x04"
-FORMULA = "\x05"
-AWAY = "\x1d"
-INTRODUCES = "\x1c"
-BITS = "\x06\x07"
-
-_REMOVED = ("\r", VANISHED, FOOTNOTE, OBJECT, SHIELD, HOLE, FORMULA, AWAY, INTRODUCES, *BITS)
-_MARKS = re.compile(r"[\x00-\x1f]+")  # marks of removed text
+_REMOVED = ("\r", OBJECT, SHIELD, HOLE, FORMULA, AWAY, FOOTNOTE, VANISHED)
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not the characters of entities, which are also decoded in <nowiki>
 LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins with one of these is not prose
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are permanent noncharacters
@@ -85,12 +56,3 @@ def shield(text: str) -> str:
 def unshield(text: str) -> str:
     """Restore the markup characters."""
     return _STAND_IN.sub(lambda char: _TO_MARKUP[char[0]], text) if SHIELD in text else text
-
-
-def readable(text: str) -> str:
-    """Return a piece of a page in one readable line; marks of removed text are blank.
-
-    >>> readable(f"a{VANISHED}b  {{{{c\\n|d}}}}")
-    'a b {{c |d}}'
-    """
-    return " ".join(_MARKS.sub(" ", unshield(text)).split())

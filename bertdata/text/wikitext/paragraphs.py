@@ -1,19 +1,18 @@
 """Join the lines of wikitext into paragraphs of prose. Headings, lists, preformatted lines and remains of tables are dropped.
 
->>> paragraphs("== A ==\\nOne\\ntwo.\\n* item\\n\\nThree<div>four</div>")
+>>> [paragraph.text for paragraph in paragraphs("== A ==\\nOne\\ntwo.\\n* item\\n\\nThree<div>four</div>", Counter())]
 ['One two.', 'Three', 'four']
 """
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
-from .boxes import close_boxes, is_dropped, may_drop
+from .boxes import drop_boxes, may_drop
 from .external import part_labels
 from .inline import INLINE
-from .marks import AWAY, BITS, FOOTNOTE, FORMULA, HOLE, INTRODUCES, OBJECT, SHIELD, VANISHED
+from .marks import AWAY, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
 from .quotes import ENDED, drop_quotes, is_heading
-
-__all__ = ["paragraphs"]
 
 _TAG = re.compile(r"<(/?)([a-zA-Z]+[1-6]?)(?=[\s/>])([^<>]*)>")
 _BLOCK_NAMES = """
@@ -23,34 +22,37 @@ _BLOCK_NAMES = """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _BROKEN_TAG = re.compile(r"<(?=/?([a-zA-Z]+[1-6]?)[\s/])[^<>\n]*\n[^<>]*>")  # a tag with a line break in its attributes
 _TAGS = _BLOCKS | INLINE
-_HEADING = re.compile(rf"=.*=[\s{OBJECT}{BITS}]*$")
+_HEADING = re.compile(rf"=.*=[\s{OBJECT}]*$")
 _REMOVED_MARKS = VANISHED + FOOTNOTE  # marks of dropped templates and files
 _INVISIBLE_MARKS = _REMOVED_MARKS + AWAY
 _INVISIBLE = _INVISIBLE_MARKS + " "
-_NOTHING = frozenset[str]()
-_DISPLAY_STARTS = frozenset([" ", ":", FORMULA, HOLE])
 # A displayed formula: a line that begins with a formula, possibly indented. The sentence before it continues after it.
-_DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}{BITS}\s,;.])+$")
+_DISPLAYED = re.compile(rf"[ :]+[{FORMULA}{HOLE}]|(?:{FORMULA}[^{FORMULA}]*{FORMULA}|[{HOLE}\s,;.])+$")
 _CENTRED = re.compile(
     rf"<(?<![^\n]<)(center|div|p)\b[^<>\n]*>\s*([{FORMULA}{HOLE}][^<\n]*)</\1>\s*$", re.MULTILINE | re.IGNORECASE
 )
 _SPECIAL = frozenset(f" *#:;=|!-•{FORMULA}{HOLE}")  # first characters of a line that may be markup
 
 
+@dataclass(slots=True)
+class Paragraph:
+    """A paragraph with inline markup. A list, a table or another dropped block may follow it, of which it may be the title."""
+
+    text: str
+    before_block: bool = False
+    may_be_title: bool = False
+
+
 class _Page:
     """Build the paragraphs of a page from its lines, one line at a time."""
 
-    def __init__(self, keep_definitions: bool, templates_on: bool, formulas: bool, dropped: Counter[str] | None) -> None:
-        self.keep_definitions = keep_definitions
-        self.display_starts = _DISPLAY_STARTS if formulas else _NOTHING
+    def __init__(self, templates_on: bool, dropped: Counter[str] | None) -> None:
         self.unseen = _REMOVED_MARKS + " " if templates_on else _REMOVED_MARKS
-        self.done: list[str] = []  # finished paragraphs
+        self.done: list[Paragraph] = []
         self.lines: list[str] = []  # lines of the open paragraph
         self.dropped = dropped  # counts of dropped headings; None keeps the headings
         self.heading = False  # the first line of the open paragraph is bold like a heading
         self.before_block = 0  # number of finished paragraphs when the last block was dropped
-        self.inside = ""  # the HTML element whose content is being dropped
-        self.depth = 0  # number of open elements of that name
         self.in_run = False  # within <p>: blank lines do not end the paragraph
         self.in_quote = False  # within <blockquote>: ignore a leading space
         self.continues = False  # only a blank line ended the last paragraph
@@ -76,29 +78,23 @@ class _Page:
                 self.dropped["bold heading"] += 1
                 self.mark()
             else:
-                self.done.append(" ".join(self.lines))
+                self.done.append(Paragraph(" ".join(self.lines)))
             self.lines = []
             self.heading = False
         self.continues = False
 
-    def mark(self) -> None:
-        """Mark the last paragraph with ``INTRODUCES``, because a heading, a list or another block after it is dropped."""
+    def mark(self, is_item: bool = False) -> None:
+        """Mark the last paragraph: a heading, a list or another block after it is dropped."""
         if len(self.done) > self.before_block:
             self.before_block = len(self.done)
-            if self.dropped is not None:
-                self.done[-1] += INTRODUCES
+            self.done[-1].before_block = True
+            self.done[-1].may_be_title = is_item
 
-    def skip(self) -> None:
-        """End the open paragraph before a block that is dropped."""
+    def skip(self, is_item: bool = False) -> None:
+        """End the open paragraph before a block that is dropped. A line right above a list item may be its title."""
+        is_title = is_item and len(self.lines) == 1
         self.end()
-        self.mark()
-
-    def before_item(self) -> None:
-        """End the open paragraph before a list item. A line right above the item gets a second mark: it may be a title."""
-        count, single = len(self.done), len(self.lines) == 1
-        self.skip()
-        if single and self.dropped is not None and len(self.done) > count:
-            self.done[-1] += INTRODUCES
+        self.mark(is_title)
 
     def blank(self) -> None:
         """Process a line without text."""
@@ -108,14 +104,14 @@ class _Page:
             self.continues = len(self.done) > count
 
     def rejoin(self) -> None:
-        """Reopen the last paragraph if only blank lines ended it, before an invisible link, which removes the blank lines."""
-        if self.continues and not self.lines and not self.inside:
-            self.lines = [self.done.pop()]
+        """Reopen the last paragraph, which only blank lines ended."""
+        if self.continues and not self.lines:
+            self.lines = [self.done.pop().text]
 
     def display(self, line: str) -> None:
         """Add a displayed formula to the sentence before it. After a complete sentence, drop the formula like a list item."""
-        if not self.lines and self.continues and not ENDED.search(self.done[-1]):
-            self.lines = [self.done.pop()]
+        if self.continues and not ENDED.search(self.done[-1].text):
+            self.rejoin()
         if self.lines and (self.displayed or not ENDED.search(self.lines[-1])):
             self.displayed = False
             self.add(line.lstrip(" :"))
@@ -129,15 +125,15 @@ class _Page:
         initial = next(filter(str.isalpha, line), "")
         if initial.isupper():
             self.end()
-        elif initial.islower() and not self.lines and self.continues:
-            self.lines = [self.done.pop()]
+        elif initial.islower():
+            self.rejoin()
 
     def line(self, line: str) -> None:
         """Process one line that is not empty."""
         first = line[0]
         if first in _INVISIBLE_MARKS:
             line = line.lstrip(self.unseen)  # "*" after invisible marks still starts a list item
-            if line[:1] == AWAY:
+            if line[:1] == AWAY:  # the link removes the blank lines before it
                 line = line.lstrip(_INVISIBLE)
                 self.rejoin()
                 if first == AWAY and not line:
@@ -146,16 +142,11 @@ class _Page:
                 self.blank()
                 return
             first = line[0]
-        tags = _block_tags(line) if "<" in line else []
-        # A heading ends every element, so that an unclosed one cannot drop the rest of the page. Check tags before lists,
-        # because "* a</div>" closes a box. Within a dropped box, check nothing else.
+        tags = [tag for tag in _TAG.finditer(line) if tag[2].lower() in _BLOCKS] if "<" in line else []
         if first == "=" and ((line[-1] == "=" and line != "=") or _HEADING.match(line)):
-            self.inside = ""
             self.skip()
         elif tags:
             self.tagged(line, tags)
-        elif self.inside:
-            return
         elif line.isspace():
             self.blank()
         elif first in _SPECIAL:
@@ -166,8 +157,8 @@ class _Page:
     def special(self, line: str, first: str) -> None:
         """Process a line whose first character may be markup."""
         if first in "*#" or (first == "•" and self.dropped is not None):
-            self.before_item()
-        elif first in self.display_starts and _DISPLAYED.match(line):
+            self.skip(is_item=True)
+        elif first in (" ", ":", FORMULA, HOLE) and _DISPLAYED.match(line):
             self.display(line)
         elif first == " " and (self.in_run or self.in_quote):
             self.add(line)
@@ -179,12 +170,6 @@ class _Page:
         elif first == "|" or (first == "!" and (self.after_row or "!!" in line)):
             self.skip()
             self.after_row = True
-        elif first in ":;" and self.keep_definitions:
-            self.end()
-            item = _item(line)
-            if item:
-                self.add(item)
-                self.end()
         elif first in " :;":
             self.skip()
         else:
@@ -202,42 +187,21 @@ class _Page:
             self.end()
             position = tag.end()
             closing, name = tag[1] == "/", tag[2].lower()
-            if self.inside:
-                self.nest(name, closing)
-            elif not closing and is_dropped(name, tag[3]):
-                self.inside, self.depth = name, 1
-                self.mark()
-            elif name == "hr":
+            if name == "hr":
                 self.mark()
             elif name == "blockquote":
                 self.in_quote = not closing
             self.in_run = name == "p" and not closing
         self.piece(line[position:])
 
-    def nest(self, name: str, closing: bool) -> None:
-        """Count the open elements within a dropped element, to find its end."""
-        # Only count elements of the same name: "<ul><li><ul>…</ul></li></ul>" ends at the second "</ul>".
-        if name == self.inside:
-            self.depth += -1 if closing else 1
-            if not self.depth:
-                self.inside = ""
-
     def piece(self, text: str) -> None:
         """Add the text between two block tags."""
-        if not self.inside and text and not text.isspace():
+        if text and not text.isspace():
             self.add(text)
 
 
-def _block_tags(line: str) -> list[re.Match[str]]:
-    return [tag for tag in _TAG.finditer(line) if tag[2].lower() in _BLOCKS]
-
-
 def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the tags after a list item, starting at the first that closes an element opened before the item.
-
-    >>> [tag[0] for tag in _after_item(_block_tags("* <div>a</div> b</blockquote>c<hr>"))]
-    ['</blockquote>', '<hr>']
-    """
+    """Return the tags after a list item, starting at the first that closes an element opened before the item."""
     depth = 0
     for index, tag in enumerate(tags):
         depth += -1 if tag[1] else tag[2].lower() != "hr"
@@ -246,51 +210,31 @@ def _after_item(tags: list[re.Match[str]]) -> list[re.Match[str]]:
     return []
 
 
-def _item(line: str) -> str:
-    """Return the text of a ``:`` or ``;`` line, or an empty string if it is also an item of another list.
-
-    >>> _item("; term : what it means"), _item(":* item")
-    ('term: what it means', '')
-    """
-    text = line.lstrip(":; ")
-    if text[:1] in ("*", "#"):
-        return ""
-    return text.replace(" : ", ": ", 1) if line[0] == ";" else text
-
-
-def paragraphs(
-    text: str, keep_definitions: bool = False, templates_on: bool = False, dropped: Counter[str] | None = None
-) -> list[str]:
-    """Return the paragraphs of wikitext, one line each.
+def paragraphs(text: str, dropped: Counter[str] | None, templates_on: bool = False) -> list[Paragraph]:
+    """Return the paragraphs of wikitext in which templates, links and other inline markup are replaced already.
 
     Args:
-        text: Wikitext in which templates, links and other inline markup are replaced already.
-        keep_definitions: Whether to keep ``:`` and ``;`` lines.
+        text: The wikitext.
+        dropped: Counts dropped headings, which are bold lines; None keeps them. A line that begins with "•" is then a list item.
         templates_on: Whether a space at the start of a line, but after a removed template or file, makes no preformatted line.
             On the page, the template or file comes before the space.
-        dropped: Counter of dropped lines. If it is set, bold lines that are headings are dropped and counted, and ``INTRODUCES``
-            ends each paragraph before a dropped block. A line that begins with "•" is then a list item.
-
-    >>> paragraphs("\\x1f text"), paragraphs("\\x1f text", templates_on=True)
-    ([], ['text'])
     """
     if "<" in text:
         tags = text.split("<")  # much faster than a regular expression
         if any(0 <= tag.find("\n") < tag.find(">") for tag in tags[1:]):
             text = _BROKEN_TAG.sub(lambda tag: tag[0].replace("\n", " ") if tag[1].lower() in _TAGS else tag[0], text)
         if any(map(may_drop, tags[1:])):
-            text = close_boxes(text)
-    formulas = FORMULA in text or HOLE in text
-    if formulas and "<" in text:
-        text = _CENTRED.sub(r":\2", text)
-    page = _Page(keep_definitions, templates_on, formulas, dropped)
+            text = drop_boxes(text)
+        if FORMULA in text or HOLE in text:
+            text = _CENTRED.sub(r":\2", text)
+    page = _Page(templates_on, dropped)
     for line in text.split("\n"):  # over half of all lines are blank or list items: handle them without calling `line`
         if not line:
             if page.lines:
                 page.blank()
         elif line[0] in "*#" and "<" not in line:  # a list item without tags
             if page.lines or len(page.done) != page.before_block:
-                page.before_item()
+                page.skip(is_item=True)
         else:
             page.line(line)
     page.skip()

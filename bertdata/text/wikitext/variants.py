@@ -1,170 +1,47 @@
-"""Resolve ``-{…}-`` markup, which wikis in two scripts or orthographies use; keep one variant of each word.
+"""Choose one word of ``-{…}-``, which wikis in two scripts or orthographies use; flags before a bar say what it shows.
 
-A block contains a word per variant, ``-{zh-cn:域;zh-tw:體}-``, or text without conversion, ``-{text}-``.
-Flags precede a bar: ``A`` adds a rule to the page and shows the word, ``H`` adds it without showing, ``-`` removes
-it, ``T`` sets the title, ``D`` describes the rule, ``R`` is raw.  A rule applies to the text after it.
+A block has a word per variant, ``-{zh-cn:域;zh-tw:體}-``, or text that is not converted, ``-{text}-``. Rules for the rest of the
+page (flags A, H and -) are ignored: OpenCC converts complete documents.
 
-    >>> resolve_variants("-{zh-cn:域;zh-tw:體}-与-{A|zh-cn:群;zh-tw:羣}-，群", "zh", "zh-tw")
-    '體与羣，羣'
+    >>> resolve_variants("-{zh-cn:域;zh-tw:體}-与-{A|zh-cn:群;zh-tw:羣}-，-{H|zh-cn:a;zh-tw:b}-群", "zh", "zh-tw")
+    '體与羣，群'
     >>> resolve_variants("-{zh-cn:域;zh-tw:體}-", "zh", ""), resolve_variants("-{x}-", "en", "")
     ('域', '-{x}-')
 """
 
 import re
-from functools import lru_cache
+from itertools import zip_longest
 
 from ...errors import UsageError
 
-__all__ = ["NOTES", "check_variant", "note_rules", "resolve_variants"]
-
-# For each wiki with variants: the fallbacks of each variant, nearest first.
-_FALLBACKS: dict[str, dict[str, str]] = {
-    "zh": {
-        "zh": "zh-hans zh-hant zh-cn zh-tw zh-hk zh-sg zh-mo zh-my",
-        "zh-hans": "zh-cn zh-sg zh-my zh",
-        "zh-hant": "zh-tw zh-hk zh-mo zh",
-        "zh-cn": "zh-hans zh-sg zh-my zh",
-        "zh-sg": "zh-my zh-hans zh-cn zh",
-        "zh-my": "zh-sg zh-hans zh-cn zh",
-        "zh-tw": "zh-hant zh-hk zh-mo zh",
-        "zh-hk": "zh-mo zh-hant zh-tw zh",
-        "zh-mo": "zh-hk zh-hant zh-tw zh",
-    },
-    "sr": {
-        "sr": "sr-ec sr-cyrl sr-el sr-latn",
-        "sr-ec": "sr-cyrl sr",
-        "sr-cyrl": "sr-ec sr",
-        "sr-el": "sr-latn sr",
-        "sr-latn": "sr-el sr",
-    },
-    "sh": {"sh": "sh-latn sh-cyrl", "sh-latn": "sh", "sh-cyrl": "sh"},
-    "kk": {
-        "kk": "kk-cyrl kk-latn kk-arab kk-kz kk-tr kk-cn",
-        "kk-cyrl": "kk-kz kk",
-        "kk-latn": "kk-tr kk",
-        "kk-arab": "kk-cn kk",
-        "kk-kz": "kk-cyrl kk",
-        "kk-tr": "kk-latn kk",
-        "kk-cn": "kk-arab kk",
-    },
-    "ku": {"ku": "ku-latn ku-arab", "ku-latn": "ku", "ku-arab": "ku"},
-    "tg": {"tg": "tg-latn", "tg-latn": "tg"},
-    "uz": {"uz": "uz-latn uz-cyrl", "uz-latn": "uz", "uz-cyrl": "uz"},
-    "iu": {"iu": "ike-cans ike-latn", "ike-cans": "iu", "ike-latn": "iu"},
-    "gan": {"gan": "gan-hans gan-hant", "gan-hans": "gan", "gan-hant": "gan"},
-    "crh": {"crh": "crh-cyrl crh-latn", "crh-cyrl": "crh", "crh-latn": "crh"},
-    "shi": {"shi": "shi-tfng shi-latn", "shi-tfng": "shi", "shi-latn": "shi"},
-    "tly": {"tly": "tly-cyrl", "tly-cyrl": "tly"},
-    "wuu": {"wuu": "wuu-hans wuu-hant", "wuu-hans": "wuu", "wuu-hant": "wuu"},
-    "zgh": {"zgh": "zgh-latn", "zgh-latn": "zgh"},
+# For each wiki with variants, their codes in groups of those that are near each other.
+_VARIANTS = {
+    "zh": "hans cn sg my | hant tw hk mo", "sr": "ec cyrl | el latn", "sh": "latn | cyrl", "kk": "cyrl kz | latn tr | arab cn",
+    "ku": "latn | arab", "tg": "latn", "uz": "latn | cyrl", "gan": "hans | hant", "wuu": "hans | hant", "crh": "cyrl | latn",
+    "shi": "tfng | latn", "tly": "cyrl", "zgh": "latn",
+}  # fmt: skip
+_CODES: dict[str, list[list[str]]] = {
+    wiki: [[f"{wiki}-{code}" for code in group.split()] for group in groups.split("|")] for wiki, groups in _VARIANTS.items()
 }
-# MediaWiki's names of the variants; the others use their codes.
-_VARIANT_NAMES = """
-    zh 原文  zh-hans 简体  zh-hant 繁體  zh-cn 大陆简体  zh-sg 新加坡简体  zh-my 大马简体  zh-tw 臺灣正體  zh-hk 香港繁體
-    zh-mo 澳門繁體  sr-ec ћирилица  sr-el latinica
-"""
-_NAMES = dict(zip(_VARIANT_NAMES.split()[::2], _VARIANT_NAMES.split()[1::2], strict=True))
+_CODES["iu"] = [["ike-cans"], ["ike-latn"]]
+_NEAREST = {"zh-hk": ["zh-mo"], "zh-mo": ["zh-hk"], "zh-sg": ["zh-my"], "zh-my": ["zh-sg"]}
 _EDGE = re.compile(r"-\{|\}-")
 _MAX_DEPTH = 10  # deeper blocks are dropped, as in MediaWiki; this also keeps hostile input linear
-_MAX_RULES = 500  # a page has a few dozen; the limits are for hostile input
-_MAX_PATTERNS = 100
-_FLAGS = frozenset(["A", "T", "R", "D", "-", "H", "N", "E", "S"])
-_SILENT = frozenset(["T", "H", "-"])
-NOTES = frozenset(["noteta", "noteta-lite", "notetalite"])  # templates with rules for the page
-_NOTE = re.compile(r"\|\s*\d+\s*=([^|]*)")
+_FLAGS = frozenset("ATRD-HNES")
+_SILENT = frozenset("TH-N")
 
 
-@lru_cache(maxsize=len(_FALLBACKS))
-def _codes(language: str) -> frozenset[str]:
-    """Return the codes of the wiki's variants."""
-    return frozenset(code for key, fallbacks in _FALLBACKS[language].items() for code in (key, *fallbacks.split()))
+def _codes(language: str) -> list[str]:
+    """Return the codes of a wiki, in the order in which it shows them: the first of each group, then the second."""
+    groups = zip_longest(*_CODES.get(language, []))
+    return [language, *(code for codes in groups for code in codes if code)]
 
 
-class _Converter:
-    """Resolve the blocks of one page, and store their rules."""
-
-    def __init__(self, language: str, variant: str) -> None:
-        wanted = variant.lower() or language
-        self.codes = _codes(language)
-        self.wanted = (wanted, *_FALLBACKS[language].get(wanted, "").split())
-        self.converts = wanted != language  # the wiki's own code leaves the text unchanged
-        self.rules: dict[str, str] = {}
-        self.pattern: re.Pattern[str] | None = None
-        self.patterns_left = _MAX_PATTERNS
-
-    def text(self, text: str) -> str:
-        """Apply the page's rules to text outside blocks."""
-        if not self.rules or not text or text.isspace():
-            return text
-        if self.pattern is None:
-            if not self.patterns_left:
-                return text
-            self.patterns_left -= 1
-            # The longest word first: a rule for 计算机程序 must win over one for 计算机 at the same place.
-            longest_first = sorted(self.rules, key=len, reverse=True)
-            self.pattern = re.compile("|".join(re.escape(word) for word in longest_first))
-        return self.pattern.sub(lambda word: self.rules[word[0]], text)
-
-    def block(self, content: str) -> str:
-        """Return the text of one block, and store its rules."""
-        if ":" not in content and "|" not in content:
-            return content
-        head, bar, rest = content.partition("|")
-        names = {flag.strip() for flag in head.split(";")} - {""} if bar else set()
-        if names and {flag.lower() for flag in names} <= self.codes:
-            return rest
-        flags = {flag.upper() for flag in names}
-        if not flags <= _FLAGS:
-            flags, rest = set(), content
-        elif not bar:
-            rest = content
-        if "R" in flags:
-            return rest
-        if "N" in flags:
-            return _NAMES.get(rest.strip().lower(), rest)
-        words, one_way = self.words(rest)
-        if "D" in flags:
-            return "".join(f"{_NAMES.get(code, code)}：{word}；" for code, word in words.items())
-        any_word = next(iter([*words.values(), *one_way.values()]), "")
-        shown = next((words[code] for code in self.wanted if code in words), any_word)
-        if self.converts and flags & {"A", "H", "-"}:
-            self.note(dict.fromkeys(words.values(), shown) | one_way, take_back="-" in flags)
-        return "" if flags & _SILENT else shown
-
-    def words(self, text: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Split ``a:x;b:y`` and ``z=>a:x`` into words by variant and one-way rules for the variant; plain text is a word."""
-        rules: list[tuple[str, str, list[str]]] = []
-        for piece in text.split(";"):
-            source, arrow, target = piece.rpartition("=>")
-            code, colon, word = target.partition(":")
-            if colon and code.strip().lower() in self.codes:
-                rules.append((source.strip() if arrow else "", code.strip().lower(), [word]))
-            elif rules:
-                rules[-1][2].append(piece)  # a semicolon in a word
-            elif piece.strip():
-                break
-        if not rules:
-            return {self.wanted[0]: text}, {}
-        words: dict[str, str] = {}
-        one_way: dict[str, str] = {}
-        nearest = {code: rank for rank, code in enumerate(self.wanted)}
-        # One-way rules "z=>zh-tw:x" of the nearest variant come first and stay: zh-tw before its fallback zh-hant.
-        for source, code, parts in sorted(rules, key=lambda rule: nearest.get(rule[1], len(nearest)) if rule[0] else 0):
-            word = ";".join(parts).rstrip("; ").strip()
-            if not source:
-                words[code] = word
-            elif code in nearest:
-                one_way.setdefault(source, word)
-        return words, one_way
-
-    def note(self, rules: dict[str, str], take_back: bool) -> None:
-        """Add rules to those of the page, or remove them."""
-        for word, becomes in rules.items():
-            if take_back:
-                self.rules.pop(word, None)
-            elif word and len(self.rules) < _MAX_RULES:
-                self.rules[word] = becomes
-        self.pattern = None
+def _wanted(language: str, variant: str) -> list[str]:
+    """Return the codes of a wiki from the nearest to a variant to the farthest."""
+    variant = variant.lower()
+    group = next((group for group in _CODES[language] if variant in group), [])
+    return [variant, *_NEAREST.get(variant, []), *group, *_codes(language)] if group else _codes(language)
 
 
 def check_variant(variant: str, language: str) -> None:
@@ -175,46 +52,57 @@ def check_variant(variant: str, language: str) -> None:
     Traceback (most recent call last):
     bertdata.errors.UsageError: `variant` tw: no wiki has it: use zh, zh-cn, zh-hans, zh-hant, zh-hk, zh-mo, zh-my, zh-sg or zh-tw
     """
-    if not variant or any(variant.lower() in _codes(each) for each in _FALLBACKS):
+    if not variant or any(variant.lower() in _codes(wiki) for wiki in _CODES):
         return
-    if language not in _FALLBACKS:
-        raise UsageError(
-            f"`variant` {variant}: no wiki has it, and the one in {language} has none: omit it", field="variant", value=variant
-        )
     *known, last = sorted(_codes(language))
-    raise UsageError(f"`variant` {variant}: no wiki has it: use {', '.join(known)} or {last}", field="variant", value=variant)
+    hint = f"use {', '.join(known)} or {last}" if known else f"the one in {language} has none: omit it"
+    raise UsageError(f"`variant` {variant}: no wiki has it: {hint}", field="variant", value=variant)
 
 
-def note_rules(body: str) -> str:
-    """Return the rules in ``{{NoteTA|1=…|2=…}}`` as blocks; rules on other pages are not available.
-
-    >>> note_rules("NoteTA|G1=IT|1=zh-cn:软件;zh-tw:軟體")
-    '-{H|zh-cn:软件;zh-tw:軟體}-'
-    """
-    return "".join(f"-{{H|{rule.strip()}}}-" for rule in _NOTE.findall(body))
+def _block(content: str, codes: list[str], wanted: list[str]) -> str:
+    """Return the text of one block."""
+    head, bar, rest = content.partition("|")
+    flags = {flag.strip() for flag in head.split(";")} - {""} if bar else set()
+    if flags and {flag.lower() for flag in flags} <= set(codes):
+        return rest
+    flags = {flag.upper() for flag in flags}
+    text = rest if bar and flags <= _FLAGS else content
+    if flags <= _FLAGS and ("R" in flags or flags & _SILENT):
+        return rest if "R" in flags else ""
+    # "zh-cn:a;zh-tw:b" has a word per variant, and so has "x=>zh-tw:b". A semicolon can also be part of a word.
+    words: dict[str, str] = {}
+    code = ""
+    for piece in text.split(";"):
+        name, colon, word = piece.rpartition("=>")[2].partition(":")
+        if colon and name.strip().lower() in codes:
+            code = name.strip().lower()
+            words[code] = word
+        elif code and piece.strip():
+            words[code] += ";" + piece
+        elif piece.strip():
+            return text
+    return next((words[code].strip() for code in wanted if code in words), text)
 
 
 def resolve_variants(text: str, language: str, variant: str) -> str:
     """Return ``text`` with every ``-{…}-`` replaced by the word for ``variant`` (empty: the wiki's own)."""
-    if language not in _FALLBACKS or "-{" not in text:
+    if language not in _CODES or "-{" not in text:
         return text
-    converter = _Converter(language, variant)
+    codes, wanted = _codes(language), _wanted(language, variant)
     parts: list[str] = []
     opened: list[int] = []
     done = 0
     # Blocks nest. Everything since the last "-{" is its content, in which inner blocks are resolved already.
     for edge in _EDGE.finditer(text):
-        before = text[done : edge.start()]
-        parts.append(before if opened else converter.text(before))
+        parts.append(text[done : edge.start()])
         done = edge.end()
         if edge[0] == "-{":
             opened.append(len(parts))
             parts.append("-{")
         elif opened:
             index = opened.pop()
-            deep = len(opened) >= _MAX_DEPTH
-            parts[index:] = ["" if deep else converter.block("".join(parts[index + 1 :]))]
+            parts[index:] = ["" if len(opened) >= _MAX_DEPTH else _block("".join(parts[index + 1 :]), codes, wanted)]
         else:
             parts.append("}-")
-    parts.append(text[done:] if opened else converter.text(text[done:]))
+    parts.append(text[done:])
     return "".join(parts)

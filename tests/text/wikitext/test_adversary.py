@@ -3,7 +3,9 @@
 Each page has the paragraphs that it must give, so that no line is lost and no markup stays that MediaWiki would not show as text.
 """
 
-from bertdata.text.wikitext import Extractor, load_templates
+from footing import Extractor
+
+from bertdata.text.wikitext import load_templates
 
 # (what it is, language, wikitext, paragraphs, and those without a table of templates where they differ)
 PAGES: list[tuple[str, str, str, list[str], list[str] | None]] = [

@@ -1,8 +1,9 @@
 """Each construct of wikitext, with the paragraphs that it must give."""
 
 import pytest
+from footing import Extractor, extract_paragraphs
 
-from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 
 # (what it is, wikitext, paragraphs)
 ENGLISH = [
@@ -115,7 +116,7 @@ ENGLISH = [
     ("a label in brackets", "[[a|[b]]] c", ["[b] c"]),
     ("a label over two lines", "[[a|b\nc]] d", ["b c d"]),
     ("an unclosed link", "a [[b|c d\n\ne", ["a c d", "e"]),
-    ("stray brackets", "a ]] b ] c", ["a b ] c"]),
+    ("stray brackets", "a ]] b ] c", ["a ]] b ] c"]),
     ("a file in the text", "a [[File:b.jpg|20px]] c", ["a c"]),
     ("a file with links in its caption", "[[File:a.jpg|thumb|b [[c]] d [[e|f]]]]g", ["g"]),
     ("a file with a caption of two lines", "[[Image:a.jpg|thumb|200px|b\n\nc [[d]]]]\ne", ["e"]),
@@ -267,11 +268,6 @@ def test_a_space_after_a_template_or_file() -> None:
     assert extract_paragraphs(text, templates=load_templates("en")) == ["one two", "three"]
 
 
-def test_definition_lists_can_be_kept() -> None:
-    text = "a\n; term : meaning\n: reply\n:* item\n* item\nb"
-    assert Extractor(definition_lists="keep")(text).paragraphs == ["a", "term: meaning", "reply", "b"]
-
-
 def test_unknown_option_says_what_to_write() -> None:
-    with pytest.raises(ValueError, match="must be one of drop, keep"):
-        Extractor(definition_lists="yes")
+    with pytest.raises(ValueError, match="must be one of text, tex, drop"):
+        Extractor(math="yes")

@@ -11,10 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
+from footing import Extractor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext import Extractor, load_templates
+from bertdata.text.wikitext import load_templates
 from bertdata.text.wikitext.convert import convert, units
 from bertdata.text.wikitext.convert.amounts import read_amount, spell_number, write_fraction, write_number
 from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, table

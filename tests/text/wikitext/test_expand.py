@@ -3,10 +3,11 @@
 from collections import Counter
 
 import pytest
+from footing import Extractor, extract_paragraphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 
 ENGLISH = load_templates("en", {"test.toml": '[templates]\n"test box" = ""\n"test quote" = "{{{1|}}}{{{2000|}}}{{{2001|}}}"'})
 

@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from footing import extract_paragraphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 from bertdata.text.wikitext.templates.expressions import ExpressionError, evaluate
 from bertdata.text.wikitext.templates.numbers import format_number, parse_number
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE
+from footing import Extractor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.records import FileRange, Page
 from bertdata.sources.dumps import read_pages, read_site
-from bertdata.text.wikitext import Extractor, is_disambiguation, is_redirect, load_templates
+from bertdata.text.wikitext import is_redirect, load_templates
 
 WORDS = """
     {{ }} {{{ }}} [[ ]] [ ] {| |} |- | ! -{ }- '' ''' <ref> </ref> <ref/> <ref <!-- --> <math>
@@ -23,7 +24,7 @@ PIECES = WORDS.split()
 OPTIONS = (
     {"language": "en"},
     {"language": "en", "templates": load_templates("en")},
-    {"language": "zh", "variant": "zh-tw", "definition_lists": "keep", "templates": load_templates("zh")},
+    {"language": "zh", "variant": "zh-tw", "templates": load_templates("zh")},
 )
 CASES = 3000  # damaged pages
 PAGES = st.lists(st.one_of(st.sampled_from([*PIECES, " ", "\n"]), st.text(max_size=3)), max_size=60).map("".join)
@@ -36,7 +37,6 @@ def check(text: str) -> None:
             assert paragraph == paragraph.strip() and "\n" not in paragraph
             assert not any(char < " " for char in paragraph if char != "\t")
     is_redirect(text)
-    is_disambiguation(text, "en")
 
 
 @settings(max_examples=200, deadline=None)

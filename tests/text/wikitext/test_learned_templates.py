@@ -6,8 +6,9 @@ import time
 from collections import Counter
 
 import pytest
+from footing import Extractor, extract_paragraphs
 
-from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 from bertdata.text.wikitext.templates.learn import Definition, compile_definition, link
 
 PAGES = {

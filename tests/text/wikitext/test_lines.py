@@ -1,8 +1,9 @@
 """Lines that a reader does not see as prose: hidden text, remains of templates, extension tags, introductions and headings."""
 
 import pytest
+from footing import Extractor
 
-from bertdata.text.wikitext import Extractor, load_templates
+from bertdata.text.wikitext import load_templates
 
 TABLE = load_templates("en")
 

@@ -1,10 +1,11 @@
 """Names of namespaces, redirects and behaviour switches in the languages of the large Wikipedias."""
 
 import pytest
+from footing import extract_paragraphs
 
-from bertdata.text.wikitext import extract_paragraphs, is_redirect
+from bertdata.text.wikitext import is_redirect
 from bertdata.text.wikitext.namespaces import _NAMES, CATEGORY, FILE, OTHER_LANGUAGE, TEMPLATE, Namespaces
-from bertdata.text.wikitext.switches import drop_switches
+from bertdata.text.wikitext.pages import drop_switches
 
 LARGE = """
     en ceb de fr sv nl ru es it arz pl ja zh vi war uk ar pt fa ca sr id ko no ce tr cs fi hu tt ro eu ms sh
@@ -38,7 +39,7 @@ SWITCHES = """
     __NOINDICE__ __SEMTDC__ __GEENINHOUD__ __BEZSPISU__ __БЕЗОГЛАВЛЕНИЯ__ __БЕЗ_ССЫЛКИ_НА_НОВЫЙ_РАЗДЕЛ__
     __БЕЗ_ЗМІСТУ__ __目次非表示__ ＿＿目次強制＿＿ __无目录__ __強制目錄__ __목차숨김__ __EISISLUETT__
     __INGENINNEHÅLLSFÖRTECKNING__ __VŽDYOBSAH__ __KELLTJ__ __CUPRINS__ __İÇİNDEKİLERYOK__ __ללא_עריכה__
-    __لافهرس__ __بی‌فهرست__ __MỤCLỤC__ __TANPADAFTARISI__ __БЕЗСАДРЖАЈА__ __ΧΩΡΙΣΠΠ__ __विषयसूची__ __МАЗМҰНСЫЗ__
+    __لافهرس__ __بی‌فهرست__ __MỤCLỤC__ __TANPADAFTARISI__ __БЕЗСАДРЖАЈА__ __ΧΩΡΙΣΠΠ__ __ΕΥΡΕΤΗΡΙΟ__ __विषयसूची__ __МАЗМҰНСЫЗ__
 """
 REDIRECTS = """
     REDIRECT AANSTUUR تحويل REDIRECCIÓN İSTİQAMƏTLƏNDİRMƏ ПЕРАНАКІРАВАННЕ Пренасочване পুনর্নির্দেশ PREUSMJERI

@@ -4,8 +4,9 @@ import itertools
 import re
 
 import pytest
+from footing import extract_paragraphs
 
-from bertdata.text.wikitext import Templates, extract_paragraphs, load_templates
+from bertdata.text.wikitext import Templates, load_templates
 
 TABLE = load_templates("en")
 # Each shows "Word", wherever on a line it stands.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from footing import extract_paragraphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 
 
 class Marked(NamedTuple):

@@ -9,8 +9,9 @@ from types import ModuleType
 
 import pytest
 from conftest import REPOSITORY
+from footing import extract_paragraphs
 
-from bertdata.text.wikitext import extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 
 SHARED = REPOSITORY.parent / "shared"
 PAGES = SHARED / "extraction" / "dev_pages.jsonl.xz"

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
+from footing import Extractor, extract_paragraphs
 
 from bertdata.config import read_toml
-from bertdata.text.wikitext import Extractor, extract_paragraphs, load_templates
+from bertdata.text.wikitext import load_templates
 
 FOLDER = REPOSITORY / "bertdata" / "text" / "wikitext" / "templates" / "tables"
 TABLES = sorted(FOLDER.glob("*.toml"))

@@ -1,14 +1,14 @@
 """Templates that carry words: the table, what it refuses, what is counted, and the limits on work."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
+from footing import Extractor, extract_paragraphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
-from bertdata.text.wikitext import Extractor, Templates, extract_paragraphs, load_templates
+from bertdata.text.wikitext import Templates, load_templates
 
 ENGLISH = [
     ("a word set apart", "a {{nowrap|b [[c|d]]}}.", ["a b d."]),
@@ -184,26 +184,6 @@ def test_beyond_the_limit_calls_are_counted() -> None:
     text = "{{nowrap|" + "x" * 100_000 + "}} "
     assert not WIKI(text * 3).dropped_templates
     assert WIKI("{{convert|5|km}}\n\n" * 100_000).dropped_templates["convert"] > 50_000
-
-
-def test_an_example_is_the_line_of_the_first_call() -> None:
-    """A short one, of what was lost within another call too; of what gave words there is none."""
-    dropped, examples = Counter[str](), dict[str, str]()
-    for page in (
-        "A line.\n* The {{nosuch|a}} is {{nowrap|b}} <!-- c -->here.\nNext {{nosuchtoo}}.",
-        "Then {{nosuch}} and {{nowrap|{{inner}}}}." + "x" * 300,
-        "y" * 300 + "{{late|\n" + "z" * 3000,
-        "y" * 300 + "{{late|\n" + "z" * 3000 + "}}",
-    ):
-        found = WIKI(page)
-        dropped += found.dropped_templates
-        examples = {name: found.example(name) for name in found.dropped_templates} | examples
-    assert dropped == {"nosuch": 2, "nosuchtoo": 1, "inner": 1, "late": 1}
-    assert examples["nosuch"] == "* The {{nosuch|a}} is {{nowrap|b}} here."
-    assert examples["nosuchtoo"] == "Next {{nosuchtoo}}."
-    assert examples["inner"].startswith("Then {{nosuch}} and {{nowrap|{{inner}}}}.xx")
-    assert examples["late"].startswith("y" * 80 + "{{late| zz") and examples["late"].endswith("z…")
-    assert examples.keys() == dropped.keys() and all(len(line) <= 200 for line in examples.values())
 
 
 NAMES = ["nowrap", "convert", "zh", "lang-fr", "val", "nosuch", "cn", "as_of", "#if:", "#switch:", "lc:", "#expr:", "hlist"]

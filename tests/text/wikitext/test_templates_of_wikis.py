@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from footing import Extractor
 
-from bertdata.text.wikitext import Extractor, load_templates
+from bertdata.text.wikitext import load_templates
 
 # For each wiki: a call, then the words that a reader sees.
 CALLS = {

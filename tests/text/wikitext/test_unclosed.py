@@ -3,8 +3,9 @@
 import itertools
 
 import pytest
+from footing import extract_paragraphs
 
-from bertdata.text.wikitext import Templates, extract_paragraphs, load_templates
+from bertdata.text.wikitext import Templates, load_templates
 
 TABLE = load_templates("en")
 BOTH = pytest.mark.parametrize("templates", [None, TABLE], ids=["off", "on"])
@@ -100,22 +101,6 @@ def test_the_caption_of_a_file_that_nothing_closes_stays(templates: Templates | 
 def test_cells_of_a_table_that_nothing_closes_go(templates: Templates | None) -> None:
     page = "One.\n{| class=a\n|+ b\n! c\n|-\n| d\ne\n\n| f\n\nTwo.\n\n| g\nThree.\n== H ==\nFour."
     assert extract_paragraphs(page, templates=templates) == ["One.", "Two.", "Three.", "Four."]
-
-
-@pytest.mark.parametrize(
-    ("row", "stays"),
-    [
-        ("[[May]] | [[June]] | [[July|7]]", False),
-        ("<center>'''[[May]]''' · '''June''' · [[July]]</center>", False),
-        ("← [[May]] — '''June''' — [[July]] →", False),
-        ("[[May]]&nbsp;• [[June]]&nbsp;• [[July]]", False),
-        ("[[May]], [[June]], [[July]]", True),
-        ("[[May]] | [[June]]", True),
-        ("[[1990]] – [[1991]] – [[1992]] he lived there", True),
-    ],
-)
-def test_rows_of_links(row: str, stays: bool) -> None:
-    assert len(extract_paragraphs(f"One.\n\n{row}\n\nTwo.")) == 2 + stays
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,13 @@ from ....sources import SUFFIXES, checksums, dumps
 from ....sources.lines import MAX_LINES
 from ....storage.storage import storage_errors
 from ....text.sentences import splitter
-from ....text.wikitext import Extractor, Templates, check_variant, is_disambiguation, is_redirect, load_templates
-from ....text.wikitext.listings import LISTINGS, separate
+from ....text.wikitext import Extractor, Templates, check_variant, is_redirect, load_templates
 from .base import CHECKSUM, Counts, Record, Source
 
-__all__ = ["SOURCE", "extract", "read_articles", "tables"]
+__all__ = ["SOURCE", "extract", "read_articles"]
 
 _LISTED = (
     "empty page",
-    "disambiguation",
     "transcluded text",
 )  # drops listed by id; redirects and other namespaces are half of a dump
 # On Wikisource: text that is in the namespace of scanned pages, which has another number and name in each language.
@@ -89,9 +87,8 @@ def _article(
 def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | Reject:
     """Extract the paragraphs of an article."""
     try:
-        templates = _table(article, config) if config.inline_templates else None
-        wiki = extractor(article.language, article.namespaces, templates, config)
-        found = wiki(separate(article.wikitext) if config.listings == "keep" else article.wikitext, article.title)
+        wiki = extractor(article.language, article.namespaces, _table(article, config), config)
+        found = wiki(article.wikitext, article.title)
     except UsageError:  # from a user-defined sentence splitter
         raise
     except Exception as error:  # one page must never end a run: report it and continue
@@ -101,30 +98,23 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     return Prose(id, article.project, language, title, url, found.paragraphs, article.as_of, licence=WIKI_LICENCE)
 
 
-def extractor(language: str, namespaces: Mapping[str, int], templates: Templates | None, config: CorpusConfig) -> Extractor:
+def extractor(language: str, namespaces: Mapping[str, int], templates: Templates, config: CorpusConfig) -> Extractor:
     """Return the extractor for pages of a wiki."""
     return Extractor(
         language=language,
         namespaces=namespaces,
         templates=templates,
-        definition_lists=config.definition_lists,
-        list_introductions=config.list_introductions,
         variant=config.variant,
         math=config.math,
         split=splitter(config.sentence_splitter),
     )
 
 
-def tables(config: CorpusConfig) -> tuple[tuple[str, str], ...]:
-    """Return the template tables of a run: the user's files, and the listings of Wikivoyage if they are kept."""
-    return (LISTINGS, *config.templates) if config.listings == "keep" else config.templates
-
-
 def _table(article: Article, config: CorpusConfig) -> Templates:
     """Return the templates of the article's wiki, with those that the run has learned."""
     wiki = article.id.partition(":")[0]
     learned = next((text for name, text in config.learned if name == wiki), "")
-    return _templates(article.language, tables(config), learned)
+    return _templates(article.language, config.templates, learned)
 
 
 @cache
@@ -137,12 +127,10 @@ def _reason_to_drop(page: Page, site: dumps.Site, namespaces: frozenset[int], co
         return "namespace"
     if page.model != "wikitext":
         return "content model"
-    if page.redirect or is_redirect(page.text, site.language):
+    if page.redirect or is_redirect(page.text):
         return "redirect"
     if not page.text.strip():
         return "empty page"
-    if config.drop_disambiguation and is_disambiguation(page.text, site.language):
-        return "disambiguation"
     if site.project == "wikisource" and _is_transcluded(page.text, site):
         return "transcluded text"
     return ""

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 
 from ..formulas import Formulas
 from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED
-from ..variants import note_rules
 from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
 from .functions import FUNCTIONS, VARIABLES, Arguments
 from .modules import MODULES
-from .table import RULES, UNKNOWN, WORDS, Templates, no_templates
+from .table import UNKNOWN, WORDS, Templates, no_templates
 
 __all__ = ["PageContext", "expand_templates"]
 
@@ -28,18 +27,13 @@ _MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a pag
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
-_BEFORE_CHARS, _MAX_EXAMPLE_CHARS = 80, 1000  # of an example: before the call, and in total
-_MAX_EXAMPLES = 10_000  # dropped templates with an example line on a page
 _INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
 
 @dataclass(slots=True)
 class PageContext:
-    """The page of a template; ``dropped`` counts calls without words, ``formulas`` handles formulas.
-
-    ``examples`` stores the line of the first call of each name without words, with the marks of earlier steps.
-    """
+    """The page of a template; ``dropped`` counts calls without words, ``formulas`` handles formulas."""
 
     title: str = ""
     language: str = ""
@@ -47,7 +41,6 @@ class PageContext:
     templates: Templates | None = None
     dropped: Counter[str] = field(default_factory=Counter)
     formulas: Formulas = field(default_factory=Formulas)
-    examples: dict[str, str] = field(default_factory=dict)
 
 
 Frame = dict[str, str]  # arguments of the template being expanded: "1", "2", ... and names
@@ -61,7 +54,6 @@ class _Expander:
         self.table = page.templates or no_templates(page.language)
         self.kind = self.table.kind
         self.left = max(_MAX_COST, 2 * size)
-        self.notes: list[str] = []
         self.formulas = 0  # calls that output formulas
         self.lost: list[str] = []  # names of calls without words
         self.done: dict[str, tuple[str, int, list[str]]] = {}  # output, cost and lost names of each call
@@ -80,9 +72,6 @@ class _Expander:
             return VANISHED
         if kind == WORDS:
             return self.repeated(text, span, name)
-        if kind == RULES:
-            self.notes.append(note_rules(text[span.start + 2 : span.end - 2]) if self.page.variant else "")
-            return VANISHED
         return kind  # of all other names, the kind is the mark that the call leaves
 
     def repeated(self, text: str, span: Span, name: str) -> str:
@@ -167,7 +156,7 @@ class _Expander:
         if name not in self.table.formulas:
             return shown
         self.formulas += 1
-        return self.page.formulas.template(name, shown)
+        return self.page.formulas.template(shown)
 
     def function(self, call: Function, frame: Frame) -> str:
         """Return the text of a parser function, or of a function of this package."""
@@ -227,13 +216,12 @@ def expand_templates(text: str, page: PageContext) -> str:
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
         if len(lost) > known:
+            known = len(lost)
             if page.templates is not None and _begins_prose(text, span):
                 done += 1
-            _keep_example(page.examples, lost[known:], text, span)
-            known = len(lost)
     parts.append(text[done:])
     page.dropped.update(expander.lost)
-    return "".join([*expander.notes, *parts])
+    return "".join(parts)
 
 
 def _begins_prose(text: str, span: Span) -> bool:
@@ -243,12 +231,3 @@ def _begins_prose(text: str, span: Span) -> bool:
     """
     starts_line = not span.start or text[span.start - 1] == "\n"
     return starts_line and text[span.end : span.end + 1] in _INDENTS and text[span.end + 1 : span.end + 2] not in _INDENTED
-
-
-def _keep_example(examples: dict[str, str], names: list[str], text: str, span: Span) -> None:
-    """For each name without an example, store the line of the call that lost its words, or the text around the call."""
-    for name in names:
-        if name not in examples and len(examples) < _MAX_EXAMPLES:
-            start = max(text.rfind("\n", 0, span.start) + 1, span.start - _BEFORE_CHARS)
-            end = text.find("\n", span.end)
-            examples[name] = text[start : end if 0 <= end < start + _MAX_EXAMPLE_CHARS else start + _MAX_EXAMPLE_CHARS]

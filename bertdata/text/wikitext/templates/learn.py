@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..extensions import resolve_extensions
-from ..redirects import is_redirect
+from ..pages import is_redirect
 from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, title
 from .functions import FUNCTIONS, VARIABLES
 from .table import depth, walk

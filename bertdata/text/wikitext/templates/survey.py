@@ -1,9 +1,9 @@
-"""Count the templates on lines of prose that have no entry in the template tables, to find entries to add.
+"""Count the templates on lines of prose that have no entry in the template tables, to learn them.
 
 >>> counts = Survey()
 >>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{Infobox|a=b}}\\n* a {{list}}", load_templates("en"), counts)
->>> counts.calls, counts.unknown, counts.examples["tea"]
-(2, Counter({'tea': 1}), 'The {{tea}} is {{nowrap|very hot}} in here.')
+>>> counts.unknown, counts.alone
+(Counter({'tea': 1}), Counter({'infobox': 1}))
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..extensions import resolve_extensions
-from ..marks import LINE_MARKUP, clean_input, readable
+from ..marks import LINE_MARKUP, clean_input
 from ..tables import drop_tables
 from .braces import CALL, Span, scan, title
 from .table import UNKNOWN, WORDS, Templates, load_templates
@@ -20,20 +20,14 @@ from .table import UNKNOWN, WORDS, Templates, load_templates
 __all__ = ["Survey", "load_templates", "survey"]
 
 _WORD = re.compile(r"\w")
-_CONTEXT_CHARS = 100  # characters of an example on each side of the call
 
 
 @dataclass
 class Survey:
-    """The number of calls on lines of prose, and the unknown templates among them by name, each with an example line.
+    """The number of calls of unknown templates by name: on lines of prose, and alone on a line."""
 
-    ``alone`` counts the calls of unknown templates that fill a line by themselves.
-    """
-
-    calls: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     alone: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
 
 
 def survey(wikitext: str, table: Templates, counts: Survey) -> None:
@@ -53,15 +47,8 @@ def survey(wikitext: str, table: Templates, counts: Survey) -> None:
             start, end = beside.rfind("\n", 0, span.start) + 1, beside.find("\n", span.start)
             end = len(beside) if end < 0 else end
             prose = text[start : start + 1] not in LINE_MARKUP and _WORD.search(beside, start, end) is not None
-        counts.calls += prose
-        if not prose and not beside[start:end].isspace():
-            continue
-        for name in _unknown(text, span, table):
-            (counts.unknown if prose else counts.alone)[name] += 1
-            if prose and name not in counts.examples:
-                counts.examples[name] = readable(
-                    text[max(start, span.start - _CONTEXT_CHARS) : min(end, span.end + _CONTEXT_CHARS)]
-                )
+        if prose or beside[start:end].isspace():
+            (counts.unknown if prose else counts.alone).update(_unknown(text, span, table))
 
 
 def _unknown(text: str, span: Span, table: Templates) -> Iterator[str]:

@@ -29,14 +29,13 @@ from ....config import parse_toml
 from ....errors import UsageError, did_you_mean
 from ..extensions import resolve_extensions
 from ..marks import FOOTNOTE, VANISHED
-from ..variants import NOTES
 from .braces import GONE, Call, Function, Parameter, Parts, Span, parse, scan
 from .functions import FUNCTIONS, PLAIN_FUNCTIONS, VARIABLES
 from .modules import MODULES
 
-__all__ = ["RULES", "UNKNOWN", "WORDS", "Body", "Templates", "depth", "load_templates", "no_templates", "walk"]
+__all__ = ["UNKNOWN", "WORDS", "Body", "Templates", "depth", "load_templates", "no_templates", "walk"]
 
-WORDS, RULES, UNKNOWN = "words", "rules", "unknown"
+WORDS, UNKNOWN = "words", "unknown"
 _TABLES = Path(__file__).parent / "tables"
 _BRANCHES = {"#if": 1, "#ifeq": 2, "#ifexpr": 1, "#iferror": 1, "#switch": 1}  # function -> first argument that may be skipped
 _SAME_LANGUAGE = {"simple": "en"}  # wikis that use the language of another
@@ -88,8 +87,6 @@ class Templates:
         def kind(name: str) -> str:
             if name in self.footnotes:
                 return FOOTNOTE
-            if name in NOTES:
-                return RULES
             body = self.find(name)
             if body is not None:
                 return WORDS if body.parts else VANISHED

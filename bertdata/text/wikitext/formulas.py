@@ -1,0 +1,175 @@
+"""Formulas in tags and templates: write the simple ones as text, and drop the sentences of the others.
+
+>>> Formulas("text").tag("chem", "H2O") == f"{FORMULA}{SHIELD}H₂O{FORMULA}", Formulas("text").tag("math", "x_c") == HOLE
+(True, True)
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .entities import decode_entities
+from .marks import FORMULA, HOLE, OBJECT, VANISHED, shield
+from .tex import bracketed, script, tex_to_text
+
+CHOICES = ("text", "tex", "drop")
+_STOP = re.compile(r"[.。](?=(?:\s|\\[,;! ]|~|\}|\\end\{[a-z*]*\})*$)")  # ends the sentence with the formula
+_TAG = re.compile(r"<(su[pb])\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
+_FIGURES = re.compile(r"<(su[pb])\b[^<>]*>((?:[+\u2212-]|&minus;)?[0-9]{1,9}[+\u2212-]?)</\1\s*>", re.IGNORECASE)
+_STAND_IN = "Formula"  # replaces a formula that is not written during sentence splitting, because it acts as a noun
+
+
+def scripts_of_tags(text: str) -> str:
+    """Return wikitext with the content of ``<sup>`` and ``<sub>`` raised and lowered, or a hole if that is not possible.
+
+    >>> scripts_of_tags("''x''<sub>''i''</sub><sup>&minus;1</sup>"), scripts_of_tags("''T''<sub>c</sub>") == f"''T''{HOLE}"
+    ("''x''ᵢ⁻¹", True)
+    """
+    return _TAG.sub(lambda tag: _script(tag[1].lower(), tag[2]), text) if "<" in text else text
+
+
+@lru_cache(maxsize=1 << 12)
+def _script(name: str, content: str) -> str:
+    """Return the text of ``<sup>`` or ``<sub>``; cached, because a page repeats the same few."""
+    shown = script(name, decode_entities(content.replace("''", "").replace("'", "′")))
+    return HOLE if shown is None else shown
+
+
+def figures_of_tags(text: str) -> str:
+    """Return wikitext with numbers in ``<sup>`` and ``<sub>`` raised and lowered; letters, as in ordinals, keep their tags.
+
+    A raised number after a Chinese or Japanese end mark is a footnote mark, and is removed.
+
+    >>> figures_of_tags("10<sup>&minus;6</sup> m<sup>2</sup>, 1<sup>st</sup>"), figures_of_tags("茶。<sup>2</sup>")
+    ('10⁻⁶ m², 1<sup>st</sup>', '茶。')
+    """
+    return _FIGURES.sub(_figure, text) if "<" in text else text
+
+
+def _figure(tag: re.Match[str]) -> str:
+    before = tag.string[max(tag.start() - 1, 0) : tag.start()]
+    return "" if before and before in "。！？" and tag[1] in ("sup", "SUP") else _script(tag[1].lower(), tag[2])
+
+
+# The notation of mhchem: numbers after an element or a bracket are subscripts, charges and text after "^" superscripts.
+_CHEMICAL = re.compile(
+    r"(?P<arrow>(?:(?<!\s)\s+)?(?:<=>>?|<->|->|<-)(?!\[)\s*)|(?P<sub>_(?:\{[^{}]*\}|[0-9]+|[A-Za-z])|(?<=[A-Za-z)\]}])[0-9]+)"
+    r"|(?P<sup>\^(?:\{[^{}]*\}|[0-9]*[-+−]?)|(?<=[\w)\]}])(?:\([0-9]*[-+−]\)|[+-](?=$|[\s)\]},])))"
+    r"|(?P<dot>(?<=[\w)\]])\s*[*.·]\s*(?=[\w(\[]))|(?P<bond>#)|(?P<other>[\w\s()\[\]+,.;:=/•·−→⇌|'′-])|(?P<unknown>.)",
+    re.DOTALL,
+)
+_ARROWS = {"<=>": "⇌", "<=>>": "⇌", "<->": "↔", "->": "→", "<-": "←"}
+
+
+def chemical(formula: str) -> str:
+    """Return a chemical formula as text with ``<sub>`` and ``<sup>``, or with a hole for unknown notation.
+
+    >>> scripts_of_tags(chemical("2 H2 + O2 -> 2 H2O")), scripts_of_tags(chemical("SO4^2- + Ca^{2+}"))
+    ('2 H₂ + O₂ → 2 H₂O', 'SO₄²⁻ + Ca²⁺')
+    """
+    return "".join(map(_chemical_sign, _CHEMICAL.finditer(formula.replace("{}", "").strip())))
+
+
+def _chemical_sign(token: re.Match[str]) -> str:
+    kind, text = token.lastgroup or "", token[0]
+    if kind in ("sup", "sub"):
+        text = text.strip("^_(){}").replace("-", "−")
+        return f"<{kind}>{text}</{kind}>" if text else HOLE
+    return {"arrow": f" {_ARROWS.get(text.strip())} ", "dot": "·", "bond": "≡", "unknown": HOLE}.get(kind, text)
+
+
+def chemical_parts(parts: Sequence[str]) -> str:
+    """Return the formula of a template with alternating elements and counts; a single part is a complete formula.
+
+    >>> chemical_parts(["SO", "4", "2-"]), chemical_parts(["H2O"])
+    ('SO<sub>4</sub><sup>2−</sup>', 'H<sub>2</sub>O')
+    """
+    shown = chemical(parts[0]) if len(parts) == 1 else ""
+    for part in map(str.strip, parts if len(parts) > 1 else ()):
+        raised = shown and re.fullmatch(r"[0-9]*[-+−]", part)
+        lowered = shown and re.fullmatch(r"[0-9.,]+|[nxymz]", part)
+        shown += f"<sup>{part.replace('-', '−')}</sup>" if raised else f"<sub>{part}</sub>" if lowered else part
+    return shown
+
+
+def root(content: str, degree: str = "") -> str:
+    """Return the output of a root template, as wikitext: ``root("2", "3")`` is ``<sup>3</sup>√2``."""
+    return (f"<sup>{degree}</sup>" if degree else "") + "√" + bracketed(content.replace("&nbsp;", " ").strip(), False)
+
+
+@dataclass(slots=True)
+class Formulas:
+    """Write or drop the formulas of one page, and count them.
+
+    With "text", a simple formula is text between two FORMULA marks, and any other is a HOLE, whose sentence is dropped. With
+    "tex", it is its TeX. With "drop", a formula in a tag is dropped without its sentence, and templates are ordinary ones.
+    """
+
+    choice: str = "drop"
+    found: int = 0
+    written: int = 0  # in paragraphs
+    dropped: int = 0
+    sentences: int = 0  # that were dropped
+
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """The number of formulas by outcome; those "left_out" are in tables, lists and other formulas."""
+        dropped = self.found if self.choice == "drop" else self.dropped
+        counts = {"found": self.found, "written": self.written, "dropped": dropped, "sentences": self.sentences}
+        counts["left_out"] = self.found - self.written - dropped
+        return Counter({(name, "formula"): count for name, count in counts.items() if count})
+
+    def tag(self, name: str, content: str) -> str:
+        """Return the replacement of ``<math>``, ``<chem>`` or ``<ce>``."""
+        self.found += 1
+        if self.choice == "drop":
+            return OBJECT
+        shown: str | None = " ".join(content.split())
+        if self.choice == "text":
+            shown = scripts_of_tags(chemical(content)) if name in ("chem", "ce") else tex_to_text(content)
+        if shown is None or HOLE in shown:
+            return HOLE + "." * bool(_STOP.search(content))
+        return f"{FORMULA}{shield(shown)}{FORMULA}" if shown else OBJECT
+
+    def template(self, shown: str) -> str:
+        """Return the text of a formula template, whose output `shown` is wikitext."""
+        if self.choice == "drop" or shown == VANISHED:
+            return shown.replace(HOLE, OBJECT)
+        self.found += 1
+        raised = scripts_of_tags(shown)
+        if self.choice == "tex" and HOLE in raised:  # TeX for what Unicode cannot raise or lower
+            raised = _TAG.sub(lambda tag: f"{'^' if tag[1].lower() == 'sup' else '_'}{{{tag[2]}}}", shown)
+        return HOLE if HOLE in raised else f"{FORMULA}{raised.replace(FORMULA, '')}{FORMULA}"
+
+    def finish(self, paragraph: str, text: str, split: Callable[[str], list[str]]) -> str:
+        """Return the text of a paragraph without the sentences of formulas that are not written; count both."""
+        self.written += paragraph.count(FORMULA) // 2
+        self.dropped += text.count(HOLE)
+        if HOLE in text:
+            text, sentences = drop_sentences(text, split)
+            self.sentences += sentences
+        return text
+
+
+def drop_sentences(paragraph: str, split: Callable[[str], list[str]]) -> tuple[str, int]:
+    """Return a paragraph without its sentences that have holes, and the number of those sentences.
+
+    ``split`` cuts a paragraph into sentences and changes only whitespace, so counting other characters finds the sentence ends.
+
+    >>> drop_sentences(f"Let a be one. Then {HOLE} holds. So b is one.", lambda text: re.findall(r"[^.]+[.]", text))
+    ('Let a be one. So b is one.', 1)
+    """
+    kept, dropped, rest = "", 0, paragraph
+    for sentence in split(paragraph.replace(HOLE, _STAND_IN)):
+        size, end = len("".join(sentence.split())), 0
+        while size > 0 and end < len(rest):
+            size -= len(_STAND_IN) if rest[end] == HOLE else not rest[end].isspace()
+            end += 1
+        dropped += HOLE in rest[:end]
+        kept += "" if HOLE in rest[:end] else rest[:end]
+        rest = rest[end:]
+    return kept.strip(), dropped
