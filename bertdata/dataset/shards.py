@@ -226,6 +226,12 @@ def raise_for(path: Path, error: Exception, problem: str, advice: str) -> NoRetu
     raise VerificationError(f"{path} is {problem} ({error}): {advice}") from error
 
 
+def flat(column: pa.Array) -> tuple[Array, Array]:
+    """Return the values of a list column's rows, and row ends in them [N + 1]."""
+    ends = column.offsets.to_numpy().astype(np.int64)  # of a slice, they count from the start of the whole array
+    return np.asarray(column.flatten().to_numpy(zero_copy_only=False)), ends - ends[0]
+
+
 def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Array:
     """Gather ragged rows [B] into [B, width], padded with `fill`. Row i is ``values[ends[i]:ends[i + 1]]``.
 

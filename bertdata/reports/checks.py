@@ -18,8 +18,6 @@ from ..verification import documents
 from ..verification.files import CheckFailed, check_batch
 from ..verification.rows import RowRules
 
-__all__ = ["check_rows"]
-
 
 def check_rows(
     directory: Path,

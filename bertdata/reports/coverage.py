@@ -12,8 +12,6 @@ import numpy.typing as npt
 from ..dataset import manifest_records
 from ..pieces import shown
 
-__all__ = ["Coverage", "split_words", "table"]
-
 _MAX_WORDS = 10  # long words kept for each language
 _MAX_LANGUAGES_SHOWN = 20  # languages shown; the manifest has all of them
 _MAX_WORD_WIDTH = 50  # characters shown of a word and its pieces

@@ -23,8 +23,6 @@ from .checks import check_rows
 from .mask_rules import mask_in_epoch, unit_of
 from .summary import count
 
-__all__ = ["document_lines", "pair_lines", "pick", "row", "texts"]
-
 Ids = npt.NDArray[Any]
 _OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document", "documents")
 
@@ -45,17 +43,14 @@ def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: Vo
         raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
     left = number
     for shard in manifest.shards:
-        if left < shard.rows:
-            for batch in shards.read_batches(directory / shard.name):
-                if left < batch.num_rows:
-                    found = batch.slice(left, 1)
-                    check_rows(directory, [(number, found)], manifest, vocabulary)
-                    values: dict[str, Any] = found.to_pylist()[0]
-                    return values
-                left -= batch.num_rows
-            raise VerificationError(f"{directory / shard.name} has fewer rows than its manifest says: build it again")
+        for batch in shards.read_batches(directory / shard.name) if left < shard.rows else ():
+            if left < batch.num_rows:
+                check_rows(directory, [(number, batch.slice(left, 1))], manifest, vocabulary)
+                values: dict[str, Any] = batch.slice(left, 1).to_pylist()[0]
+                return values
+            left -= batch.num_rows
         left -= shard.rows
-    raise VerificationError(f"{directory}/manifest.json names more rows than its shards have: build the dataset again")
+    raise VerificationError(f"{directory} has fewer rows than its manifest states: build the dataset again")
 
 
 def document_lines(document: Document, most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:

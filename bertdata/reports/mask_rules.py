@@ -11,8 +11,6 @@ from ..config import PairsConfig
 from ..rows import masking
 from ..tokens.vocab import Vocabulary
 
-__all__ = ["mask_in_epoch", "unit_of"]
-
 Array = npt.NDArray[Any]
 
 

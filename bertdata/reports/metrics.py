@@ -15,8 +15,6 @@ from typing import Any
 from ..extras import missing_package
 from ..storage.files import write_text
 
-__all__ = ["NAME", "SUMS", "Metrics", "Record", "RunningSums", "describe", "describe_origins", "read_metrics"]
-
 NAME = "metrics.jsonl"
 SUMS = ("mlm_loss", "masked", "mlm_right", "nsp_loss", "pairs", "nsp_right", "rows", "tokens", "places")  # in this order
 _ROWS, _TOKENS = SUMS.index("rows"), SUMS.index("tokens")

@@ -7,48 +7,42 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import shards
-from ..dataset.manifest_types import Manifest, PairsManifest, ReadableManifest
+from ..dataset.manifest_types import PairsManifest, ReadableManifest
 from ..errors import UsageError
 from ..tokens.read import read_any
 from .trace import rows_with
 
-__all__ = ["longest", "select"]
-
-_DOCUMENTS = ("language", "title")
 _WORD_BEFORE = "a"  # a word before the one to find
 
 
-def select(directory: Path, manifest: Manifest, wanted: Mapping[str, str]) -> Iterator[int]:
+def select(directory: Path, manifest: ReadableManifest, wanted: Mapping[str, str]) -> Iterator[int]:
     """Yield the numbers of documents or rows that have all that is `wanted`.
 
-    That is a text for each of ``language``, ``title`` and ``search`` (words of it, in whatever case) and ``id``; an
-    empty one asks for nothing.
+    `wanted` has a text for ``language``, ``title`` and ``search`` (words of it, in any case) and ``id``. Empty ones are ignored.
 
     Raise UsageError if the dataset lacks the column: rows have no language, and have document ids only with `provenance`.
     """
     filters = {name: text for name, text in wanted.items() if text}
-    if not isinstance(manifest, ReadableManifest):
-        raise UsageError(f"{directory} contains {manifest.kind}, which cannot be searched. Pass a corpus or rows")
-    pairs = isinstance(manifest, PairsManifest)
-    if pairs and (corpus_filter := next((name for name in _DOCUMENTS if name in filters), "")):
-        raise UsageError(
-            f"--{corpus_filter}: {directory} contains rows, which have no {corpus_filter}. Search the corpus that they were made "
-            "from"
-        )
-    if isinstance(manifest, PairsManifest) and "id" in filters and not manifest.settings.provenance:
-        raise UsageError(f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them")
-    probes: set[bytes] | None = None
-    if pairs and "search" in filters:
-        encoder, probes = read_any(directory).encoder(), set()
-        for first in ([], [_WORD_BEFORE]):  # first in a text, and behind a word
-            ids, ends = encoder.encode_documents(pa.array([[*first, filters["search"]]]), pa.array([[0]]))
-            probes.add(ids[ends[0] if first else 0 :].tobytes())
-        if b"" in probes:
-            return
+    pairs, probes = isinstance(manifest, PairsManifest), set[bytes]()
+    for name in filters if pairs else ():
+        if name in ("language", "title"):
+            raise UsageError(f"--{name}: {directory} contains rows, which have no {name}. Search the corpus of the rows")
+        if name == "id" and not manifest.settings.provenance:
+            raise UsageError(
+                f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them"
+            )
+        if name == "search":
+            encoder = read_any(directory).document_encoder()
+            for first in ([], [_WORD_BEFORE]):  # first in a text, and behind a word
+                ids, ends = encoder.encode_documents(pa.array([[*first, filters["search"]]]), pa.array([[0]]))
+                probes.add(ids[ends[0] if first else 0 :].tobytes())
+    if b"" in probes:
+        return
     before = 0
     for shard in manifest.shards:
         for batch in shards.read_batches(directory / shard.name):
@@ -68,42 +62,38 @@ def _lengths(directory: Path, manifest: ReadableManifest) -> Iterator[tuple[int,
     for shard in manifest.shards:
         for batch in shards.read_batches(directory / shard.name):
             if isinstance(manifest, PairsManifest):
-                lengths = pc.list_value_length(batch.column("input_ids")).to_numpy()
+                lengths = np.diff(_ends(batch.column("input_ids")))
             else:
                 sentences = batch.column("sentences")
-                characters = np.cumsum([0, *pc.utf8_length(sentences.flatten()).to_numpy()])
-                ends = sentences.offsets.to_numpy()
-                lengths = np.diff(characters[ends - ends[0]])
+                lengths = np.diff(np.cumsum([0, *pc.utf8_length(sentences.flatten()).to_numpy()])[_ends(sentences)])
             yield from zip(lengths.tolist(), range(-number, -number - batch.num_rows, -1), strict=True)
             number += batch.num_rows
 
 
+def _ends(lists: pa.ListArray) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *pc.list_value_length(lists).to_numpy()])
+
+
 def _documents(batch: pa.RecordBatch, filters: Mapping[str, str]) -> list[int]:
-    matching = pa.array(np.ones(batch.num_rows, bool))
-    for name in {"language", "id"} & filters.keys():
-        matching = pc.and_(matching, pc.equal(batch.column(name), filters[name]))
-    if "title" in filters:
-        matching = pc.and_(matching, pc.match_substring(batch.column("title"), filters["title"], ignore_case=True))
-    matches = np.flatnonzero(matching.to_numpy(zero_copy_only=False))
-    if "search" in filters:
-        sentences = batch.column("sentences")
-        hits = np.flatnonzero(
-            pc.match_substring(sentences.flatten(), filters["search"], ignore_case=True).to_numpy(zero_copy_only=False)
-        )
-        ends = sentences.offsets.to_numpy()
-        matches = np.intersect1d(matches, np.searchsorted(ends - ends[0], hits, "right") - 1)
-    rows: list[int] = matches.tolist()
-    return rows
-
-
-def _rows(batch: pa.RecordBatch, filters: Mapping[str, str], probes: set[bytes] | None) -> list[int]:
-    matches = set(range(batch.num_rows)) if probes is None else set(rows_with(batch, probes))
-    if "id" in filters:
-        names = [name for name in ("a_document", "b_document", "documents") if name in batch.schema.names]
-        matches &= {row for row in matches for name in names if _names(batch.column(name)[row], filters["id"])}
+    matches = set(range(batch.num_rows))
+    for name, text in filters.items():
+        if name == "search":
+            sentences = batch.column("sentences")
+            hits = pc.indices_nonzero(pc.match_substring(sentences.flatten(), text, ignore_case=True))
+            matches &= set((np.searchsorted(_ends(sentences), hits, "right") - 1).tolist())
+        elif name == "title":
+            matches &= set(pc.indices_nonzero(pc.match_substring(batch.column("title"), text, ignore_case=True)).to_pylist())
+        else:
+            matches &= set(pc.indices_nonzero(pc.equal(batch.column(name), text)).to_pylist())
     return sorted(matches)
 
 
-def _names(value: pa.Scalar, id: str) -> bool:
-    ids = value.as_py()
-    return id in ids if isinstance(ids, list) else bool(ids == id)
+def _rows(batch: pa.RecordBatch, filters: Mapping[str, str], probes: set[bytes]) -> list[int]:
+    matches = set(rows_with(batch, probes)) if "search" in filters else set(range(batch.num_rows))
+    if id := filters.get("id"):
+        names = [name for name in ("a_document", "b_document", "documents") if name in batch.schema.names]
+        values = {row: [batch.column(name)[row].as_py() for name in names] for row in matches}
+        matches = {
+            row for row, ids in values.items() if any(id == value or isinstance(value, list) and id in value for value in ids)
+        }
+    return sorted(matches)

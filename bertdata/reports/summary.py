@@ -10,8 +10,6 @@ from ..dataset.manifest_records import SourceEntry, Statistics
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 from ..tally import StageCounts
 
-__all__ = ["apparatus", "cell", "count", "describe", "edits", "percent", "size"]
-
 
 def size(count: int) -> str:
     """Return a number of bytes as people say it.
@@ -177,8 +175,10 @@ def _rows(values: Statistics, config: PairsConfig) -> str:
 
 
 def _gone(stage: StageCounts) -> str:
+    """Describe the losses of a stage. Reasons may name documents while the stage counts tokens, so the unit is stated."""
     return "".join(
-        f"; {what}: " + ", ".join(f"{reason} {count:,}" for reason, count in lost.items())
-        for what, lost in (("dropped", stage.dropped), ("rejected", stage.rejected))
+        f"; {count(sum(lost.values()), unit_of(stage.stage).removesuffix('s'))} {verb}: "
+        + ", ".join(f"{reason} {number:,}" for reason, number in lost.items())
+        for verb, lost in (("dropped", stage.dropped), ("rejected", stage.rejected))
         if lost
     )

@@ -11,8 +11,6 @@ from ..dataset.manifest_records import Coverage, SourceEntry
 from ..dataset.manifest_types import PairsManifest
 from ..tokens.segment import is_chinese
 
-__all__ = ["chinese_without_words", "fewer", "has_spaces", "poor_fit", "text_by_language", "unknown"]
-
 _MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
 _MAX_NAMED_LANGUAGES = 3  # maximum number of languages to name
 _UNSPACED_LANGUAGES = frozenset(("ja", "th", "lo", "km", "my", "bo", "dz"))  # and Chinese: written without spaces between words

@@ -19,7 +19,6 @@ from ...dataset import shards
 from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ...storage.files import is_local
 from ...tokens.vocab import Vocabulary
-from ...verification.rows import flat
 from ..checks import check_rows
 from ..examples import pick
 
@@ -47,7 +46,7 @@ class RowSample(NamedTuple):
 
     def flat(self, name: str) -> tuple[Array, Array]:
         """Return the values of a list column, and where each row begins and the last one ends [N + 1]."""
-        return flat(self.table.column(name).combine_chunks())
+        return shards.flat(self.table.column(name).combine_chunks())
 
 
 def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample | None:
