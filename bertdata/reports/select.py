@@ -37,7 +37,7 @@ def select(directory: Path, manifest: ReadableManifest, wanted: Mapping[str, str
                 f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them"
             )
         if name == "search":
-            encoder = read_any(directory).document_encoder()
+            encoder = read_any(directory).encoder()
             for first in ([], [_WORD_BEFORE]):  # first in a text, and behind a word
                 ids, ends = encoder.encode_documents(pa.array([[*first, filters["search"]]]), pa.array([[0]]))
                 probes.add(ids[ends[0] if first else 0 :].tobytes())
