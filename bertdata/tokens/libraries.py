@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import category, is_normalized
 
@@ -22,8 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 CALL_BYTES = 1 << 20  # per call of `tokenizers`, which takes about 200 bytes a token until the call ends
 NANOTOKEN_CACHE_ENTRIES = 1 << 18  # words, about 50 MB; its default grows to hundreds of megabytes
-GIGATOKEN_CACHE_BYTES = 96 << 20  # its cache grows to 512 MiB and has no setting: it is emptied when it has grown by this
-GIGATOKEN_BLIND_BYTES = 16 << 20  # of text before the cache is emptied on systems that do not report the size of a process
+GIGATOKEN_BYTES = 64 << 20  # of text, after which its cache is emptied: it has no setting, and grows to 512 MiB
 
 
 class Encoded(NamedTuple):
@@ -109,15 +106,14 @@ class Gigatoken:
 
     def _restart(self) -> None:
         self._tokenizer = self._load()
-        self._start_bytes, self._encoded = _process_bytes(), 0
+        self._encoded = 0
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
         data = b"".join(texts)
         changed = {number for number, text in enumerate(texts) if self._changes(text)} if self._changes(data) else set()
         parts = [self._tokenizer.encode(b"" if number in changed else text) for number, text in enumerate(texts)]
         self._encoded += len(data)
-        grown = _process_bytes() - self._start_bytes
-        if grown > GIGATOKEN_CACHE_BYTES or (not self._start_bytes and self._encoded > GIGATOKEN_BLIND_BYTES):
+        if self._encoded > GIGATOKEN_BYTES:
             self._restart()
         ids, ends, edges = np.concatenate([np.zeros(0, np.uint32), *parts]), np.cumsum(sizes(parts)), np.cumsum(sizes(texts))
         # 32 bits are twice as fast, and enough: a token stands for few bytes.
@@ -183,11 +179,3 @@ def failures_as_exceptions() -> Iterator[None]:
         if isinstance(error, Exception) or type(error).__name__ != "PanicException":
             raise
         raise RuntimeError(str(error)) from error
-
-
-def _process_bytes() -> int:
-    """Return the resident memory of this process in bytes; 0 where the system does not report it."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0

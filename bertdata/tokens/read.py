@@ -4,7 +4,7 @@ A directory is read as `transformers.AutoTokenizer` does: the class that tokeniz
 tokenizer.json, then vocab.txt. If the class is BERT's, its settings of case and accents replace those in tokenizer.json. Where
 files contradict each other, a note says which one was used.
 
-A vocab.txt without settings is cased if its single letters are: see `is_cased`.
+A vocab.txt without settings is cased if its single letters are: see vocab_txt.py.
 
 Special tokens come from an option, from tokenizer_config.json or special_tokens_map.json in the same directory, from BERT's
 names, or from the tokens that the tokenizer adds around a text, such as ``<s>`` and ``</s>``.
@@ -13,8 +13,6 @@ names, or from the tokens that the tokenizer adds around a text, such as ``<s>``
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,45 +25,20 @@ from ..extras import missing_package
 from ..pieces import BERT_TOKENS, ROLES
 from ..storage.model_directory import model_directory
 from .libraries import failures_as_exceptions
-from .vocab import SPECIAL, Vocabulary, from_tokens, unused_names
+from .vocab import SPECIAL, Vocabulary
+from .vocab_txt import MAX_BYTES, from_vocab_txt, lines, read_text, unreadable
 
 _SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
 _DEFAULTS = {"lowercase": True, "strip_accents": None, "handle_chinese_chars": True}  # of transformers' BertTokenizer
 # Model types and, with "tokenizer", lowercased classes whose tokenizer is BERT's in transformers (tokenization_auto.py, 5.23).
-_BERT_TYPES = frozenset(
-    [
-        "align",
-        "bark",
-        "bert",
-        "blip",
-        "bros",
-        "chinese_clip",
-        "convbert",
-        "distilbert",
-        "electra",
-        "ernie",
-        "flava",
-        "git",
-        "layoutlm",
-        "megatron-bert",
-        "mobilebert",
-        "nezha",
-        "nomic_bert",
-        "qdqbert",
-        "realm",
-        "retribert",
-        "squeezebert",
-        "visual_bert",
-        "vilt",
-    ]
-)
+_BERT_TYPES = frozenset((
+    "align", "bark", "bert", "blip", "bros", "chinese_clip", "convbert", "distilbert", "electra", "ernie", "flava", "git",
+    "layoutlm", "megatron-bert", "mobilebert", "nezha", "nomic_bert", "qdqbert", "realm", "retribert", "squeezebert", "vilt",
+    "visual_bert",
+))  # fmt: skip
 _SAVED = ("config.json", "tokenizer_config.json")  # `transformers` needs one of them
 _INSTEAD = {"cls": "bos_token", "sep": "eos_token"}  # used as [CLS] and [SEP] if those are not named
-_MAX_TOKENIZER_BYTES = 1 << 28  # of a tokenizer.json; one of a million tokens is smaller
-_MAX_FILE_BYTES = 1 << 26  # of other files; a vocab.txt of 250,000 tokens has 3 MB
 _MAX_IDS = 1 << 24
-_MAX_TOKEN_CHARACTERS = 1000
-_BLANK = " \t\r"
 
 
 def read_any(
@@ -97,60 +70,15 @@ def read_any(
                 f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option",
                 field="special_tokens",
             )
-        return _from_vocab_txt(tokens, settings, _DEFAULTS if is_bert else {}, options)
+        return from_vocab_txt(tokens, settings, _DEFAULTS if is_bert else {}, options)
     if form is None:
         text, named = _read_by_transformers(path)
         return _refuse(_from_tokenizer(path, text, named, special_tokens, {}), path, options)
     forced = {**_DEFAULTS, **settings} if is_bert else {}
-    found = _from_tokenizer(form, _text(form), _named(directory), special_tokens, forced)
-    if tokens is not None and set(_lines(_text(tokens))) != set(found.pieces):
+    found = _from_tokenizer(form, read_text(form), _named(directory), special_tokens, forced)
+    if tokens is not None and set(lines(read_text(tokens))) != set(found.pieces):
         found = _noted(found, f"{tokens.name} and {form.name} have different tokens: {form.name} is used, as in transformers")
     return _refuse(found, form, options)
-
-
-def is_cased(tokens: Sequence[str]) -> bool | None:
-    """Return whether a vocabulary is cased: its capitals that are a token each are at least half as many as its small letters.
-
-    Only small letters that have a capital count, of any script. A single odd token, such as ``<URL>`` or ``Ⅻ``, decides nothing.
-    None: there are no cased letters.
-
-    >>> is_cased(["a", "##b", "<URL>"]), is_cased(["a", "##b", "A"]), is_cased(["茶"])
-    (False, True, None)
-    """
-    words = [token.removeprefix("##") for token in tokens if not (token[:1] in "[<" and token[-1:] in "]>" and len(token) > 2)]
-    letters = {word for word in words if len(word) == 1}
-    capitals = sum(c != c.lower() for c in letters)
-    small = sum(c != c.upper() and len(c.upper()) == 1 for c in letters)
-    if capitals or small:
-        return capitals * 2 >= small
-    cased = [word for word in words if word.lower() != word.upper()]  # a vocabulary without single letters
-    return any(word != word.lower() for word in cased) if cased else None
-
-
-def _from_vocab_txt(file: Path, settings: dict[str, Any], defaults: dict[str, Any], options: dict[str, bool]) -> Vocabulary:
-    """Return the vocabulary of a vocab.txt: by its settings, else by options, else as its class does, else as its letters are."""
-    for name, value in options.items():
-        if (stored := settings.setdefault(name, value)) != value:
-            raise UsageError(
-                f"`{name}={value}`: {file} was made with `{name}={stored}`, as tokenizer_config.json says. Omit `{name}={value}`",
-                field=name,
-            )
-    tokens = _checked(file, _lines(_text(file)))
-    cased, notes = is_cased(tokens), []
-    if (lower := settings.get("lowercase", defaults.get("lowercase"))) is None:
-        lower = cased is False
-        why = {None: "no cased letters", True: "capital letters, so it is cased", False: "small letters only"}[cased]
-        notes.append(
-            f"text is {'lowercased' if lower else 'not lowercased'}: the vocabulary has {why} (`lowercase` overrides it)"
-        )
-    elif lower and cased:
-        notes.append("text is lowercased, so the vocabulary's tokens with capital letters never occur")
-    if (strip := settings.get("strip_accents")) is None:
-        strip = lower
-        lost = sum(any(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFD", token)) for token in tokens)
-        never = f", so {lost:,} tokens with accents never occur" if strip and lost else ""
-        notes.append(f"accents are {'stripped' if strip else 'kept'}, as in BERT{never} (`strip_accents` overrides it)")
-    return _noted(from_tokens(tokens, lower, strip), *notes)
 
 
 def _refuse(found: Vocabulary, path: Path, options: dict[str, bool]) -> Vocabulary:
@@ -182,7 +110,7 @@ def _files(path: Path) -> tuple[Path | None, Path | None]:
     form = path.with_name("tokenizer.json")
     if form.exists() and path.name == "vocab.txt":
         vocabulary = _json(form).get("model", {}).get("vocab")
-        if isinstance(vocabulary, dict) and sorted(vocabulary, key=vocabulary.get) == _lines(_text(path)):
+        if isinstance(vocabulary, dict) and sorted(vocabulary, key=vocabulary.__getitem__) == lines(read_text(path)):
             return form, None
     return None, path
 
@@ -195,47 +123,10 @@ def _is_bert(directory: Path) -> bool:
     return name.removesuffix("Fast").removesuffix("Tokenizer").lower() in {kind.replace("-", "") for kind in _BERT_TYPES}
 
 
-def _text(file: Path) -> str:
-    try:
-        return read_small(file, _MAX_TOKENIZER_BYTES if file.suffix == ".json" else _MAX_FILE_BYTES).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(file, getattr(error, "strerror", None) or error) from error
-
-
-def _unreadable(file: Path, why: object) -> UsageError:
-    remedy = "Pass a vocab.txt, a tokenizer.json, or a directory of train-vocab"
-    return UsageError(f"cannot read the vocabulary {file} ({why}): {remedy}")
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of a vocab.txt, stripped of whitespace as in google-research/bert."""
-    return [line.strip(_BLANK) for line in text.rstrip(_BLANK + "\n").split("\n")]
-
-
-def _checked(file: Path, tokens: list[str]) -> list[str]:
-    """Return the tokens of a vocab.txt. Raise UsageError, with the number of the line, if it is not a BERT vocabulary."""
-    if missing := [token for token in SPECIAL if token not in tokens]:
-        raise UsageError(
-            f"{file} lacks {', '.join(missing)}, which a vocabulary of BERT has. Use another one, or train one with train_vocab"
-        )
-    numbers: dict[str, int] = {}
-    unused = f"To keep the ids of a trained model, replace the line by {next(unused_names(tokens))}; removing it shifts later ids"
-    for number, token in enumerate(tokens, 1):
-        if not token:
-            raise UsageError(f"{file}: line {number} is blank. {unused}")
-        if len(token) > _MAX_TOKEN_CHARACTERS or "\0" in token or "\r" in token:  # other readers take \r for a line end
-            raise UsageError(f"{file}: line {number} is not a token ({token[:40]!a}): it is not a vocabulary of BERT")
-        if (before := numbers.setdefault(token, number)) != number:
-            raise UsageError(
-                f"{file}: lines {before} and {number} both contain {token!a}. {unused.replace('the line', f'line {number}')}"
-            )
-    return tokens
-
-
 def _json(path: Path) -> dict[str, Any]:
     """Read the JSON object in a file, which is empty if there is none."""
     try:
-        value = json.loads(read_small(path, _MAX_TOKENIZER_BYTES).decode("utf-8")) if path.exists() else {}
+        value = json.loads(read_small(path, MAX_BYTES).decode("utf-8")) if path.exists() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     return value if isinstance(value, dict) else {}
@@ -291,7 +182,7 @@ def _from_tokenizer(where: Path, text: str, named: dict[str, str], option: str, 
         with failures_as_exceptions():
             tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # of no narrower class
-        raise _unreadable(where, error) from error
+        raise unreadable(where, error) from error
     if (last := max(tokenizer.get_vocab().values(), default=0)) >= _MAX_IDS:
         raise UsageError(f"{where} has an id of {last:,}: ids would be unsure")
     tokenizer.no_truncation()
@@ -367,7 +258,5 @@ def _read_by_transformers(path: Path) -> tuple[str, dict[str, str]]:
         loaded = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, use_fast=True)
         text = loaded.backend_tokenizer.to_str()
     except Exception as error:  # of many classes, such as AttributeError of a slow tokenizer
-        raise UsageError(
-            f"cannot read the vocabulary {path} with `transformers`: {' '.join(str(error).split())[:300]}"
-        ) from error
+        raise unreadable(path, f"with `transformers`: {' '.join(str(error).split())[:300]}") from error
     return text, {key: str(token) for key, token in loaded.special_tokens_map.items() if isinstance(token, str)}

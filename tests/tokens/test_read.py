@@ -11,8 +11,9 @@ from tokenizers import Tokenizer
 
 from bertdata.errors import UsageError
 from bertdata.tokens import vocab
-from bertdata.tokens.read import is_cased, read_any
+from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL, from_tokens
+from bertdata.tokens.vocab_txt import is_cased
 
 SMALL, CAPITALS = [*"abcdefghijklmnopqrstuvwxyz"], [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
 GOOGLE = [*SPECIAL, *SMALL, *(f"##{c}" for c in SMALL), "the", "été", "茶", "ⅷ", "ß"]

@@ -26,7 +26,7 @@ from bertdata.dataset.manifest_records import Coverage
 from bertdata.dataset.manifest_types import CorpusManifest, VocabManifest
 from bertdata.errors import EmptyResultError
 from bertdata.reports import coverage
-from bertdata.tokens import read, train, vocab
+from bertdata.tokens import read, train, vocab, vocab_txt
 from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL
 
@@ -61,7 +61,13 @@ print(json.dumps([train(dict(words), VocabConfig(size=400, model=model)).form fo
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(train).failed == doctest.testmod(read).failed == doctest.testmod(coverage).failed == 0
+    assert (
+        doctest.testmod(train).failed
+        == doctest.testmod(read).failed
+        == doctest.testmod(vocab_txt).failed
+        == doctest.testmod(coverage).failed
+        == 0
+    )
 
 
 @pytest.mark.slow
