@@ -24,7 +24,7 @@ from bertdata.stages.corpus.sources import source
 
 COMMANDS = (
     *("build_corpus", "train_vocab", "make_pairs", "export", "inspect", "open"),
-    *("download_wikipedia", "download_hub", "compare_vocabularies"),
+    *("download_wikipedia", "download_hub"),
 )
 
 
@@ -80,19 +80,13 @@ def test_inspect_returns_examples_and_drops(sample_corpus: Path, sample_pairs: P
     assert error.value.field == "reason"
 
 
-def test_doctor_lists_checks_with_advice() -> None:
-    checks = bertdata.doctor()
-    assert {"bertdata", "CPUs", "memory"} <= {check.name for check in checks}
-    assert all(check.value for check in checks)
-
-
 @pytest.mark.slow
 def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[Progress] = []
     corpus = bertdata.build_corpus(
         wikipedia=sample(), books=[sample() / "books"], output=tmp_path / "corpus", workers=1, progress=seen.append
     )
-    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", size=2000, workers=1)
+    vocab = bertdata.train_vocab(corpus.path, output=tmp_path / "vocab", size=4000, workers=1)
     found = bertdata.make_pairs(
         corpus.path, vocab=vocab.path, output=tmp_path / "pairs-{length}", max_seq_length=[64, 128], workers=1
     )
@@ -100,8 +94,7 @@ def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pyt
     assert [made.kind for made in (corpus, vocab, *found)] == ["documents", "vocabulary", "pairs", "pairs"]
     assert all(isinstance(made, DataSet) and made.new for made in (corpus, vocab, *found))
     assert all(path.is_file() for made in found for path in made.shards)
-    assert seen[-1][:3] == ("Extract", seen[-1].total, seen[-1].total)
-    assert isinstance(seen[-1], Progress) and seen[-1].bytes == seen[-1].total_bytes > 0 and seen[-1].share == 1.0
+    assert isinstance(seen[-1], Progress) and seen[-1].done == seen[-1].total > 0 and seen[-1].share == 1.0
     for stage in corpus.counts:
         assert stage.entered == stage.left + sum(stage.dropped.values()) + sum(stage.rejected.values())
     assert not bertdata.verify(corpus.path, workers=1).problems
@@ -111,7 +104,7 @@ def test_functions_return_data_sets_and_print_nothing(tmp_path: Path, capfd: pyt
 def test_errors_name_fields(tmp_path: Path) -> None:
     with pytest.raises(NoInputError, match="`books`"):
         bertdata.build_corpus(books=tmp_path / "nothing", output=tmp_path / "corpus")
-    with pytest.raises(UsageError, match="`max_seq_length`: use 16 to 65,536"):
+    with pytest.raises(UsageError, match="`max_seq_length` is 3: expected an integer >= 16"):
         PairsConfig(max_seq_length=3)
     with pytest.raises(UsageError, match="`variant` tw: no wiki has it"):
         bertdata.build_corpus(wikipedia=sample(), output=tmp_path / "corpus", config=CorpusConfig(variant="tw"))
@@ -132,12 +125,6 @@ def test_a_number_of_workers_that_is_none_is_named(tmp_path: Path, workers: Any)
     assert not (tmp_path / "corpus" / "manifest.json").exists()
 
 
-def test_verify_takes_a_path_as_text(tmp_path: Path) -> None:
-    (tmp_path / "tea.txt").write_text("Tea is a drink.")
-    made = bertdata.build_corpus(text=tmp_path / "tea.txt", output=tmp_path / "corpus", workers=1)
-    assert bertdata.verify(str(made.path)).problems == []
-
-
 def test_small_functions() -> None:
     assert bertdata.extract_paragraphs("A '''kettle''' sings.[1]\n* a list") == ["A kettle sings.[1]"]
     assert bertdata.split_sentences("It sings. It boils.", "en") == ["It sings.", "It boils."]
@@ -149,7 +136,7 @@ def test_small_functions() -> None:
     assert len(bertdata.read_book(book)) > 3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
     """Two workers are started from a script as it stands: nothing of it runs again in them, and Beam says nothing."""
     script = tmp_path / "script.py"
@@ -165,9 +152,9 @@ def test_a_script_without_a_main_guard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, workers: int) -> None:
-    """Ctrl-C reaches the process while a task is being done; nothing is lost, and no frame of Beam is shown."""
+    """Ctrl-C reaches the process while a task runs."""
     (tmp_path / "own.py").write_text(
         "import os, signal, time\n"
         "def interrupt(document):\n    os.kill(int(os.environ['MAIN']), signal.SIGINT)\n    time.sleep(5)\n"
@@ -175,7 +162,7 @@ def test_an_interrupted_script_ends_with_a_plain_interrupt(tmp_path: Path, worke
     (tmp_path / "tea.txt").write_text("Tea is a drink.")
     script = (
         "import bertdata, os; os.environ['MAIN'] = str(os.getpid())\n"
-        f"bertdata.build_corpus(text='tea.txt', output='corpus', filters=['own:interrupt'], workers={workers})"
+        f"bertdata.build_corpus(text='tea.txt', output='corpus', maps=['own:interrupt'], workers={workers})"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == -signal.SIGINT
@@ -204,20 +191,8 @@ def test_each_kind_of_input_is_an_argument_and_has_a_reader() -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_on_books_imports_nothing_for_tables() -> None:
-    """Parquet and functions on columns are a tenth of the start; `--dry-run` reads books and writes a sample of a shard."""
-    code = "import sys, bertdata.stages.corpus.ledger, bertdata.dataset.shards, bertdata.commands.estimate as estimate"
-    code += "; from bertdata.stages.corpus.sources import source; source('books'); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "pyarrow" in loaded
-    assert not {"pyarrow.parquet", "pyarrow.compute", "bertdata.stages.selection.rules"} & set(loaded)
-
-
-@pytest.mark.slow
-def test_a_run_on_dumps_imports_nothing_for_books() -> None:
-    """Each kind of input is imported where it is read: books are a tenth of the start."""
-    code = "import sys, bertdata.chains.build_corpus; from bertdata.stages.corpus.sources import source; source('wikipedia')"
-    code += "; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "bertdata.sources.dumps" in loaded
-    assert not {"bertdata.sources.books", "bertdata.sources.tables"} & set(loaded)
+def test_a_kind_of_input_is_imported_where_it_is_read() -> None:
+    code = "import sys, bertdata.commands.build_corpus; from bertdata.stages.corpus.sources import source; source('wikipedia')"
+    loaded = subprocess.run([sys.executable, "-c", f"{code}; print(*sys.modules)"], capture_output=True, text=True, check=True)
+    assert "bertdata.sources.dumps" in loaded.stdout.split()
+    assert not {"bertdata.sources.books", "apache_beam", "torch", "pyarrow.parquet"} & set(loaded.stdout.split())

@@ -79,7 +79,7 @@ def make_pairs(
         >>> from bertdata.sample import sample
         >>> from bertdata import build_corpus, train_vocab
         >>> corpus = build_corpus(wikipedia=sample(), books=sample() / "books", output=here / "corpus", workers=1)
-        >>> vocab = train_vocab(corpus.path, output=here / "vocab", size=2000, workers=1)
+        >>> vocab = train_vocab(corpus.path, output=here / "vocab", size=4000, workers=1)
         >>> (pairs,) = make_pairs(corpus.path, vocab=vocab.path, output=here / "pairs", max_seq_length=64, workers=1)
         >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)

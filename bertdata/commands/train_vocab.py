@@ -49,6 +49,9 @@ def train_vocab(
     Returns:
         The vocabulary. ``manifest.coverage`` counts unknown and split words per language.
 
+    Warns:
+        UserWarning: The vocabulary is smaller than requested, or many words of a language are [UNK].
+
     Raises:
         UsageError: `corpus` is not a corpus, or equal to `output`.
         EmptyResultError: The sample holds no text.
@@ -58,8 +61,8 @@ def train_vocab(
         >>> from bertdata.sample import sample
         >>> from bertdata import build_corpus
         >>> corpus = build_corpus(books=sample() / "books", output=here / "corpus", workers=1)
-        >>> train_vocab(corpus.path, output=here / "vocab", size=500, workers=1).manifest.size
-        500
+        >>> train_vocab(corpus.path, output=here / "vocab", model="bpe", size=1000, workers=1).manifest.size
+        1000
     """
     plan = plan_vocab(corpus, output=output, config=VocabConfig.with_options(config, options))
     return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]

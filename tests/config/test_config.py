@@ -132,7 +132,7 @@ def test_keywords_replace_fields_of_a_configuration() -> None:
 
 def test_a_configuration_and_keywords_are_combined_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tea.jsonl").write_text('{"id": 1, "text": "Tea is a drink."}\n{"id": 2, "text": "Cake is sweet."}\n')
-    (tmp_path / "ids.txt").write_text("1\n")
+    (tmp_path / "ids.txt").write_text("tea.jsonl:1\n")
     function = "def shout(document):\n    return document._replace(sentences=[each.upper() for each in document.sentences])\n"
     (tmp_path / "mine_for_config.py").write_text(function)
     monkeypatch.syspath_prepend(tmp_path)
