@@ -39,7 +39,6 @@ EXTRAS = {  # tests/test_packaging.py compares the requirements with pyproject.t
     "zstd": Extra("input as .zst", ("backports.zstd",), ("backports.zstd",)),
     "chinese": Extra("words of Chinese", ("jieba", "opencc"), ("jieba", "opencc")),
     "near": Extra("--dedup near", ("rensa>=0.5,<0.6",), ("rensa",)),
-    "hdf5": Extra("export --to hdf5", ("h5py",), ("h5py",)),
     "remote": Extra("URLs of other stores", ("universal_pathlib",), ("upath",)),
     "s3": Extra("s3://", ("universal_pathlib", "s3fs"), ("s3fs", "upath")),
     "gs": Extra("gs://", ("universal_pathlib", "gcsfs"), ("gcsfs", "upath")),

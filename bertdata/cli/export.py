@@ -30,12 +30,10 @@ def command(directory: Path, **values: Any) -> None:
 
     \b
         jsonl     text of a corpus, one document per line
-        parquet   text of a corpus, one document per row
+        parquet   text of a corpus, or rows, with a data card for the Hub
         mds       rows, for MosaicML Streaming
         megatron  token ids of a corpus' sentences, encoded with --vocab
         tfrecord  pairs with static masks, for google-research/bert
-        hdf5      pairs with static masks, for NVIDIA's BERT
-        lddl      pairs with or without masks, as token strings
 
     Use packed rows in mds only with trainers that mask attention between documents.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +18,6 @@ from ..errors import UsageError
 from ..exports import FORMATS
 from ..exports.base import ExportSource, read
 from ..exports.work import ExportJob
-from ..extras import install
 from ..records import Task
 from ..reports.summary import count
 from ..run.plan import Output, Plan, RunOptions, run
@@ -44,7 +42,7 @@ _PACKED = (
 def export(
     directory: str | Path,
     *,
-    to: Literal["jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"],
+    to: Literal["jsonl", "parquet", "mds", "megatron", "tfrecord"],
     output: str | Path,
     split: Literal["train", "validation"] = "train",
     vocab: str | Path | None = None,
@@ -59,10 +57,10 @@ def export(
 
     Args:
         directory: Output of `build_corpus` or `make_pairs`.
-        to: Output format. ``jsonl`` and ``parquet`` store the text of a corpus, one document per row. ``mds`` stores rows of
-            any objective; use packed rows only with readers that separate documents by ``document_starts``. ``megatron``
-            stores the token ids of a corpus' sentences, encoded with `vocab`. ``tfrecord`` and ``hdf5`` store pairs with
-            static masks, for google-research/bert and NVIDIA's BERT. ``lddl`` stores pairs with or without masks.
+        to: Output format. ``jsonl`` and ``parquet`` store the text of a corpus, one document per row. ``parquet`` also stores
+            rows, with their columns. ``mds`` stores rows of any objective; use packed rows only with readers that separate
+            documents by ``document_starts``. ``megatron`` stores the token ids of a corpus' sentences, encoded with `vocab`.
+            ``tfrecord`` stores pairs with static masks, for google-research/bert.
         output: Output directory. The files are written to ``data/`` inside it.
         split: Split to export, for rows.
         vocab: Vocabulary, as in `make_pairs`. Needed to export a corpus to a format with token ids.
@@ -120,17 +118,14 @@ def _bytes(tasks: list[Task]) -> int:
 def _vocabulary(directory: Path, source: ExportSource, tasks: list[Task], to: str, vocab: str | Path | None) -> Vocabulary | None:
     """Return the vocabulary of rows, or that with which a format's text is cut; raise UsageError for what a format can't hold."""
     format, contents = FORMATS[to], source.manifest()
-    if contents.kind != format.of:
-        wanted = "a corpus" if format.of == "documents" else "rows of make-pairs"
+    if contents.kind not in format.of:
+        wanted = "a corpus" if format.of == ("documents",) else "rows of make-pairs"
         raise UsageError(f"{directory} contains {contents.kind}, but {to} needs {wanted}. Use another directory")
     if isinstance(contents, PairsManifest) and (why := format.refusal(contents)):
         raise UsageError(f"{to} cannot store the rows in {directory}: {why}")
     if format.needs_vocabulary != (vocab is not None):
         reason = "stores token ids. Pass the vocabulary" if format.needs_vocabulary else "does not cut text into pieces: omit it"
         raise UsageError(f"`vocab`: {to} {reason}", field="vocab")
-    for package in format.packages:
-        if importlib.util.find_spec(package) is None:
-            raise UsageError(f"`to` {to} needs the package {package}: {install(to)}", field="to", value=to)
     if vocab is not None:
         documents = (source.batches(task, Tally("documents")) for task in tasks)
         columns = ((batch.column("sentences"), batch.column("paragraph_starts")) for batch in chain.from_iterable(documents))

@@ -12,5 +12,5 @@ from .base import Config, option
 class ExportConfig(Config):
     """Format and split for another trainer."""
 
-    to: Literal["jsonl", "parquet", "mds", "megatron", "hdf5", "tfrecord", "lddl"] = option("jsonl", "Output format.", first=True)
+    to: Literal["jsonl", "parquet", "mds", "megatron", "tfrecord"] = option("jsonl", "Output format.", first=True)
     split: Literal["train", "validation"] = option("train", "Split to export, for rows.", first=True)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from ..errors import VerificationError
-from ..pieces import BERT_TOKENS, Special, of_bert, of_tokenizer
+from ..pieces import Special, of_tokenizer
 from ..storage.storage import storage_errors
 from .manifest_types import PairsManifest, VocabManifest
 
@@ -19,23 +19,11 @@ def read_vocabulary(directory: Path, contents: PairsManifest | VocabManifest) ->
     """
     files = {file.name: _checked_bytes(directory / file.name, file.sha256) for file in contents.files}
     try:
-        if vocabulary := files.get("vocab.txt"):
-            tokens = vocabulary.decode("utf-8").removesuffix("\n").split("\n")
-            special = of_bert(tokens)
-        else:
-            tokens, special = of_tokenizer(*(json.loads(files[name]) for name in ("tokenizer.json", "tokenizer_config.json")))
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:  # files of a stranger
+        tokens, special = of_tokenizer(*(json.loads(files[name]) for name in ("tokenizer.json", "tokenizer_config.json")))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
         raise _unusable(directory, f"cannot be read ({type(error).__name__}: {error})") from error
     if len(tokens) != contents.pieces:
         raise _unusable(directory, f"has {len(tokens):,} tokens, but {contents.pieces:,} in the manifest")
-    if "vocab.txt" in files and (missing := [token for token in BERT_TOKENS.values() if token not in tokens]):
-        raise _unusable(directory, f"lacks {', '.join(missing)}")
     return tokens, special
 
 

@@ -19,11 +19,11 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from ..codec import replace
+from ..dataset.shards import flat
 from ..errors import UsageError
 from ..storage.files import json_text, write_text
-from .base import ExportFile, ExportReport, Format, Shard, column, write_file
-
-__all__ = ["MDS", "ndarray"]
+from .base import ExportFile, ExportReport, Format, Shard, write_file
 
 _SHARD_SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
 _MAX_SHARD_BYTES = 1 << 32  # maximum 32-bit offset
@@ -62,14 +62,14 @@ def _values(batch: pa.RecordBatch, name: str, encoding: str) -> Iterable[bytes]:
         )
     kind = np.dtype(encoding.removeprefix("ndarray:")).newbyteorder("<")
     if encoding.startswith("ndarray"):
-        lists = column(batch, name)
-        return map(ndarray, lists._replace(values=lists.values.astype(kind)).rows())
+        values, ends = flat(batch.column(name))
+        return map(ndarray, np.split(values.astype(kind), ends[1:-1]))
     return (value.tobytes() for value in batch.column(name).to_numpy().astype(kind))
 
 
 def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> Iterator[bytes]:
     first = shard.tally.entered - batch.num_rows
-    lengths = np.diff(column(batch, "input_ids").ends).astype("<i8")
+    lengths = np.diff(batch.column("input_ids").offsets.to_numpy()).astype("<i8")
     columns: dict[str, Iterable[bytes]] = {
         "id": (f"{shard.number:05d}-{first + row:09d}".encode() for row in range(batch.num_rows)),
         "len": (length.tobytes() for length in lengths),
@@ -115,7 +115,7 @@ def _write(shard: Shard) -> list[ExportFile]:
     entry = write_file(shard.root, f"{shard.stem}.mds", write)
     raw = {"basename": Path(entry.name).name, "bytes": entry.bytes, "hashes": {}}
     index = {**header, "raw_data": raw, "samples": len(samples), "zip_data": None}
-    return [ExportFile(name=entry.name, bytes=entry.bytes, sha256=entry.sha256, index=index)]
+    return [replace(entry, index=index)]
 
 
 def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
@@ -123,4 +123,4 @@ def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
     return [_INDEX_FILE]
 
 
-MDS = Format("pairs", _write, _finish, packages=("tokenizers",))
+MDS = Format(("pairs",), _write, _finish, packages=("tokenizers",))

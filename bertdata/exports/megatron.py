@@ -18,15 +18,13 @@ import numpy as np
 
 from .base import ExportFile, Format, Shard, write_file
 
-__all__ = ["MEGATRON"]
-
 _TWO_BYTES = 65500  # maximum vocabulary size for two-byte ids in Megatron
 _DTYPE_CODES = {2: 8, 4: 4}  # bytes per id -> Megatron's code of uint16 and int32
 
 
 def _write(shard: Shard) -> list[ExportFile]:
     assert shard.vocabulary is not None
-    size = len(shard.pieces)
+    size = len(shard.vocabulary.pieces)
     kind = np.dtype("<u2" if size < _TWO_BYTES else "<i4")
     encoder = shard.vocabulary.encoder()
     lengths, bounds = array("i"), array("q", [0])
@@ -62,4 +60,4 @@ def _write(shard: Shard) -> list[ExportFile]:
     return [ids, write_file(shard.root, f"{name}.idx", write_index)]
 
 
-MEGATRON = Format("documents", _write, needs_vocabulary=True, packages=("tokenizers",))
+MEGATRON = Format(("documents",), _write, needs_vocabulary=True, packages=("tokenizers",))

@@ -1,4 +1,4 @@
-"""Write a corpus's text as JSON lines or Parquet, one document per row, for tools with their own tokenizer.
+"""Write a corpus's text as JSON lines or Parquet, one document per row, and rows as Parquet with the same columns.
 
     {"id": "enwiki:12", "source": "wikipedia", "language": "en", "title": "Tea", "url": "", "licence": "CC0", "text": "One. …"}
 
@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import IO
 
 import pyarrow as pa
 
 from ..records import PARAGRAPH, UNSPACED, Document
-from .base import ExportFile, Format, Shard, write_file, write_parquet
-
-__all__ = ["JSON_LINES", "PARQUET", "text_of"]
+from .base import ExportFile, Format, Shard, write_file
 
 _FIELDS = ("id", "source", "language", "title", "url", "licence")
 _SCHEMA = pa.schema([(name, pa.string()) for name in (*_FIELDS, "text")])
@@ -37,25 +36,39 @@ def _join(sentences: list[str]) -> str:
     return "".join([*spaced, *sentences[-1:]])
 
 
-def _rows(shard: Shard) -> Iterator[list[dict[str, str]]]:
-    """Yield the rows of each record batch."""
+def _documents(shard: Shard) -> Iterator[list[dict[str, str]]]:
+    """Yield the documents of each record batch."""
     for batch in shard.batches:
         documents = (Document(**row) for row in batch.to_pylist())
         yield [{**{name: getattr(document, name) for name in _FIELDS}, "text": text_of(document)} for document in documents]
 
 
-def _json_lines(shard: Shard) -> list[ExportFile]:
+def _write_json_lines(shard: Shard) -> list[ExportFile]:
     def write(file: IO[bytes]) -> None:
-        for rows in _rows(shard):
+        for rows in _documents(shard):
             file.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8"))
 
     return [write_file(shard.root, f"{shard.stem}.jsonl", write)]
 
 
-def _parquet(shard: Shard) -> list[ExportFile]:
-    batches = (pa.RecordBatch.from_pylist(rows, schema=_SCHEMA) for rows in _rows(shard))
-    return [write_parquet(shard.root, f"{shard.stem}.parquet", _SCHEMA, batches)]
+def _write_parquet(shard: Shard) -> list[ExportFile]:
+    import pyarrow.parquet as pq  # imported only if needed: it slows down every start
+
+    batches = shard.batches
+    if shard.manifest.kind == "documents":
+        batches = (pa.RecordBatch.from_pylist(rows, schema=_SCHEMA) for rows in _documents(shard))
+    # `datasets` fails on an empty row group, so empty batches are skipped, and a shard without rows is not written.
+    batches = (batch for batch in batches if batch.num_rows)
+    if (first := next(batches, None)) is None:
+        return []
+
+    def write(file: IO[bytes]) -> None:
+        with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(batch)
+
+    return [write_file(shard.root, f"{shard.stem}.parquet", write)]
 
 
-JSON_LINES = Format("documents", _json_lines)
-PARQUET = Format("documents", _parquet, packages=("pyarrow",))
+JSON_LINES = Format(("documents",), _write_json_lines)
+PARQUET = Format(("documents", "pairs"), _write_parquet, packages=("pyarrow",), has_card=True)

@@ -11,18 +11,18 @@ CRC-32C: RFC 3720, appendix B.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dataset.manifest_types import PairsManifest
+from ..dataset.shards import flat, padded
 from .base import ExportFile, Format, Shard, write_file
-from .bert import examples, not_static
-
-__all__ = ["TFRECORD", "crc32c"]
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
 _FLOAT_COLUMN = "masked_lm_weights"
+_BATCH_ROWS = 2048  # rows per batch of arrays
 
 
 def _table() -> npt.NDArray[np.uint32]:
@@ -93,8 +93,42 @@ def _list(name: str, values: list[int]) -> bytes:
     return _field(1, _field(1, name.encode()) + _field(2, feature))
 
 
+def _refusal(contents: PairsManifest) -> str:
+    """Return why rows are not BERT examples, or an empty string."""
+    config = contents.settings
+    if config.objective != "nsp":
+        return f"it has pairs with a label of next sentence prediction, and these are of objective {config.objective}"
+    if config.pack:
+        return "it has one pair a row, and these are packed: make them without `pack`"
+    return "" if config.masking == "static" else "it has masks, and these are without: make them with `masking` static"
+
+
+def _examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Yield arrays per batch: ``input_ids``, ``input_mask``, ``segment_ids`` [N, L]; masked positions [N, P]; labels [N]."""
+    assert isinstance(shard.manifest, PairsManifest) and shard.vocabulary
+    length, predictions = shard.manifest.settings.max_seq_length, shard.manifest.statistics.max_predictions or 0
+    fields = {  # name in a record: column, width
+        "input_ids": ("input_ids", length),
+        "segment_ids": ("token_type_ids", length),
+        "masked_lm_positions": ("masked_lm_positions", predictions),
+        "masked_lm_ids": ("masked_lm_labels", predictions),
+    }
+    for batch in shard.batches:
+        for start in range(0, batch.num_rows, _BATCH_ROWS):
+            part = batch.slice(start, _BATCH_ROWS)
+            columns = {name: (*flat(part.column(column)), width) for name, (column, width) in fields.items()}
+            rows, pads = np.arange(part.num_rows), {"input_ids": shard.vocabulary.special.pad}
+            arrays = {
+                name: padded(values, ends, rows, width, pads.get(name, 0)) for name, (values, ends, width) in columns.items()
+            }
+            # A mask of 1 for tokens and 0 for padding compares each column number with the length of the row.
+            for name, of in (("input_mask", "input_ids"), ("masked_lm_weights", "masked_lm_positions")):
+                arrays[name] = np.arange(columns[of][2]) < np.diff(columns[of][1])[:, None]
+            yield {**arrays, "next_sentence_labels": part.column("next_sentence_label").to_numpy()}
+
+
 def _records(shard: Shard) -> Iterator[bytes]:
-    for columns in examples(shard):
+    for columns in _examples(shard):
         names = sorted(columns)
         lists = [columns[name].astype(np.int64).reshape(len(columns[name]), -1).tolist() for name in names]
         encoded = [_field(1, b"".join(map(_list, names, values))) for values in zip(*lists, strict=True)]
@@ -111,4 +145,4 @@ def _write(shard: Shard) -> list[ExportFile]:
     return [write_file(shard.root, f"{shard.stem}.tfrecord", write)]
 
 
-TFRECORD = Format("pairs", _write, refusal=not_static, packages=("tokenizers",))
+TFRECORD = Format(("pairs",), _write, refusal=_refusal, packages=("tokenizers",))

@@ -12,78 +12,13 @@ from ..dataset.manifest_records import RowFile
 from ..dataset.manifest_types import ExportManifest
 from ..dataset.tasks import StoredValue
 from ..errors import EmptyResultError
-from ..pieces import VocabularyEntries
 from ..records import Task
 from ..reports import card
 from ..run.job import Job, Stage, on_worker
 from ..tally import Tally
 from ..tokens import vocab
 from . import FORMATS
-from .base import ExportReport, ExportSource, Format, Shard
-
-__all__ = ["ExportCommit", "ExportJob", "ExportShard"]
-
-
-def _given(vocabulary: StoredValue | None) -> vocab.Vocabulary | None:
-    return None if vocabulary is None else vocab.of_run(vocabulary)
-
-
-def _stage(format: Format) -> str:
-    return "documents" if format.of == "documents" else "rows"
-
-
-@dataclass(frozen=True)
-class ExportShard:
-    """Write a shard in a format, and report its files, rows and counts."""
-
-    root: Path
-    source: ExportSource
-    config: ExportConfig
-    vocabulary: StoredValue | None
-
-    def __call__(self, task: Task) -> ExportReport:
-        format, contents = FORMATS[self.config.to], self.source.manifest()
-        tally = Tally(_stage(format))
-        stem = task.parts[0].name.rpartition(".")[0]
-        batches = self.source.batches(task, tally)
-        files = format.write(Shard(self.root, task.number, stem, contents, _given(self.vocabulary), batches, tally))
-        tally.left = tally.entered - tally.dropped.total()
-        return ExportReport(files=files, tally=tally.counts())
-
-
-@dataclass(frozen=True)
-class ExportCommit:
-    """Add up the counts; write the index of all files, the vocabulary, and finally the manifest."""
-
-    root: Path
-    source: ExportSource
-    config: ExportConfig
-    vocabulary: StoredValue | None
-
-    def __call__(self, reports: Iterable[list[ExportReport]]) -> None:
-        root, format, source = self.root, FORMATS[self.config.to], self.source.manifest()
-        tally, written = Tally(_stage(format)), list[ExportReport]()
-        for (report,) in reports:
-            tally.merge(Tally.of(report.tally))
-            written += [report] if report.files else []
-        if not tally.left:
-            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
-            raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
-        vocabulary = _given(self.vocabulary)
-        entries: VocabularyEntries = vocabulary.in_manifest() if vocabulary else {}
-        names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
-        firsts = ((report.files[0], report.tally.left) for report in written)
-        shards = [RowFile(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
-        others = [file for report in written for file in report.files[1:]]
-        contents = ExportManifest(
-            **manifest.head("export", self.config, shards, [tally], format.packages),
-            of=source.kind,
-            **entries,
-            inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
-            files=[*others, *(manifest.entry(root, name) for name in names)],
-        )
-        manifest.check_rows(contents, tally.left)
-        manifest.store(root, contents, card.write(source, contents) if self.config.to == "parquet" else "")
+from .base import ExportReport, ExportSource, Shard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +47,52 @@ class ExportJob(Job):
             roots=(root,), packages=FORMATS[config.to].packages, source=source, config=config, vocabulary=stored, count=len(tasks)
         )
 
-    @on_worker
-    def export(self, task: Task) -> int:
-        """Write a shard in the format."""
-        self.once("export", task, ExportShard(self.roots[0], self.source, self.config, self.vocabulary), ExportReport)
-        return task.number
-
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
         """Return the stages of a run on this machine."""
         return [Stage("export", self.export, tasks)]
 
+    @on_worker
+    def export(self, task: Task) -> int:
+        """Write a shard in the format."""
+        self.once("export", task, self._write, ExportReport)
+        return task.number
+
+    def _write(self, task: Task) -> ExportReport:
+        """Write a shard, and report its files, rows and counts."""
+        tally = Tally(self._stage)
+        vocabulary = vocab.of_run(self.vocabulary) if self.vocabulary else None
+        stem, batches = task.parts[0].name.rpartition(".")[0], self.source.batches(task, tally)
+        shard = Shard(self.roots[0], task.number, stem, self.source.manifest(), vocabulary, batches, tally)
+        files = FORMATS[self.config.to].write(shard)
+        tally.left = tally.entered - tally.dropped.total()
+        return ExportReport(files=files, tally=tally.counts())
+
+    @property
+    def _stage(self) -> str:
+        return "documents" if self.source.manifest().kind == "documents" else "rows"
+
     def finish(self) -> None:
-        """Write the index of all files."""
-        commit = ExportCommit(self.roots[0], self.source, self.config, self.vocabulary)
-        commit(self.reports("export", self.count, ExportReport))
+        """Add up the counts; write the index of all files, the vocabulary, and finally the manifest."""
+        root, format, source = self.roots[0], FORMATS[self.config.to], self.source.manifest()
+        tally, written = Tally(self._stage), list[ExportReport]()
+        reports: Iterable[list[ExportReport]] = self.reports("export", self.count, ExportReport)
+        for (report,) in reports:
+            tally.merge(Tally.of(report.tally))
+            written += [report] if report.files else []
+        if not tally.left:
+            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
+            raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
+        vocabulary = vocab.of_run(self.vocabulary) if self.vocabulary else None
+        names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
+        firsts = ((report.files[0], report.tally.left) for report in written)
+        shards = [RowFile(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
+        others = [file for report in written for file in report.files[1:]]
+        contents = ExportManifest(
+            **manifest.head("export", self.config, shards, [tally], format.packages),
+            of=source.kind,
+            **(vocabulary.in_manifest() if vocabulary else {}),
+            inputs=manifest.as_inputs(source, "corpus" if source.kind == "documents" else "pairs"),
+            files=[*others, *(manifest.entry(root, name) for name in names)],
+        )
+        manifest.check_rows(contents, tally.left)
+        manifest.store(root, contents, card.write(source, contents) if format.has_card else "")

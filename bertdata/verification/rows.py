@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from ..config import LABEL_1_COUNTS, PairsConfig
 from ..dataset.manifest_records import RowFile
 from ..dataset.manifest_types import PairsManifest
-from ..dataset.shards import pair_schema
+from ..dataset.shards import flat, pair_schema
 from ..pieces import Special
 from ..rows.masking import max_predictions_of
 from .files import CheckFailed, batches
@@ -209,12 +209,6 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         end = max(row + 1, int(np.searchsorted(ends, ends[row] + _TOKENS_PER_CHECK, "right")) - 1)
         yield batch.slice(row, end - row)
         row = end
-
-
-def flat(column: pa.Array) -> tuple[Array, Array]:
-    """Return the values of a list column's rows, and row ends in them [N + 1]."""
-    ends = column.offsets.to_numpy().astype(np.int64)
-    return np.asarray(column.flatten().to_numpy(zero_copy_only=False)), ends - ends[0]
 
 
 def _tokens(batch: pa.RecordBatch, name: str, ends: Array, first: int) -> Array:

@@ -116,10 +116,10 @@ def _pairs(manifest: PairsManifest, splits: Counts) -> Iterator[str]:
         yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
         unknown = sum(sum(languages.values()) for languages in (manifest.unknown_tokens or {}).values())
         yield from _near("statistics.unknown_share", manifest.statistics.unknown_share, unknown / max(1, in_all))
-    for fact, values in (manifest.pairings or {}).items():
-        yield from _same(f"pairings.{fact}, pairs", sum(each.pairs for each in values.values()), total["labels"])
-        yield from _same(f"pairings.{fact}, not_next", sum(each.not_next for each in values.values()), total["ones"])
-        for value, each in values.items():  # the language, script or source of A gives no label away
+    for fact, pairings in (manifest.pairings or {}).items():
+        yield from _same(f"pairings.{fact}, pairs", sum(each.pairs for each in pairings.values()), total["labels"])
+        yield from _same(f"pairings.{fact}, not_next", sum(each.not_next for each in pairings.values()), total["ones"])
+        for value, each in pairings.items():  # the language, script or source of A gives no label away
             if fact != "source" and not config.pair_across_languages and 2 * each.not_next != each.pairs:
                 yield f"pairings.{fact}.{ascii(value)[:100]}: {each.not_next:,} of {each.pairs:,} pairs are NotNext, not half"
 
