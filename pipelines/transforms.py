@@ -18,6 +18,7 @@ the JSON lines to ``bertdata build-corpus --text``.
 """
 
 # No `from __future__ import annotations`: Beam reads no annotations as strings.
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,7 +90,7 @@ def _articles(part: FileRange, config: CorpusConfig) -> Iterator[Article]:
 
 
 def _paragraphs(article: Article, config: CorpusConfig) -> Iterator[Prose]:
-    yield from _kept(extract(article, config, Counts.none()))
+    yield from _kept(extract(article, config, Counts(Counter(), {})))
 
 
 def _sentences(prose: Prose, config: CorpusConfig) -> Iterator[Document]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -100,8 +100,6 @@ class CorpusConfig(Config):
     exclude_ids: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
     choice: ChoiceConfig = ChoiceConfig()
     map_functions: tuple[str, ...] = ()
-    filter_functions: ClassVar[tuple[str, ...]] = ()  # until the stages do without these two
-    depends_on: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
     max_documents: Count = option(
         0,

@@ -74,6 +74,8 @@ class SourceEntry(Record, frozen=True, kw_only=True):
     removed_words: Count | None = None
     trimmed_documents: Count | None = None
     removed_paragraphs: Count | None = None
+    unsplit_documents: Count | None = None
+    """Documents that are one sentence of more than 1,000 characters."""
     words: Count | None = None
     characters: Count | None = None
     share: Number

@@ -88,7 +88,7 @@ class Job:
 
     def once(self, stage: str, task: Task, work: Callable[[Task], R], kind: type[R], root: Path | None = None) -> R:
         """Do a task and record its report, of the type `kind`, or return the report of an earlier run."""
-        identity = [task.kind, task.checksum, *task.names()]  # without paths, which differ between machines
+        identity = [task.kind, *task.names()]  # without paths, which differ between machines
         return perform(root or self.roots[0], stage, task.number, identity, partial(work, task), kind, task.paths())
 
     def reports(self, stage: str, count: int, kind: type[R]) -> Iterator[list[R]]:

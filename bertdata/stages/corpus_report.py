@@ -1,111 +1,76 @@
-"""Define what a task of `build-corpus` reports: its files, inputs and checks, and the counts of its documents."""
+"""Define what a task of `build-corpus` reports: its files, and one counter of everything that it has counted.
+
+    in, out, dropped/redirect, rejected/truncated     records; those that enter are kept, dropped or rejected
+    documents/en, words/en, characters/en             text that was kept, by language
+    templates/sfn, formulas/written/math, marks/…     markup and text left out of documents, by name
+    text_bytes, lost_bytes, removed_words, …          sums
+
+A sum of tasks is `Counter.update`. The manifest divides the names at the slashes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from ..codec import Count, Record
+from ..codec import Count
 from ..dataset.manifest_records import RowFile
 from ..dataset.tasks import InputRange, TaskReport
-from ..tally import StageCounts
+from ..tally import Tally
 
-__all__ = ["CorpusReport", "SourceCounts", "TaskEntry", "Templates"]
-
-
-class Templates(Record, frozen=True, kw_only=True):
-    """Template calls that produced no words.
-
-    Attributes:
-        calls: Number of calls.
-        names: Number of calls by template, for the most frequent templates.
-        examples: A line with a call, for some of these templates.
-    """
-
-    calls: Count
-    names: dict[str, Count]
-    examples: dict[str, str]
-
-
-class SourceCounts(Record, frozen=True, kw_only=True):
-    """The counts of a task's documents.
-
-    `formulas`, `marks`, `apparatus` and `edits` count text that the task left out (see `corpus.sources.base.Counts`).
-
-    Attributes:
-        kind: Kind of input.
-        tally: Records that entered and left the stage, with those dropped and rejected by reason.
-        text_bytes: Size of the text in UTF-8.
-        amounts: Documents, words and characters, by language.
-        templates: Template calls that produced no words.
-        formulas: Formulas, by tag or template and outcome.
-        marks: Marks of transcripts and subtitles, and lines of wikis, by kind.
-        apparatus: Characters of books that are not prose, such as notes and indexes, by kind.
-        put_back: Characters of books that are kept although a rule had dropped them, by rule.
-        edits: Edits of the user's functions, by function.
-        removed: Number of words, paragraphs and shortened documents that the selection removed.
-    """
-
-    kind: str
-    tally: StageCounts
-    text_bytes: Count
-    amounts: dict[str, dict[str, Count]]
-    templates: Templates
-    formulas: list[tuple[str, str, Count]]
-    marks: dict[str, Count]
-    apparatus: dict[str, Count]
-    put_back: dict[str, Count]
-    edits: dict[str, Count]
-    removed: dict[str, Count] = {}
-
-
-class TaskEntry(Record, frozen=True, kw_only=True):
-    """The files and checks of a task. The commit reads these entries one by one, and only adds up `SourceCounts`.
-
-    Attributes:
-        kind: Kind of input, or of a check.
-        inputs: The file ranges that were read. Empty in a trial, which reads only the beginning of each.
-        shard: The shard of documents. A check writes none.
-        rejects: Manifest entry of the list of malformed records. Empty if there are none.
-        drops: Manifest entry of the list of records that were filtered on purpose. Empty if there are none.
-        licences: Documents by licence, for each file.
-        lost: Bytes of the input that could not be read.
-        checksum: The published checksum of a dump that was checked.
-    """
-
-    kind: str
-    inputs: Sequence[InputRange] = ()
-    shard: RowFile | None = None
-    rejects: Sequence[RowFile] = ()
-    drops: Sequence[RowFile] = ()
-    licences: dict[str, dict[str, Count]] = {}
-    lost: Count = 0
-    checksum: str = ""
-
-    @property
-    def files(self) -> list[RowFile]:
-        """The shard and the lists."""
-        return [*([self.shard] if self.shard else ()), *self.rejects, *self.drops]
+TEMPLATES = "templates"
 
 
 class CorpusReport(TaskReport, frozen=True, kw_only=True):
-    """The report of a task.
+    """The report of a task."""
 
-    Attributes:
-        entry: Files and checks of the task.
-        counts: Counts of the documents. None for a check.
-        facts: The file with one row per document that the selection rules read: hashes, sizes and the like.
-    """
-
-    entry: TaskEntry
-    counts: SourceCounts | None = None
+    kind: str
+    """Kind of input."""
+    stage: str
+    """Name of the stage in the manifest's counts."""
+    shard: RowFile
+    rejects: Sequence[RowFile]
+    """The list of malformed records, if there are any."""
+    drops: Sequence[RowFile]
+    """The list of records that were filtered on purpose, if there are any."""
+    counts: dict[str, Count]
+    inputs: Sequence[InputRange] = ()
+    """The file ranges that were read. Empty in a trial, which reads only the beginning of each."""
+    licences: dict[str, dict[str, Count]] = {}
+    """Documents by licence, for each file."""
     facts: RowFile | None = None
-
-    @property
-    def inputs(self) -> Sequence[InputRange]:
-        """The file ranges that were read."""
-        return self.entry.inputs
+    """The file with one row per document that the selection rules read: hashes, sizes and the like."""
 
     @property
     def files(self) -> Sequence[RowFile]:
         """The shard, the lists, and the facts."""
-        return [*self.entry.files, *([self.facts] if self.facts else ())]
+        return [self.shard, *self.rejects, *self.drops, *([self.facts] if self.facts else ())]
+
+
+def under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
+    """Return the counts below a prefix, in order of name.
+
+    >>> under(Counter({"dropped/redirect": 2, "dropped/empty page": 1, "in": 9}), "dropped")
+    {'empty page': 1, 'redirect': 2}
+    """
+    return {name[len(prefix) + 1 :]: count for name, count in sorted(counts.items()) if name.startswith(f"{prefix}/") and count}
+
+
+def tally(stage: str, counts: Mapping[str, int]) -> Tally:
+    """Return the counts of records."""
+    dropped, rejected = (Counter(under(counts, name)) for name in ("dropped", "rejected"))
+    return Tally(stage, counts.get("in", 0), counts.get("out", 0), dropped, rejected)
+
+
+def most_frequent(counts: Mapping[str, int], most: int) -> list[tuple[str, int]]:
+    """Return the names with the highest counts. Ties are sorted by name."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+
+
+def without_rare_templates(counts: Counter[str], most: int) -> Counter[str]:
+    """Keep the most frequent names of templates, because pages can name any number of them."""
+    templates = under(counts, TEMPLATES)
+    if len(templates) <= most:
+        return counts
+    rare = templates.keys() - dict(most_frequent(templates, most)).keys()
+    return Counter({name: count for name, count in counts.items() if name.removeprefix(f"{TEMPLATES}/") not in rare})

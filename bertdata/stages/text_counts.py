@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["Amounts", "count_words"]
-
+_LONG_SENTENCE_CHARS = 1000
+_COUNTED = ("documents", "words", "characters", "unsplit_documents", "text_bytes")
 _IS_SPACE = np.array([chr(code).isspace() for code in range(0x4000)])  # no whitespace above this code point
 
 
@@ -24,35 +24,29 @@ def count_words(sentences: Iterable[str]) -> int:
     return sum(len(sentence.split()) for sentence in sentences)
 
 
-class Amounts:
-    """Document, word and character totals over record batches."""
+def count_text(batch: pa.RecordBatch, counts: Counter[str]) -> pa.RecordBatch:
+    """Count the text of a batch, by language as ``words/en``, and return the batch unchanged.
 
-    def __init__(self) -> None:
-        self._languages: dict[str, Counter[str]] = defaultdict(Counter)
+    A document that is one long sentence was probably not divided into sentences.
+    """
+    text, first = batch.column("sentences").values, batch.column("sentences").offsets.to_numpy()
+    bounds = np.frombuffer(text.buffers()[1], np.int32)[text.offset :][first[0] : first[-1] + 1]
+    data = np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
+    bounds, first = bounds - bounds[0], first - first[0]
+    words, characters = _word_starts(data, bounds), data & 0xC0 != 0x80
+    languages, lengths = batch.column("language").to_pylist(), np.diff(first).tolist()
+    for language, sentences, (start, end) in zip(languages, lengths, pairwise(bounds[first].tolist()), strict=True):
+        counts[f"documents/{language}"] += 1
+        counts[f"words/{language}"] += int(np.count_nonzero(words[start:end]))
+        counts[f"characters/{language}"] += (size := int(np.count_nonzero(characters[start:end])))
+        counts["unsplit_documents"] += size > _LONG_SENTENCE_CHARS and sentences == 1
+    counts["text_bytes"] += len(data)
+    return batch
 
-    def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Count a batch and return it unchanged."""
-        sentences = batch.column("sentences")
-        text, first = sentences.values, sentences.offsets.to_numpy()
-        bounds = np.frombuffer(text.buffers()[1], np.int32)[text.offset :][first[0] : first[-1] + 1]
-        data = np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
-        bounds, first = bounds - bounds[0], first - first[0]
-        words, characters = _word_starts(data, bounds), data & 0xC0 != 0x80
-        for language, (start, end) in zip(batch.column("language").to_pylist(), pairwise(bounds[first].tolist()), strict=True):
-            counts = {"words": words[start:end], "characters": characters[start:end]}
-            self._languages[language].update(
-                documents=1, **{name: int(np.count_nonzero(flags)) for name, flags in counts.items()}
-            )
-        return batch
 
-    def merge(self, amounts: Mapping[str, Mapping[str, int]]) -> None:
-        """Add the sums of another task, as `to_json` returns them."""
-        for language, counts in amounts.items():
-            self._languages[language].update(counts)
-
-    def to_json(self) -> dict[str, dict[str, int]]:
-        """Return the sums by language."""
-        return {language: dict(counts) for language, counts in sorted(self._languages.items())}
+def without_text(counts: Mapping[str, int]) -> Counter[str]:
+    """Return the counts of a task except those of `count_text`."""
+    return Counter({name: count for name, count in counts.items() if name.partition("/")[0] not in _COUNTED})
 
 
 def _word_starts(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...codec import decode, replace
 from ...config import CorpusConfig
-from ...config.input_kinds import PROJECTS
 from ...dataset import manifest
 from ...dataset.manifest_records import (
     Amounts,
-    Apparatus,
     DroppedTemplates,
     Formulas,
     Input,
@@ -26,7 +24,7 @@ from ...dataset.manifest_records import (
 )
 from ...dataset.manifest_types import CorpusManifest
 from ...dataset.tasks import StoredValue
-from ...errors import EmptyResultError, TooManyRejectsError, VerificationError
+from ...errors import EmptyResultError, TooManyRejectsError
 from ...reports import card
 from ...reports.page import write_beside
 from ...reports.summary import count
@@ -34,16 +32,13 @@ from ...sources import licences
 from ...storage.files import open_file
 from ...tally import Tally
 from ...text.filters import OPTIONS
-from ..corpus_report import CorpusReport, TaskEntry
+from ..corpus_report import TEMPLATES, CorpusReport, most_frequent, tally, under, without_rare_templates
 from ..selection.rewrite import replace_rewritten
-from .extract import MAX_EXAMPLES, most_frequent
 from .plan_tasks import packages
-from .sources import CHECKSUM, in_order
-from .sums import SourceSum
-
-__all__ = ["CorpusCommit"]
 
 _MAX_LISTED = 100  # dropped templates listed in the manifest
+_MAX_TEMPLATES = 20_000  # dropped templates kept in a sum; the first thousand tasks of English Wikipedia name fewer
+Sums = Mapping[str, Counter[str]]  # counts by source
 
 
 @dataclass(frozen=True)
@@ -55,70 +50,64 @@ class CorpusCommit:
     inputs: StoredValue  # the `Input` of each input file
     ignored: dict[str, dict[str, int]]  # number of files that were not read, by kind of input and suffix
 
-    def __call__(self, reports: Iterable[list[CorpusReport]]) -> None:
-        # A report has 1 kB, or 25 kB if it names many templates: keep its entry, and add up its counts by source.
-        entries, sums = list[TaskEntry](), dict[str, SourceSum]()
-        for (report,) in reports:
-            entries.append(report.entry)
-            if counts := report.counts:
-                sums.setdefault(counts.kind, SourceSum(counts.kind, Tally(counts.tally.stage))).add(counts)
-        # For each source, records = documents + drops + rejects. Check this before the manifest declares the dataset complete,
-        # to detect a task that ran twice or not at all.
-        root, inputs = self.root, decode(self.inputs.read(), list[Input])
-        _check_published(entries)
-        added = list(sums.values())
-        tallies = {kind: sums[kind].tally for kind in in_order(sums)}
-        shards, rejects, drops, lost = list[RowFile](), list[RowFile](), list[RowFile](), 0
-        for entry in entries:
-            shards += [entry.shard] if entry.shard else []
-            rejects += entry.rejects
-            drops += entry.drops
-            lost += entry.lost
-        counted = [tally for tally in tallies.values() if tally.entered]
-        self._check_share(counted, lost, inputs, [*rejects, *drops])
-        shards = replace_rewritten(root, shards)
+    def __call__(self, reports: Iterable[CorpusReport]) -> None:
+        # A report has 1 kB, or 25 kB if it names many templates: add up its counts by source, and keep its files and inputs. The
+        # reports come in order of tasks, so the names of templates that are omitted are the same in every run.
+        root, entries, sums, stages = self.root, list[CorpusReport](), dict[str, Counter[str]](), dict[str, str]()
+        for report in reports:
+            sums.setdefault(report.kind, Counter()).update(report.counts)
+            sums[report.kind] = without_rare_templates(sums[report.kind], _MAX_TEMPLATES)
+            stages[report.kind] = report.stage
+            entries.append(replace(report, counts={}))
+        # For each source, records = documents + drops + rejects. `head` checks this before the manifest declares the dataset
+        # complete, to detect a task that ran twice or not at all.
+        tallies = [counted for kind, counts in sums.items() if (counted := tally(stages[kind], counts)).entered]
+        inputs = decode(self.inputs.read(), list[Input])
+        rejects, drops = (
+            [file for entry in entries for file in entry.rejects],
+            [file for entry in entries for file in entry.drops],
+        )
+        self._check_share(tallies, sum(counts["lost_bytes"] for counts in sums.values()), inputs, [*rejects, *drops])
+        shards = replace_rewritten(root, [entry.shard for entry in entries])
         contents = CorpusManifest(
-            **manifest.head("documents", self.config, shards, counted, packages(self.config)),
+            **manifest.head("documents", self.config, shards, tallies, packages(self.config)),
             inputs=_with_licences(_with_digests(inputs, entries), entries),
-            sources=_sources(added),
+            sources=_sources(stages, sums),
             rejects=rejects,
             drops=replace_rewritten(root, drops),
-            dropped_templates=_dropped_templates(added),
+            dropped_templates=_dropped_templates(sums),
             learned_templates=tuple(_learned(wiki, text) for wiki, text in self.config.learned),
-            formulas=_formulas(added),
+            formulas=_formulas(sums),
             ignored_files=self.ignored,
         )
-        manifest.check_rows(contents, sum(tally.left for tally in counted))
+        manifest.check_rows(contents, sum(counted.left for counted in tallies))
         write_beside(root, contents)
         manifest.store(root, contents, card.write(contents))
 
     def _check_share(self, tallies: list[Tally], lost: int, inputs: list[Input], lists: list[RowFile]) -> None:
         """Raise EmptyResultError without documents, and TooManyRejectsError above `max_rejects`."""
-        entered, left = sum(tally.entered for tally in tallies), sum(tally.left for tally in tallies)
-        rejected = sum(sum(tally.rejected.values()) for tally in tallies)
-
-        def reasons() -> str:  # called only before raising: a repeated commit has moved the lists already
-            return _most(tally.rejected for tally in tallies) + self._example(lists)
-
+        entered, left = sum(counted.entered for counted in tallies), sum(counted.left for counted in tallies)
+        rejected = sum((counted.rejected for counted in tallies), Counter[str]())
         if not left:
-            dropped = _most(tally.dropped + tally.rejected for tally in tallies) + self._example(lists)
-            raise EmptyResultError(
-                f"none of {count(entered, 'record')} became a document ({dropped or 'the input is empty'}). {_remedy(tallies)}"
-            )
+            gone = sum((counted.dropped for counted in tallies), rejected)
+            what = _most(gone) + self._example(lists) or "the input is empty"
+            raise EmptyResultError(f"none of {count(entered, 'record')} became a document ({what}). {_remedy(gone)}")
         # A few malformed records are normal in a dump. Many mean a wrong file or a damaged download, which would be easy to
         # miss in the finished corpus.
-        if rejected > self.config.max_rejects * entered:
+        advice = (
+            f"Look at {self.root}/rejects, then remove, repair or download the files again, and run the command again; or run it "
+            "with a larger `max_rejects`"
+        )
+        if rejected.total() > self.config.max_rejects * entered:
             raise TooManyRejectsError(
-                f"{rejected} of {entered} records were rejected ({reasons()}), more than `max_rejects` {self.config.max_rejects} "
-                f"allows: look at {self.root}/rejects, fix the input or download it again, then run with `overwrite`, or run the "
-                "same command again with a larger `max_rejects`"
+                f"{rejected.total()} of {entered} records were rejected ({_most(rejected)}{self._example(lists)}), more than "
+                f"`max_rejects` {self.config.max_rejects} allows. {advice}"
             )
         size = sum(entry.bytes for entry in inputs)
         if lost > self.config.max_rejects * size:
             raise TooManyRejectsError(
-                f"{lost} of {size} bytes of the input are damaged and could not be read ({reasons()}), a larger share than "
-                f"`max_rejects` {self.config.max_rejects} allows: look at {self.root}/rejects, then download the damaged dump "
-                "again, or keep the undamaged text with a larger `max_rejects`"
+                f"{lost} of {size} bytes of the input could not be read ({_most(rejected)}{self._example(lists)}), more than "
+                f"`max_rejects` {self.config.max_rejects} allows. {advice}"
             )
 
     def _example(self, lists: list[RowFile]) -> str:
@@ -131,19 +120,16 @@ class CorpusCommit:
         return f"; the first: {shown}" if shown else ""
 
 
-def _dropped_templates(totals: list[SourceSum]) -> DroppedTemplates:
-    """Return the number of template calls that produced no words, and the most frequent templates.
+def _most(reasons: Counter[str]) -> str:
+    """Format the most frequent reasons."""
+    return ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(5))
 
-    sums.py explains which tasks are counted. The first names have an example, a line that calls the template.
-    """
-    counts = sum((total.names for total in totals), Counter[str]())
-    lines = {name: line for total in totals for name, line in total.examples.items()}
-    names = most_frequent(counts, _MAX_LISTED)
-    return DroppedTemplates(
-        calls=sum(total.calls for total in totals),
-        most_frequent=names,
-        examples={name: lines[name] for name, _ in names[:MAX_EXAMPLES] if name in lines},
-    )
+
+def _dropped_templates(sums: Sums) -> DroppedTemplates:
+    """Return the number of template calls that produced no words, and the most frequent templates."""
+    names = sum((Counter(under(counts, TEMPLATES)) for counts in sums.values()), Counter[str]())
+    calls = sum(counts["template_calls"] for counts in sums.values())
+    return DroppedTemplates(calls=calls, most_frequent=most_frequent(names, _MAX_LISTED))
 
 
 def _learned(wiki: str, text: str) -> LearnedTemplates:
@@ -157,82 +143,51 @@ def _learned(wiki: str, text: str) -> LearnedTemplates:
     )
 
 
-def _formulas(totals: list[SourceSum]) -> Formulas:
+def _formulas(sums: Sums) -> Formulas:
     """Return the counts of formulas by tag or template, and of the sentences dropped with a formula.
 
     Each formula found is written, dropped, or left out with a table, a list or another place without prose.
     """
-    counts: dict[str, Counter[str]] = {what: Counter() for what in ("found", "written", "dropped", "left_out", "sentences")}
-    for (what, name), number in sorted(sum((total.formulas for total in totals), Counter[tuple[str, str]]()).items()):
-        counts[what][name] += number
-    sentences = counts.pop("sentences").total()
-    return Formulas(**counts, dropped_sentences=sentences)
+    counts = sum(sums.values(), Counter[str]())
+    outcomes = {outcome: under(counts, f"formulas/{outcome}") for outcome in ("found", "written", "dropped", "left_out")}
+    return Formulas(**outcomes, dropped_sentences=sum(under(counts, "formulas/sentences").values()))
 
 
-def _remedy(tallies: list[Tally]) -> str:
+def _remedy(gone: Counter[str]) -> str:
     """Name the option that dropped most records, or the input if they were rejected."""
-    (reason, _), *_ = sum((tally.dropped + tally.rejected for tally in tallies), Counter[str]()).most_common(1) or [("", 0)]
+    (reason, _), *_ = gone.most_common(1) or [("", 0)]
     options = OPTIONS | {"language": "languages", "evaluation overlap": "exclude", "excluded id": "exclude_ids"}
     return f"Change `{options[reason]}` to keep more" if reason in options else "Check the input and its format"
 
 
-def _most(counters: Iterable[Counter[str]]) -> str:
-    """Format the most frequent reasons."""
-    return ", ".join(f"{reason} {n}" for reason, n in sum(counters, Counter[str]()).most_common(5))
-
-
-def _sources(totals: list[SourceSum]) -> dict[str, SourceEntry]:
+def _sources(stages: Mapping[str, str], sums: Sums) -> dict[str, SourceEntry]:
     """Return the totals of each source: documents and text, also by language, and the text that was removed."""
-    text_bytes = sum(total.text_bytes for total in totals)
+    text_bytes = sum(counts["text_bytes"] for counts in sums.values())
     sources: dict[str, SourceEntry] = {}
-    for total in totals:
-        languages = decode(total.amounts.to_json(), dict[str, Amounts])
-        sources[total.kind] = SourceEntry(
-            documents=total.tally.left,
-            text_bytes=total.text_bytes,
-            removed_words=total.removed.get("removed_words"),
-            trimmed_documents=total.removed.get("trimmed_documents"),
-            removed_paragraphs=total.removed.get("removed_paragraphs"),
-            words=sum(each.words for each in languages.values()),
-            characters=sum(each.characters for each in languages.values()),
-            share=total.text_bytes / max(1, text_bytes),
+    for kind, counts in sums.items():
+        documents, words, characters = (under(counts, unit) for unit in ("documents", "words", "characters"))
+        languages = {
+            language: Amounts(documents=n, words=words.get(language, 0), characters=characters.get(language, 0))
+            for language, n in documents.items()
+        }
+        sources[kind] = SourceEntry(
+            documents=counts["out"],
+            text_bytes=counts["text_bytes"],
+            removed_words=counts.get("removed_words"),
+            trimmed_documents=counts.get("trimmed_documents"),
+            removed_paragraphs=counts.get("removed_paragraphs"),
+            unsplit_documents=counts["unsplit_documents"] or None,
+            words=sum(words.values()),
+            characters=sum(characters.values()),
+            share=counts["text_bytes"] / max(1, text_bytes),
             languages=languages,
-            dropped_marks=dict(sorted(total.marks.items())) or None,
-            apparatus=_apparatus(total.apparatus, total.put_back) if total.apparatus else None,
-            edits=dict(sorted(total.edits.items())) or None,
+            dropped_marks=under(counts, "marks") or None,
+            edits=under(counts, "edits") or None,
         )
     return sources
 
 
-def _apparatus(counts: Counter[str], put_back: Counter[str]) -> Apparatus:
-    """Return the counts of characters of books. `Apparatus` describes them."""
-    from ...sources.books import KEPT, READ
-
-    tally = Tally("characters of books", counts.pop(READ, 0), counts.pop(KEPT, 0), counts)
-    tally.check()
-    back = dict(sorted(put_back.items())) or None
-    return Apparatus(characters=tally.entered, kept=tally.left, dropped=tally.counts().dropped, put_back=back)
-
-
-def _check_published(entries: Iterable[TaskEntry]) -> None:
-    """Raise VerificationError if a dump changed between the check of its published checksum and its extraction."""
-    published = {
-        (part.name, part.start, part.end): (part.sha256, part.path, entry.checksum.partition(":")[0])
-        for entry in entries
-        if entry.kind == CHECKSUM
-        for part in entry.inputs
-    }
-    for entry in entries if published else ():
-        for part in entry.inputs if entry.kind in PROJECTS else ():
-            sha256, path, algorithm = published.get((part.name, part.start, part.end), (part.sha256, "", ""))
-            if sha256 != part.sha256:
-                raise VerificationError(
-                    f"{path} has changed during this run: bytes {part.start}-{part.end} are not those whose {algorithm} "
-                    "was verified: download it again, then start again with `overwrite`"
-                )
-
-
-def _with_digests(inputs: list[Input], entries: Iterable[TaskEntry]) -> list[Input]:
+def _with_digests(inputs: list[Input], entries: Iterable[CorpusReport]) -> list[Input]:
     """Add the SHA-256 of each file. A trial run adds no digests.
 
     For a file read in ranges, it is the SHA-256 of the concatenated hexadecimal digests of the ranges, in order.
@@ -249,7 +204,7 @@ def _with_digests(inputs: list[Input], entries: Iterable[TaskEntry]) -> list[Inp
     return [replace(file, sha256=digest(file)) for file in inputs]
 
 
-def _with_licences(inputs: list[Input], entries: Iterable[TaskEntry]) -> list[Input]:
+def _with_licences(inputs: list[Input], entries: Iterable[CorpusReport]) -> list[Input]:
     """Set the licences that the documents of a file declare. Without any, the file keeps the licence of its source."""
     declared = defaultdict[tuple[str, str], Counter[str]](Counter)
     for entry in entries:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+import pyarrow as pa
 
 from ...codec import replace
 from ...config import CorpusConfig
@@ -14,29 +16,23 @@ from ...config.input_kinds import PROJECTS
 from ...dataset import shards
 from ...dataset.tasks import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
-from ...sources import checksums
 from ...storage.files import digest
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
-from ...tally import Tally
-from ..corpus_report import CorpusReport, SourceCounts, TaskEntry, Templates
+from ..corpus_report import CorpusReport, without_rare_templates
 from ..listing import Listing
 from ..selection.facts import Facts
+from ..text_counts import count_text
 from . import source_records
-from .filtering import check_dependencies
-from .ledger import Ledger
 from .plan_tasks import quota
-from .sources import CHECKSUM, Counts, source
+from .sources import Counts, source
 
-__all__ = ["MAX_EXAMPLES", "Extract", "most_frequent", "write_shard"]
-
-MAX_EXAMPLES = 50  # dropped templates shown with an example line
-_MAX_NAMES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
+_MAX_TEMPLATES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
 
 
 @dataclass(frozen=True)
 class Extract:
-    """Extract a shard of documents and a list of rejects from a task's input, or check a file."""
+    """Extract the shard of a task. With `choosing`, also write the facts by which documents are selected."""
 
     root: Path
     config: CorpusConfig
@@ -44,86 +40,72 @@ class Extract:
     choosing: bool = False
 
     def __call__(self, task: Task) -> CorpusReport:
-        parts, kind = list(task.parts), task.kind
-        check_dependencies(self.config.depends_on)
         with storage_errors("cannot read the input"):
-            if kind == CHECKSUM:
-                digests = checksums.check(parts, task.checksum)
-                return CorpusReport(entry=TaskEntry(kind=kind, inputs=_inputs(parts, digests), checksum=task.checksum))
-            return read_unchanged((part.path for part in parts), partial(self._read, task, parts))
+            return read_unchanged((part.path for part in task.parts), partial(self._read, task))
 
-    def _read(self, task: Task, parts: list[FileRange]) -> CorpusReport:
-        # `quota` limits a trial, `facts` collects hashes and sizes for the selection rules while
-        # the documents are in memory, so that no rule has to read them again.
-        kind = task.kind
-        most = quota(task.number, self.count, self.config.max_documents)
+    def _read(self, task: Task) -> CorpusReport:
+        root, kind, name = self.root, task.kind, f"{task.number:05d}-of-{self.count:05d}"
+        most = quota(task.number, self.count, self.config.max_documents)  # of a trial
+        # Facts are collected while the documents are in memory, so that no rule has to read them again.
         facts = Facts(self.config.choice, kind in PROJECTS) if self.choosing else None
-        read = partial(source_records.read, kind, parts, self.config)
-        entry, counts = write_shard(self.root, kind, task.number, self.count, read, most, facts)
-        written = None if facts is None else facts.write(self.root, task.number)
-        inputs = [] if most else _inputs(parts)  # a trial never reads a file to its end
-        return CorpusReport(entry=replace(entry, inputs=inputs), counts=counts, facts=written)
+        counts = Counts(Counter(), {})
+        with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
+            ledger = _Ledger(counts.numbers, rejects, drops, most, facts)
+            records = source_records.read(kind, task.parts, self.config, counts)
+            shard = shards.write(root, shards.name("train", task.number, self.count), shards.DOCUMENT, ledger.batches(records))
+        return CorpusReport(
+            kind=kind,
+            stage=source(kind).stage,
+            shard=replace(shard, text_bytes=counts.numbers["text_bytes"]),
+            rejects=[*rejects.entries()],
+            drops=[*drops.entries()],
+            counts=dict(sorted(without_rare_templates(counts.numbers, _MAX_TEMPLATES).items())),
+            inputs=[] if most else _inputs(task.parts),  # a trial never reads a file to its end
+            licences={file: dict(sorted(licences.items())) for file, licences in counts.licences.items()},
+            facts=None if facts is None else facts.write(root, task.number),
+        )
 
 
-def write_shard(
-    root: Path,
-    kind: str,
-    number: int,
-    count: int,
-    read: Callable[[Counts], Iterator[Document | Drop | Reject]],
-    most: int = 0,
-    facts: Facts | None = None,
-) -> tuple[TaskEntry, SourceCounts]:
-    """Write the records of one kind into a shard and lists of rejects and drops. Return the files and the counts of the records.
-
-    Args:
-        root: Output directory.
-        kind: Kind of input.
-        number: Number of the shard.
-        count: Total number of shards, which is part of the file names.
-        read: Function that returns the records and counts the text it leaves out.
-        most: Maximum number of documents, or 0 for all.
-        facts: Collector of document facts for the selection rules.
-    """
-    name = f"{number:05d}-of-{count:05d}"
-    with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
-        ledger = Ledger(Tally(source(kind).stage), rejects, drops, most, facts)
-        batches = ledger.batches(read(ledger.counts))
-        shard = shards.write(root, shards.name("train", number, count), shards.DOCUMENT, batches)
-    tally, counts = ledger.tally, ledger.counts
-    return TaskEntry(
-        kind=kind,
-        shard=replace(shard, text_bytes=ledger.text_bytes),
-        rejects=[*rejects.entries()],
-        drops=[*drops.entries()],
-        licences={name: dict(sorted(of_file.items())) for name, of_file in counts.licences.items()},
-        lost=ledger.lost,
-    ), SourceCounts(
-        kind=kind,
-        tally=tally.counts(),
-        text_bytes=ledger.text_bytes,
-        amounts=ledger.amounts.to_json(),
-        templates=_templates(counts),
-        formulas=[(*kind, count) for kind, count in sorted(counts.formulas.items())],
-        marks=dict(sorted(counts.marks.items())),
-        apparatus=dict(sorted(counts.apparatus.items())),
-        put_back=dict(sorted(counts.put_back.items())),
-        edits=dict(sorted(counts.edits.items())),
-    )
+def _inputs(parts: Iterable[FileRange]) -> list[InputRange]:
+    return [InputRange(**part._asdict(), sha256=digest(part.path, part.start, part.end)) for part in parts]
 
 
-def _templates(counts: Counts) -> Templates:
-    """Return the number of template calls without words, the most frequent names, and examples."""
-    names = most_frequent(counts.templates, _MAX_NAMES)
-    examples = {name: counts.examples[name] for name, _ in names[:MAX_EXAMPLES] if name in counts.examples}
-    return Templates(calls=counts.templates.total(), names=dict(names), examples=examples)
+@dataclass
+class _Ledger:
+    """Count a task's records and route them: documents into record batches, rejects and drops into their lists."""
 
+    counts: Counter[str]
+    rejects: Listing
+    drops: Listing
+    most: int
+    facts: Facts | None
+    _batch: shards.DocumentBatch = field(default_factory=shards.DocumentBatch)
 
-def _inputs(parts: list[FileRange], digests: Iterable[str] = ()) -> list[InputRange]:
-    found = digests or (digest(part.path, part.start, part.end) for part in parts)
-    return [InputRange(**part._asdict(), sha256=sha256) for part, sha256 in zip(parts, found, strict=True)]
+    def batches(self, records: Iterable[Document | Drop | Reject]) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of documents. There is at least one, which may be empty."""
+        counts = self.counts
+        for record in records:
+            counts["in"] += 1
+            if isinstance(record, Document):
+                self._add(record)
+                if self._batch.is_full:
+                    yield count_text(self._batch.take(), counts)
+            elif isinstance(record, Drop):
+                counts[f"dropped/{record.reason}"] += 1
+                if record.id:
+                    self.drops.append({"id": record.id, "reason": record.reason, "detail": record.detail})
+            else:
+                counts[f"rejected/{record.reason}"] += 1
+                counts["lost_bytes"] += record.lost
+                self.rejects.append({key: value for key, value in record._asdict().items() if value != 0})
+            if counts["out"] == self.most > 0:
+                break
+        if self._batch.rows or not counts["text_bytes"]:
+            yield count_text(self._batch.take(), counts)
 
-
-def most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:
-    """Return the names with the highest counts. Ties are sorted by name."""
-    return [(name, count) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]]
+    def _add(self, document: Document) -> None:
+        self.counts["out"] += 1
+        before = self._batch.bytes
+        self._batch.add(document)
+        if self.facts is not None:
+            self.facts.add(document, self._batch.bytes - before)

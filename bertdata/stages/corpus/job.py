@@ -30,15 +30,12 @@ class CorpusJob(Job):
     """The work of build-corpus.
 
     Attributes:
-        count: Number of tasks, of which the first `shards` write a shard.
-        sources: Number of tasks that write a shard by source, in order.
+        sources: Number of tasks by source, in order. Each task writes a shard.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are not read, by kind of input and suffix.
     """
 
     config: CorpusConfig
-    count: int
-    shards: int
     sources: dict[str, int]
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
@@ -51,12 +48,15 @@ class CorpusJob(Job):
             roots=(root,),
             packages=packages(config),
             config=config,
-            count=len(plan.tasks),
-            shards=plan.shard_count,
-            sources=dict(Counter(task.kind for task in plan.tasks[: plan.shard_count])),
+            sources=dict(Counter(task.kind for task in plan.tasks)),
             inputs=StoredValue.written(root, "inputs", plan.inputs),
             ignored={kind: dict(suffixes) for kind, suffixes in plan.ignored.items()},
         )
+
+    @property
+    def count(self) -> int:
+        """Number of tasks."""
+        return sum(self.sources.values())
 
     @property
     def chooses(self) -> bool:
@@ -66,15 +66,15 @@ class CorpusJob(Job):
 
     @on_worker
     def extract(self, task: Task) -> int:
-        """Write the documents of a task to a shard, or check a file."""
-        self.once("extract", task, Extract(self.roots[0], self.config, self.shards, self.chooses), CorpusReport)
+        """Write the documents of a task to a shard."""
+        self.once("extract", task, Extract(self.roots[0], self.config, self.count, self.chooses), CorpusReport)
         return task.number
 
     @on_worker
     def choose(self, _: object) -> list[int]:
-        """Decide which documents each task loses, after all are extracted. Return the tasks that write a shard."""
+        """Decide which documents each task loses, after all are extracted. Return the numbers of the tasks."""
         choose(self.roots[0], self.sources, self.config.choice)
-        return [*range(self.shards)]
+        return [*range(self.count)]
 
     @on_worker
     def rewrite(self, number: int) -> int:
@@ -83,24 +83,23 @@ class CorpusJob(Job):
         if lost.num_rows:
             report = stored(root, "extract", number, CorpusReport)
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
-            identity = [report.entry.files[0].sha256, sha256(lost.serialize()).hexdigest()]
-            rewrite = Rewrite(root, self.shards)
+            identity = [report.shard.sha256, sha256(lost.serialize()).hexdigest()]
+            rewrite = Rewrite(root, self.count)
             perform(root, "rewrite", number, identity, partial(rewrite, number, report, lost), CorpusReport)
         return number
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
         """Return the stages of a run on this machine."""
         extract = Stage("extract", self.extract, tasks)
-        choose = [Stage("choose", self.choose, [None]), Stage("rewrite", self.rewrite, range(self.shards))]
+        choose = [Stage("choose", self.choose, [None]), Stage("rewrite", self.rewrite, range(self.count))]
         return [extract, *choose] if self.chooses else [extract]
 
     def finish(self) -> None:
         """Add up the counts, and write the data card and the manifest."""
         CorpusCommit(self.roots[0], self.config, self.inputs, self.ignored)(self._reports())
 
-    def _reports(self) -> Iterator[list[CorpusReport]]:
+    def _reports(self) -> Iterator[CorpusReport]:
         """Yield the report of each task, without its losses if it has any."""
-        lost = [batch.num_rows > 0 for batch in losses(self.roots[0])] if self.chooses else []
-        for number in range(self.count):
-            step = "rewrite" if number < len(lost) and lost[number] else "extract"
-            yield [stored(self.roots[0], step, number, CorpusReport)]
+        lost = [batch.num_rows > 0 for batch in losses(self.roots[0])] if self.chooses else [False] * self.count
+        for number, has_losses in enumerate(lost):
+            yield stored(self.roots[0], "rewrite" if has_losses else "extract", number, CorpusReport)

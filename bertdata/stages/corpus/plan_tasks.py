@@ -1,4 +1,4 @@
-"""Split dumps, books and other text into tasks of about equal size. Plan tasks that check dumps against published checksums."""
+"""Split dumps, books and other text into tasks of about equal size."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from ...sources import dumps
 from ...storage.files import to_path
 from ...storage.storage import storage_errors
 from ...text import sentences
-from .sources import in_order, is_check, source
-
-__all__ = ["CorpusPlan", "user_splitters", "packages", "plan", "quota"]
+from .sources import in_order, source
 
 # A run has at least _MIN_TASKS tasks, unless they would be smaller than _MIN_TASK_BYTES, and not many more than _MAX_TASKS.
 _MIN_TASKS = 64
@@ -30,7 +28,7 @@ class CorpusPlan(NamedTuple):
     """The planned work of a run.
 
     Attributes:
-        tasks: The tasks in order. Tasks that check files come last.
+        tasks: The tasks in order. Each writes a shard.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are skipped, by kind of input and suffix. `plan` leaves it empty: its caller fills it in.
     """
@@ -38,11 +36,6 @@ class CorpusPlan(NamedTuple):
     tasks: list[Task]
     inputs: list[Input]
     ignored: dict[str, dict[str, int]] = {}
-
-    @property
-    def shard_count(self) -> int:
-        """Number of tasks that write a shard."""
-        return sum(not is_check(task.kind) for task in self.tasks)
 
 
 def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> CorpusPlan:
@@ -53,18 +46,11 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     sources = _by_project(sources)
     target = config.task_bytes or _target(sources)
     tasks: list[Task] = []  # numbered at the end
-    checks: list[Task] = []
     inputs: list[Input] = []
     for kind in in_order(sources):
         files = [_ranges(kind, name, path, target, config) for name, path in sorted(sources[kind])]
         for ranges in files:
-            details = source(kind).describe(ranges, config)
-            # Checksum files next to a dump become separate tasks, which run in parallel with the
-            # reading.
-            for check, fields in source(kind).checks(ranges):
-                details |= fields
-                checks.append(check)
-            inputs.append(_entry(kind, ranges, details))
+            inputs.append(_entry(kind, ranges, source(kind).describe(ranges, config)))
         every_range = chain.from_iterable(files)
         of_kind = _group(every_range, target) if source(kind).grouped else ([one] for one in every_range)
         tasks += [Task(0, kind, tuple(group)) for group in of_kind]
@@ -74,8 +60,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     config.choice.check(dict.fromkeys(task.kind for task in tasks))
     if config.max_documents:
         tasks = [task for number, task in enumerate(tasks) if quota(number, len(tasks), config.max_documents)]
-        checks = []  # a trial does not read whole files
-    return CorpusPlan([task._replace(number=number) for number, task in enumerate(tasks + checks)], inputs)
+    return CorpusPlan([task._replace(number=number) for number, task in enumerate(tasks)], inputs)
 
 
 def quota(number: int, tasks: int, max_documents: int) -> int:

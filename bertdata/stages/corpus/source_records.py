@@ -7,7 +7,7 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from ...config import CorpusConfig
@@ -16,8 +16,6 @@ from .editing import edit
 from .filtering import excluded, reason_to_drop
 from .sources import Counts, source
 from .sources.base import document
-
-__all__ = ["FREE_DOCUMENTS", "FREE_REJECTS", "read", "up_to_limits"]
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
 
@@ -30,7 +28,7 @@ _MAX_RATIO = 250  # plus this many bytes for each byte of the range; packed text
 _RECORD_BYTES = 512  # overhead counted per record, in addition to its text
 
 
-def read(kind: str, parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Document | Drop | Reject]:
+def read(kind: str, parts: Iterable[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Document | Drop | Reject]:
     """Read the records of file ranges of one kind, in order: documents, drops and rejects.
 
     `counts` receives the text left out of documents, by name.
@@ -47,7 +45,7 @@ def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Count
     # Filters and later rules see the edited text.
     if drop := excluded(document, config):
         return drop
-    edited = edit(document, config, counts)
+    edited = edit(document, config, counts.numbers)
     return (reason_to_drop(edited, config) or edited) if isinstance(edited, Document) else edited
 
 

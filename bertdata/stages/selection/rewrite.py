@@ -6,10 +6,10 @@ first step, which has the digest of the old shard, stays valid.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,10 @@ from ...errors import VerificationError
 from ...records import Document
 from ...storage.files import digest, is_local
 from ...storage.moves import move
-from ...tally import Tally
-from ..corpus_reader import text_bytes
 from ..corpus_report import CorpusReport
 from ..listing import Listing
-from ..text_counts import Amounts, count_words
+from ..text_counts import count_text, count_words, without_text
 from .choose import LISTED, WHOLE_DOCUMENT
-
-__all__ = ["Rewrite", "replace_rewritten"]
 
 _AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
 _CHOSEN_PREFIX = f"{STATE}/work/chosen/"
@@ -71,27 +67,19 @@ class Rewrite:
     count: int
 
     def __call__(self, task: int, report: CorpusReport, lost: pa.RecordBatch) -> CorpusReport:
-        root, shard, counts = self.root, report.entry.shard, report.counts
-        assert shard and counts, "a check of a file loses no documents"
+        root, shard = self.root, report.shard
         if digest(root / shard.name) != shard.sha256:
             raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
         name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
         with Listing(root, _CHOSEN_PREFIX + name) as listed:
-            removal = _Removal(lost.to_pylist(), Tally.of(counts.tally), listed)
-            for drops in report.entry.drops:  # the new list starts with the drops of the first step
+            removal = _Removal(lost.to_pylist(), without_text(report.counts), listed)
+            for drops in report.drops:  # the new list starts with the drops of the first step
                 listed.copy(root / drops.name)
             batches = removal.batches(shards.read_batches(root / shard.name))
             written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
-        shard = replace(written, text_bytes=removal.text_bytes)
-        removed = {"removed_words": removal.words} if removal.words else {}
-        counts = replace(
-            counts,
-            tally=removal.tally.counts(),
-            text_bytes=removal.text_bytes,
-            amounts=removal.amounts.to_json(),
-            removed={**removed, "trimmed_documents": removal.documents, "removed_paragraphs": removal.paragraphs},
-        )
-        return replace(report, entry=replace(report.entry, shard=shard, drops=[*listed.entries()]), counts=counts)
+        counts = removal.counts
+        shard = replace(written, text_bytes=counts["text_bytes"])
+        return replace(report, shard=shard, drops=[*listed.entries()], counts=dict(sorted(counts.items())))
 
 
 @dataclass
@@ -106,30 +94,24 @@ class _Removal:
     """
 
     losses: list[dict[str, Any]]  # in order of rows
-    tally: Tally
+    counts: Counter[str]
     listed: Listing
-    text_bytes: int = 0
-    amounts: Amounts = field(default_factory=Amounts)
-    documents: int = 0  # documents that lose some of their paragraphs
-    paragraphs: int = 0  # paragraphs lost by these documents
-    words: int = 0  # words lost by documents that are cut
     _row: int = 0
     _next: int = 0  # the next loss
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the remaining documents in full batches, as if the shard had been written without the others. There is at least
         one."""
-        pending: list[pa.RecordBatch] = []
-        size = 0
+        counts, pending, size = self.counts, list[pa.RecordBatch](), 0
         for batch in batches:
-            pending.append(self.amounts.add(self._left(batch)))
+            before = counts["text_bytes"]
+            pending.append(count_text(self._left(batch), counts))
             del batch  # free its memory before the next batch is read
-            left = text_bytes(pending[-1])
-            self.text_bytes, size = self.text_bytes + left, size + left
+            size += counts["text_bytes"] - before
             if size >= shards.BATCH_BYTES:
                 yield from shards.joined(pending)
                 pending, size = [], 0
-        if pending and (size or not self.text_bytes):
+        if pending and (size or not counts["text_bytes"]):
             yield from shards.joined(pending)
 
     def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -156,7 +138,8 @@ class _Removal:
             if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all paragraphs
                 self._lose(batch, kept, row, firsts[row])
             else:
-                self.documents, self.paragraphs = self.documents + 1, self.paragraphs + len(parts)
+                self.counts["trimmed_documents"] += 1
+                self.counts["removed_paragraphs"] += len(parts)
         if cuts or any(kept[row] for row in trimmed):  # before `filter`, which renumbers the rows
             batch = self._shorten(batch, trimmed, cuts)
         return batch if kept.all() else batch.filter(pa.array(kept))
@@ -167,15 +150,15 @@ class _Removal:
         for row, values in enumerate(batch.to_pylist()):
             document = _without(Document(**values), trimmed.get(row, set()))
             if row in cuts:
-                self.words += count_words(document.sentences) - cuts[row]
+                self.counts["removed_words"] += count_words(document.sentences) - cuts[row]
                 document = _first_words(document, cuts[row])
             built.add(document)
         return built.take()
 
     def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, loss: dict[str, Any]) -> None:
         kept[row] = False
-        self.tally.left -= 1
-        self.tally.dropped[loss["reason"]] += 1
+        self.counts["out"] -= 1
+        self.counts[f"dropped/{loss['reason']}"] += 1
         if loss["reason"] in LISTED:
             self.listed.append({"id": batch.column("id")[row].as_py(), "reason": loss["reason"], "detail": loss["detail"]})
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....config import CorpusConfig
-from ....records import Document, Drop, FileRange, Prose, Reject, Task
+from ....records import Document, Drop, FileRange, Prose, Reject
 from ....text import language
 from ....text.sentences import splitter
-from ....text.wikitext import Extraction
-
-__all__ = ["CHECKSUM", "Counts", "Record", "Source", "document"]
 
 Record = Prose | Drop | Reject
-CHECKSUM = "checksum"  # kind of the tasks that check a file
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
 _SPACE = re.compile(r"\s")
 _MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
@@ -25,35 +21,17 @@ _MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
 class Counts(NamedTuple):
-    """Text and markup that a task left out of its documents.
+    """What a task counts besides its records: text and markup left out, by name, and the licences of documents by file.
 
-    It counts template calls without words (with an example of each), formulas, marks of transcripts and subtitles (see
-    `bertdata.sources.text.drop_marks`) and lines of wikis, parts of books that are not prose and those that were
-    put back (see `bertdata.sources.books.account`), the edits of the user's functions (see `bertdata.stages.corpus.editing`),
-    and the licences that documents declare, by file (see `bertdata.sources.licences`).
+    `bertdata.stages.corpus_report` describes the names.
     """
 
-    templates: Counter[str]
-    examples: dict[str, str]
-    formulas: Counter[tuple[str, str]]
-    marks: Counter[str]
-    apparatus: Counter[str]
-    put_back: Counter[str]
-    edits: Counter[str]
+    numbers: Counter[str]
     licences: dict[str, Counter[str]]
 
-    @classmethod
-    def none(cls) -> Counts:
-        """Return empty counts."""
-        return cls(Counter(), {}, Counter(), Counter(), Counter(), Counter(), Counter(), {})
-
-    def add(self, page: Extraction) -> None:
-        """Add the counts of a page of a wiki."""
-        self.templates.update(page.dropped_templates)
-        if page.formulas:
-            self.formulas.update(page.formulas)
-        if page.dropped_lines:
-            self.marks.update(page.dropped_lines)
+    def add(self, group: str, counts: Mapping[str, int]) -> None:
+        """Add counts below the name of a group."""
+        self.numbers.update({f"{group}/{name}": count for name, count in counts.items()})
 
 
 @dataclass(frozen=True)
@@ -67,7 +45,6 @@ class Source:
     ranges(path, size, target, config): byte ranges of about `target` bytes that a task can read independently.
     read(parts, config, counts): the prose, drops and rejects of file ranges, in order; `counts` receives the omitted text.
     describe(parts, config): manifest fields of a file other than its name and size.
-    checks(parts): tasks that compare a file with a published checksum next to it, and their fields in the manifest.
     grouped: whether small files share a task.
     """
 
@@ -78,7 +55,6 @@ class Source:
     ranges: Callable[[str, int, int, CorpusConfig], list[tuple[int, int]]]
     read: Callable[[list[FileRange], CorpusConfig, Counts], Iterator[Record]]
     describe: Callable[[list[FileRange], CorpusConfig], dict[str, str]] = lambda parts, config: {}
-    checks: Callable[[list[FileRange]], Iterator[tuple[Task, dict[str, str]]]] = lambda parts: iter(())
     grouped: bool = True
 
 

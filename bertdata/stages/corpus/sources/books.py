@@ -24,7 +24,7 @@ def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
-    reading = books.Reading(config.verse, config.encoding, config.footnotes, counts.apparatus, counts.put_back)
+    reading = books.Reading(config.verse, config.encoding, config.footnotes)
     records = books.read_books(
         parts,
         columns=columns(config),

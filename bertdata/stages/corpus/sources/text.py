@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ....config import CorpusConfig
@@ -23,22 +24,26 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+    marks = Counter[str]()
     items = text.read_text(
         parts,
         columns=columns(config),
         documents=config.text_documents,
         lines=config.text_lines,
-        marks=counts.marks if config.text_marks == "drop" else None,
+        marks=marks if config.text_marks == "drop" else None,
         encoding=config.encoding,
         max_bytes=config.max_page_bytes,
         licences=counts.licences,
     )
-    for item in items:
-        if isinstance(item, Drop | Reject):
-            yield item
-        else:
-            licence = licences.name_of(item.licence, SOURCE.licence)
-            yield Prose(item.id, "text", item.language, item.title, item.url, item.paragraphs, licence=licence)
+    try:
+        for item in items:
+            if isinstance(item, Drop | Reject):
+                yield item
+            else:
+                licence = licences.name_of(item.licence, SOURCE.licence)
+                yield Prose(item.id, "text", item.language, item.title, item.url, item.paragraphs, licence=licence)
+    finally:  # a trial stops before the end
+        counts.add("marks", marks)
 
 
 SOURCE = Source(

@@ -10,13 +10,12 @@ from functools import cache
 from ....config import CorpusConfig
 from ....config.input_kinds import WIKI_LICENCE
 from ....errors import UsageError
-from ....records import Article, Drop, FileRange, Page, Prose, Reject, Task
-from ....sources import SUFFIXES, checksums, dumps
+from ....records import Article, Drop, FileRange, Page, Prose, Reject
+from ....sources import SUFFIXES, dumps
 from ....sources.lines import MAX_LINES
-from ....storage.storage import storage_errors
 from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_redirect, load_templates
-from .base import CHECKSUM, Counts, Record, Source
+from .base import Counts, Record, Source
 
 __all__ = ["SOURCE", "extract", "read_articles"]
 
@@ -44,18 +43,6 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
 
 def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
     return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
-
-
-def _checks(parts: list[FileRange]) -> Iterator[tuple[Task, dict[str, str]]]:
-    """Plan to hash a dump that has a published checksum.
-
-    A separate task hashes the complete file while other tasks extract. It also hashes each file range, and the commit compares
-    these digests. This proves that the extracted bytes are the published bytes.
-    """
-    path = parts[0].path
-    with storage_errors(f"cannot read the files next to {path}"):
-        if checksum := checksums.published(path):
-            yield Task(0, CHECKSUM, tuple(parts), checksum), {"checksum": checksum}
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
@@ -93,7 +80,10 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
         raise
     except Exception as error:  # one page must never end a run: report it and continue
         return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
-    counts.add(found)
+    counts.numbers["template_calls"] += found.dropped_templates.total()
+    counts.add("templates", found.dropped_templates)
+    counts.add("marks", found.dropped_lines)
+    counts.add("formulas", {f"{outcome}/{name}": count for (outcome, name), count in found.formulas.items()})
     id, language, title, url, *_ = article
     return Prose(id, article.project, language, title, url, found.paragraphs, article.as_of, licence=WIKI_LICENCE)
 
@@ -152,6 +142,5 @@ SOURCE = Source(
     ranges=_ranges,
     read=_read,
     describe=_describe,
-    checks=_checks,
     grouped=False,
 )
