@@ -85,10 +85,9 @@ def choose(root: Path, tasks: Mapping[str, int], choice: ChoiceConfig) -> None:
     def batches() -> Iterator[pa.RecordBatch]:
         for task, (start, end) in enumerate(pairwise(edges.tolist())):
             own = {name: column[start:end] for name, column in table.items()}
-            ids = kept_ids.take(pa.array(np.maximum(np.searchsorted(kept, own["kept"]) - offset, 0))) if len(kept_ids) else []
-            details = map(
-                _detail, own["kept"].tolist(), own["newer"].tolist(), ids.to_pylist() if len(ids) else [""] * (end - start)
-            )
+            number = np.maximum(np.searchsorted(kept, own["kept"]) - offset, 0)
+            ids = kept_ids.take(pa.array(number)).to_pylist() if len(kept_ids) else [""] * len(number)
+            details = map(_detail, own["kept"].tolist(), own["newer"].tolist(), ids)
             columns = [own["document"] - documents.ends[task], own["paragraph"], own["words"]]
             columns += [pa.array([REASONS[number] for number in own["reason"].tolist()], pa.string())]
             yield pa.record_batch([*columns, pa.array(list(details), pa.string())], schema=_SCHEMA)

@@ -61,7 +61,7 @@ def limited(choice: ChoiceConfig, sources: Sources, key: Array, words: Array) ->
         keep[items[~mask]] = 0
         if len(over):
             keep[over[np.argmin(key[over])]] = rest
-    return keep
+    return np.asarray(keep)
 
 
 def targets(shares: Mapping[str, float], sizes: Mapping[str, int]) -> dict[str, int]:
