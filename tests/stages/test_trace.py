@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, read_rows
-from rich.cells import cell_len
 from template_dump import page
 
 import bertdata
@@ -77,14 +76,3 @@ def test_the_command_prints_a_trace(sample_corpus: Path, sample_pairs: Path, cap
     cli.main([*arguments, "--full"], standalone_mode=False)
     full = capsys.readouterr().out
     assert "wikitext:\n" in full and "\n{{Infobox river" in full and "more sentences" not in full
-
-
-def test_text_without_spaces_is_folded_and_commands_are_not(
-    sample_corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "48")
-    cli.main(["trace", str(sample_corpus), "samplezhwiki:107", "--wikipedia", str(SAMPLE)], standalone_mode=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert f"  bertdata inspect {sample_corpus} --row " in "\n".join(lines)
-    assert not [line for line in lines if line.strip() in ("-", "+") or re.match("[\u4e00-\u9fff]", line)]
-    assert max(cell_len(line) for line in lines if "bertdata" not in line) in (46, 47, 48)
