@@ -237,6 +237,7 @@ def put_in_place(build: Path) -> None:
     # A process may be killed before any of these steps. The next command repeats them from the start: without the marker, the new
     # build is complete, and what is left of the old dataset is removed. With it, all data in the directory comes from this build.
     if not (build / _CLEARED).exists():
+        remove_temporary(build)  # of killed workers, on an engine that continues without them
         for name in (MANIFEST, *DATA):  # the old manifest goes first
             remove(directory / name)
         write_text(build / _CLEARED, "", PRIVATE_MODE)
