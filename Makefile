@@ -7,7 +7,7 @@ READERS := .venv-readers
 
 SIZE ?= small
 
-.PHONY: help demo test quick long nightly coverage docs picture bench lint style types all-tests quick-tests clean
+.PHONY: help demo test quick long nightly coverage docs bench lint style types all-tests quick-tests clean
 
 help:
 	@echo "make demo    set up (1.5 GB, mostly PyTorch), build data from the sample, train a small BERT: 2 minutes after set-up"
@@ -17,8 +17,7 @@ help:
 	@echo "make nightly other engines, random kills, large bombs, readers of other trainers, benchmarks, tutorials"
 	@echo "make coverage  all of these but nightly, with coverage of lines and branches"
 	@echo "make docs    build the site of docs/ into site/, with warnings as errors"
-	@echo "make picture draw docs/report.png, the report of the sample's rows, by Chromium"
-	@echo "make bench   all benchmarks, one table and one picture in docs/; SIZE=tiny, small or full"
+	@echo "make bench   all benchmarks: five tables"
 	@echo "make clean   remove the virtual environments and what the demo made"
 
 demo: $(VENV)/.installed
@@ -51,9 +50,6 @@ coverage: $(VENV)/.installed-dev # also of the processes that tests start
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-
-picture: $(VENV)/.installed-dev
-	$(BIN)/python docs/hooks/picture.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import digests, read_manifest
 from tiny import FIRST, corpus_manifest, write_pairs
@@ -21,6 +23,7 @@ from bertdata.config import PairsConfig
 from bertdata.dataset import manifest
 from bertdata.dataset.manifest_records import Amounts, SourceEntry
 from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
+from bertdata.errors import VerificationError
 from bertdata.reports.auc import auc
 from bertdata.reports.page.documents import sources_and_languages
 from bertdata.reports.page.measure import masks_of, pairs_of
@@ -203,6 +206,33 @@ def test_a_training_run_has_curves_and_says_why_it_failed(tmp_path: Path) -> Non
     _, loss, _, _, accuracy, _ = points
     assert loss[0][0] < loss[-1][0] and loss[0][1] < loss[-1][1], "a falling loss goes down, and SVG counts from above"
     assert accuracy[0][1] > accuracy[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("lengths", {"input_ids": [[]]}), ("ids", {"input_ids": [[60_000] * 20]}), ("labels", {"label": [7]})]
+)
+def test_impossible_values_of_a_stranger_end_in_a_named_error(tmp_path: Path, name: str, column: dict[str, list[object]]) -> None:
+    """The digests are valid, and the values are ones that no command writes."""
+    pairs = write_pairs(tmp_path / "pairs", {"train": [[20] * 8]})
+    contents = read_manifest(pairs)
+    path = pairs / contents["shards"][0]["name"]
+    table = pa.ipc.open_file(path).read_all()
+    for key, (value,) in column.items():
+        index = table.schema.get_field_index("next_sentence_label" if key == "label" else key)
+        field = table.schema.field(index)
+        table = table.set_column(index, field, pa.array([value] * table.num_rows, field.type))
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    contents["shards"][0] |= {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    manifest.store(pairs, {key: value for key, value in contents.items() if key not in ("card", "sha256")})
+    with pytest.raises(VerificationError, match=str(pairs)):
+        bertdata.report(pairs)
+
+
+def test_a_damaged_metrics_file_ends_in_a_named_error(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"kind": "train"}\n')
+    with pytest.raises(VerificationError, match="impossible values"):
+        bertdata.report(tmp_path)
 
 
 def test_languages_beyond_the_table_are_counted() -> None:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ...dataset import manifest as manifests
 from ...dataset.build import REPORT
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
-from ...errors import StorageError, few
+from ...errors import StorageError, VerificationError, few
 from ...storage.files import to_path, write_text
 from ...storage.terminal import clean
 from ...tokens.read import read_any
@@ -58,12 +58,15 @@ def report(directory: str | Path, *, output: str | Path | None = None) -> Path:
     """
     path = to_path(str(directory))
     target = path / REPORT if output is None else to_path(str(output))
-    if not (path / manifests.NAME).exists() and (path / METRICS).is_file():
-        page = _render(title=path.name or str(path), note="Training run", **training.contents(path))
-    else:
-        manifest = manifests.read(path)
-        manifests.check_files(path, manifest.listed)
-        page = _render(**_contents(path, manifest))
+    try:
+        if not (path / manifests.NAME).exists() and (path / METRICS).is_file():
+            page = _render(title=path.name or str(path), note="Training run", **training.contents(path))
+        else:
+            manifest = manifests.read(path)
+            manifests.check_files(path, manifest.listed)
+            page = _render(**_contents(path, manifest))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # values that no command writes
+        raise VerificationError(f"{path}: impossible values ({type(error).__name__}: {error}). Run bertdata verify") from error
     write_text(target, page)
     return target
 
