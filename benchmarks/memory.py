@@ -25,7 +25,7 @@ from typing import NamedTuple
 from grow import Dump, read_dump, write_dump
 from measured import numbers, run, workplace
 
-from bertdata.config.objectives import OBJECTIVES, PACKED
+from bertdata.config.objectives import OBJECTIVES
 from bertdata.exports import FORMATS
 from bertdata.tokens import vocab
 from bertdata.tokens.read import read_any
@@ -82,7 +82,7 @@ def cases(workers: int) -> list[Case]:
         Case("vocab", "train-vocab {corpus} --size 8000"),
         *(Case(f"vocab {model}", f"train-vocab {{corpus}} --size 8000 --model {model}") for model in ("bpe",)),
         *(Case(f"pairs {objective}", f"{rows}--objective {objective}") for objective in OBJECTIVES),
-        *(Case(f"pairs {objective} packed", f"{rows}--objective {objective} --pack") for objective in PACKED),
+        *(Case(f"pairs {objective} packed", f"{rows}--objective {objective} --pack") for objective in OBJECTIVES),
         Case("pairs static", rows + "--masking static"),
         Case("pairs whole words", rows + "--masking static --whole-word"),
         Case("pairs two lengths", rows + "--max-seq-length 128 --max-seq-length 512"),

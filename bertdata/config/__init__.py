@@ -8,7 +8,7 @@ from .choice import ChoiceConfig
 from .corpus import CorpusConfig
 from .export import ExportConfig
 from .filters import FilterConfig
-from .objectives import LABEL_1_COUNTS, OBJECTIVES, PACKED
+from .objectives import LABEL_1_COUNTS, OBJECTIVES
 from .pairs import PairsConfig, mask_shares
 from .toml import parse_toml, read_small, read_toml
 from .vocab import VocabConfig
@@ -17,7 +17,6 @@ __all__ = [
     "CONFIGS",
     "LABEL_1_COUNTS",
     "OBJECTIVES",
-    "PACKED",
     "ChoiceConfig",
     "CorpusConfig",
     "ExportConfig",

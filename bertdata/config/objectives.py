@@ -1,4 +1,4 @@
-"""List the training objectives and their properties: labels, packing, masks and special tokens.
+"""List the training objectives and their properties: labels, masks and special tokens.
 
 To add an objective, add an entry here, a function in `bertdata/rows/` that builds its rows, and checks for `verify`.
 """
@@ -14,7 +14,6 @@ class Objective(NamedTuple):
     summary: str
     labels: tuple[str, ...] = ()  # meaning of labels 0 and 1 of a pair, as in google-research/bert
     label_1: str = ""  # name under which a manifest counts pairs with label 1
-    packs: bool = True  # whether several rows can be packed into one
     masks: bool = True  # True for masked prediction, False for predicting each token from earlier ones
     roles: tuple[str, ...] = ("pad", "cls", "sep", "mask")  # the special tokens that rows need
 
@@ -31,12 +30,8 @@ OBJECTIVES = {  # by the value of `objective`
         label_1="swapped",
     ),
     "documents": Objective("Text of one document a row: `[CLS] … [SEP]`; longer documents are cut at ends of sentences."),
-    "full-sentences": Objective(
-        "Full sentences that fill a row, as for RoBERTa: `[CLS] … [SEP]`, and a `[SEP]` where a document ends.", packs=False
-    ),
     "causal": Objective(
-        "Running text cut to length, as for GPT: a `[SEP]` ends each document.", masks=False, roles=("pad", "sep")
+        "Text of one document a row, cut to length, as for GPT: a `[SEP]` ends each document.", masks=False, roles=("pad", "sep")
     ),
 }
 LABEL_1_COUNTS = {name: each.label_1 for name, each in OBJECTIVES.items() if each.label_1}
-PACKED = tuple(name for name, each in OBJECTIVES.items() if each.packs)

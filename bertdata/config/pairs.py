@@ -10,7 +10,7 @@ from msgspec import Meta
 from ..errors import UsageError
 from ..extras import install
 from .base import FREE, Config, Count, Positive, Seed, Share, option
-from .objectives import OBJECTIVES, PACKED
+from .objectives import OBJECTIVES
 
 _ROWS_SECTION, _MASKING, _OUTPUT = "Rows", "Masks", "Output"  # the sections of `--help`
 # Fields of PairsConfig that apply only to NotNext pairs.
@@ -53,11 +53,11 @@ class PairsConfig(Config):
     or partly masked.
     """
 
-    objective: Literal["nsp", "sop", "documents", "full-sentences", "causal"] = option(
+    objective: Literal["nsp", "sop", "documents", "causal"] = option(
         "nsp",
         "Training objective. nsp: next sentence prediction (BERT). sop: sentence order prediction (ALBERT). documents: text of "
-        "one document per row (ModernBERT). full-sentences: rows filled with sentences across documents (RoBERTa). causal: "
-        "running text cut to length (GPT).",
+        "one document per row (RoBERTa, ModernBERT). causal: the same without [CLS], "
+        "for models that predict the next token (GPT).",
         section=_ROWS_SECTION,
         first=True,
     )
@@ -70,7 +70,7 @@ class PairsConfig(Config):
     pack: bool = option(
         False,
         "Pack several rows into one of `max_seq_length` tokens, by best fit. The column document_starts stores the segment "
-        "starts, so that the model can mask attention between segments. With causal, each segment has one document.",
+        "starts, so that the model can mask attention between segments.",
         section=_ROWS_SECTION,
         first=True,
     )
@@ -176,11 +176,6 @@ class PairsConfig(Config):
                 f"`{name}` does nothing with `objective` {self.objective}: only nsp joins text of two documents. Omit it",
                 field=name,
             )
-        self._require(
-            not self.pack or self.objective in PACKED,
-            f"`pack` is for {', '.join(PACKED)}: {self.objective} rows are already full, with text of several documents",
-            field="pack",
-        )
         self._check_masks()
 
     def _check_masks(self) -> None:

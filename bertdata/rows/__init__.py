@@ -2,15 +2,16 @@
 
 ``nsp``             pairs for next sentence prediction, exactly half NotNext (BERT)
 ``sop``             pairs for sentence order prediction, exactly half swapped (ALBERT)
-``documents``       text of one document (ModernBERT)
-``full-sentences``  full sentences that fill a row, across documents (RoBERTa)
-``causal``          running text cut to length (GPT)
+``documents``       text of one document (RoBERTa, ModernBERT)
+``causal``          text of one document, without [CLS] (GPT)
 
-partition.py      input and output types
-chunks.py      documents -> chunks, each cut into A and its true B
-exchange.py    matches of chunks; one of every two exchanges its Bs
-sentence_pairs.py, one_document.py, running_text.py   chunks -> pairs; text -> rows of one document; text -> rows of many
-pack.py        several rows packed into one
+partition.py        input and output types
+chunks.py           documents -> chunks, each cut into A and its true B
+exchange.py         matches of chunks, of which one of every two exchanges its Bs
+sentence_pairs.py   chunks -> pairs
+documents.py        documents -> rows of one document
+pack.py             several rows packed into one
+masking.py          masks of rows, stored or drawn during loading
 
 Google's algorithm draws B at random and cuts it to fit, so the length of a pair reveals its label. Here, pairs of both labels
 have the same lengths, documents and text, each used once per copy. They differ only in whether B follows A.
@@ -22,7 +23,7 @@ from collections import Counter
 
 from ..config import PairsConfig
 from ..pieces import Special
-from . import one_document, running_text, sentence_pairs
+from . import documents, sentence_pairs
 from .pack import pack
 from .partition import Pairs, Partition
 
@@ -34,9 +35,7 @@ def build(partition: Partition, config: PairsConfig, special: Special) -> Pairs:
     if config.objective in ("nsp", "sop"):
         built = sentence_pairs.build(partition, config, special)
         return pack(built, config.max_seq_length, config.seed) if config.pack else built
-    if config.objective == "documents" or config.pack:
-        return one_document.build(partition, config, special)
-    return running_text.build(partition, config, special)
+    return documents.build(partition, config, special)
 
 
 def statistics(pairs: Pairs) -> Counter[str]:

@@ -16,7 +16,7 @@ become no chunk.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -25,10 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from .pack import cut_to_pack
 from .partition import Ints, Partition
-
-__all__ = ["Chunks", "cut", "cut_whole", "ending"]
 
 # A chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused. If possible, A has at least this many tokens.
 _SLACK_DIVISOR = 16
@@ -80,9 +77,7 @@ def cut(
     return _chunks(partition, spans, draws, max_tokens // _SLACK_DIVISOR)
 
 
-def cut_whole(
-    partition: Partition, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool, pack: bool = False
-) -> Chunks:
+def cut_whole(partition: Partition, doc_keys: keys.Bits, *, max_tokens: int, short_seq_prob: float, phase: bool) -> Chunks:
     """Cut as `cut` does, but into whole sentences.  Every second document, in order of size, is cut from its end.
 
     A sentence that did not fit begins the next chunk, so the first sentence of a chunk is longer than the others on average.
@@ -105,8 +100,6 @@ def cut_whole(
         if back:
             document_edges, wanted = [-edge for edge in document_edges[::-1]], wanted[::-1]
         whole = list(_whole(document_edges, wanted, max_tokens))
-        if pack:
-            whole = _fuller(whole, document_edges, wanted, max_tokens)
         spans += [(-end, -start) for start, end in whole[::-1]] if back else whole
     return _chunks(partition, spans, draws, 1)
 
@@ -253,27 +246,6 @@ def _whole(edges: list[int], targets: list[int], max_tokens: int) -> Iterator[tu
             j = count if edges[count] - edges[i] <= max_tokens else max(i + 2, j - 1)
         yield edges[i], edges[j]
         i = j
-
-
-def _fuller(spans: list[tuple[int, int]], edges: list[int], targets: list[int], max_tokens: int) -> list[tuple[int, int]]:
-    """Cut the text between the randomly shortened spans of a document again, so that packed rows are full."""
-    # Spans with a random short length stay as they are, because their lengths are intended. The
-    # text between two of them is one contiguous run of full spans. This run is cut again by
-    # `pack.cut_to_pack`, which looks at the whole run, while `_whole` decides span by span.
-    short = {edge for edge, target in zip(edges, targets, strict=False) if target < max_tokens}  # where they begin
-    fuller: list[tuple[int, int]] = []
-    low = 0
-    while low < len(spans):
-        high = low + 1
-        if spans[low][0] in short:
-            fuller.append(spans[low])
-        else:
-            while high < len(spans) and spans[high][0] == spans[high - 1][1] and spans[high][0] not in short:
-                high += 1
-            first, last = bisect_left(edges, spans[low][0]), bisect_left(edges, spans[high - 1][1])
-            fuller += cut_to_pack(edges[first : last + 1], max_tokens, 2)
-        low = high
-    return fuller
 
 
 def ending(partition: Partition, chunks: Chunks) -> Ints:

@@ -27,8 +27,6 @@ from .. import keys
 from .chunks import Chunks, ending
 from .partition import Ints, Partition
 
-__all__ = ["choose", "match"]
-
 
 def match(partition: Partition, chunks: Chunks) -> Ints:
     """Return the matches [M, 2] as indices of chunks, ordered by group, by how B ends, and by its length.

@@ -5,14 +5,10 @@
 Best fit decreasing: take the longest row first, and add it to the packed row with the least space left in which it fits, or
 start a new one (Johnson 1973, "Near-optimal bin packing algorithms": at most 11/9 of the minimum, plus a constant). So no two
 packed rows of a partition fit into one. The original rows are the *parts* of a packed row.
-
-A row of 95 % of the length usually stays alone, because few rows are short enough for the remaining space. So text for packing is
-cut, where possible, into full rows and rows of at most half the length (`cut_to_pack`).
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -20,11 +16,6 @@ import numpy.typing as npt
 
 from .. import keys
 from .partition import Ints, Pairs, placed
-
-__all__ = ["arrange", "best_fit", "cut_to_pack", "pack"]
-
-_IMPOSSIBLE = 1 << 62  # larger than any cost: this end cannot be reached
-_SHORT_COST_DIVISOR = 32  # cost of a short span: capacity / 32
 
 
 def pack(built: Pairs, most: int, seed: int) -> Pairs:
@@ -110,67 +101,3 @@ def best_fit(sizes: npt.ArrayLike, most: int) -> Ints:
     row_of = np.empty(len(sizes), np.int64)
     row_of[order] = placed
     return row_of
-
-
-def cut_to_pack(ends: list[int], capacity: int, least: int = 1) -> list[tuple[int, int]]:
-    """Cut a text at sentence ends so that most spans fill a row and the others take at most half of one.
-
-    `ends` are the positions where sentences begin and end, and a row holds `capacity` tokens. A span of `capacity` - n tokens
-    costs n. A span of at most half a row is packed with others of its kind, and costs at most 1/32 of a row.
-
-    Each span has at least `least` sentences and at most `capacity` tokens. The cut has the lowest cost if `least` is 1, otherwise
-    a low one. A valid cut must exist.
-
-    >>> cut_to_pack([0, 60, 110, 188, 250], 128)
-    [(0, 60), (60, 188), (188, 250)]
-    >>> cut_to_pack([0, 60, 110, 188, 230], 128, 2)
-    [(0, 110), (110, 230)]
-    """
-    # Dynamic programming over sentence ends: `cost[k]` is the least cost to cut everything before
-    # end k, and `came[k]` is where the last span of that cut begins. For each end there are two
-    # kinds of last span:
-    #
-    #   long    capacity - n tokens: costs n, the space that probably stays empty
-    #   short   at most half a row: costs 1/32 of a row, because best fit packs it with others
-    #
-    # Spans between half a row and a full row are the expensive ones, because few rows fill their
-    # remaining space. In the first example, 60 | 128 | 62 costs 4 + 0 + 4 = 8, and 110 | 78 | 62
-    # would cost 18 + 50 + 4 = 72.
-    cost, came = [0], [0]  # the least cost up to each end, and the end before it
-    short: deque[int] = deque()  # starts of a short span to this end, cheapest first
-    first = 0  # the earliest start of a span to this end
-    half, short_cost = capacity // 2, capacity // _SHORT_COST_DIVISOR  # the most tokens of a short span, and its cost
-    for here, position in enumerate(ends[1:], 1):
-        # `short` is a monotonic queue, the usual trick for a sliding-window minimum. A start with a
-        # higher cost than a later start is never the best again, so it is removed.
-        if (new := here - least) >= 0:
-            newest = cost[new]
-            while short and cost[short[-1]] > newest:
-                short.pop()
-            short.append(new)
-        # The window of starts moves along with the end: a span must fit in a row...
-        while position - ends[first] > capacity:
-            first += 1
-        # ...and a short span in half a row. What remains at the front is the cheapest short span.
-        while short and position - ends[short[0]] > half:
-            short.popleft()
-        best, best_start = (cost[short[0]] + short_cost, short[0]) if short else (_IMPOSSIBLE, first)
-        # Long spans: try starts from the earliest on. Each later start leaves more space empty, so
-        # stop once the space exceeds the cost of a short span, if any cut was found.
-        start = first
-        while start <= new:
-            empty = capacity - position + ends[start]
-            total = cost[start] + empty
-            if total < best or (total == best and start < best_start):
-                best, best_start = total, start
-            if empty > short_cost and best < _IMPOSSIBLE:
-                break
-            start += 1
-        cost.append(best)
-        came.append(best_start)
-    # Walk back from the end of the text along the best starts.
-    spans, here = [], len(ends) - 1
-    while here:
-        spans.append((ends[came[here]], ends[here]))
-        here = came[here]
-    return spans[::-1]

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from .. import keys
 from ..tally import Tally
 
-__all__ = ["Partition", "Ints", "Pairs", "placed", "text_tallies"]
-
 Ints = npt.NDArray[np.int64]
 
 
@@ -101,11 +99,10 @@ class Partition:
 class Pairs(NamedTuple):
     """Rows of any objective, in the order of the shard: ``input_ids`` [T], ``token_type_ids`` [T], ``ends`` [N + 1].
 
-    `continues` [T] is None unless the rows store words that ``##`` does not mark.  `labels` [N] and `b_documents` [N] are None
-    for the objectives without a pair.  `a_documents` and `b_documents` index the partition's documents; those of rows of many
-    documents end at `document_ends` [N + 1] in `a_documents`.  `tallies` count documents, chunks and tokens, each copy for itself
-    but the documents once.  Packed rows have `parts` [K + 1], where their parts begin in the ids, and T; labels and documents
-    then are of the parts, [K].
+    `continues` [T] is None unless the rows store words that ``##`` does not mark. `labels` [N] and `b_documents` [N] are None for
+    the objectives without pairs. `a_documents` and `b_documents` index the partition's documents. `tallies` count the documents
+    once, and the chunks and tokens of all copies. Packed rows have `parts` [K + 1], the starts of their parts in the ids, and T.
+    Labels and documents are then of the parts, [K].
     """
 
     input_ids: npt.NDArray[Any]
@@ -117,7 +114,6 @@ class Pairs(NamedTuple):
     b_documents: Ints | None
     tallies: list[Tally]
     parts: Ints | None = None
-    document_ends: Ints | None = None
 
 
 def placed(source: npt.NDArray[Any], start: Ints, length: Ints, to: Ints, size: int) -> npt.NDArray[Any]:
@@ -127,12 +123,3 @@ def placed(source: npt.NDArray[Any], start: Ints, length: Ints, to: Ints, size: 
     for at, first, count in zip(to.tolist(), start.tolist(), length.tolist(), strict=True):
         to_bytes[at : at + count] = from_bytes[first : first + count]
     return target
-
-
-def text_tallies(partition: Partition, copies: int, chunks: int) -> list[Tally]:
-    """Count documents, chunks and tokens where all text is used: only documents without text have no rows."""
-    empty = int((partition.sizes == 0).sum())
-    documents = Tally("documents", entered=len(partition.ids), left=len(partition.ids) - empty)
-    documents.dropped["no text"] = empty
-    tokens = len(partition.tokens) * copies
-    return [documents, Tally("chunks", entered=chunks, left=chunks), Tally("tokens", entered=tokens, left=tokens)]

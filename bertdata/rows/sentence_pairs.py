@@ -20,13 +20,12 @@ from .. import keys
 from ..config import PairsConfig
 from ..pieces import Special
 from ..tally import Tally
-from .chunks import Chunks, cut, cut_whole
+from .chunks import Chunks, cut, cut_whole, ending
 from .exchange import choose, match
 from .partition import Ints, Pairs, Partition, placed
 
-__all__ = ["build"]
-
 _NO_PARTNER = "no-partner"  # the reason of chunks, and documents, that have no other chunk of their group to be matched with
+_CUT_DIVISOR = 64  # the shorter B of a match loses at most 1/64 of a row to become like the other one
 
 
 class _Rows(NamedTuple):
@@ -79,8 +78,8 @@ def _one_copy(partition: Partition, config: PairsConfig, number: int, counts: _C
     max_tokens = config.max_seq_length - 3  # less [CLS] and two [SEP]
     doc_keys = partition.keys(config.seed, max_tokens, number)
     is_sop, short = config.objective == "sop", config.short_seq_prob or 0.0
-    cut_chunks = cut_whole if is_sop else cut
-    chunks = cut_chunks(partition, doc_keys, max_tokens=max_tokens, short_seq_prob=short, phase=number > 0, pack=config.pack)
+    options: dict[str, Any] = {"max_tokens": max_tokens, "short_seq_prob": short, "phase": number > 0}
+    chunks = cut_whole(partition, doc_keys, **options) if is_sop else cut(partition, doc_keys, **options, pack=config.pack)
     counts.chunks.entered += len(chunks.start)
     if not is_sop:
         chunks = _without_long_words(partition, chunks, max_tokens, counts)
@@ -114,19 +113,37 @@ def _exchange(partition: Partition, chunks: Chunks, max_tokens: int, counts: _Co
 
 
 def _cut_matches(partition: Partition, chunks: Chunks, matches: Ints, max_tokens: int) -> Chunks:
-    """Cut the Bs of matches, so that either B fits behind either A.
+    """Cut the Bs of a match to one length where both end inside a sentence.
 
-    A B that does not fit behind the other A is cut to the length of the other B, in the matches that exchange and in those that
-    do not. If only exchanged Bs were cut, a B that ends in the middle of a sentence would reveal the label. If both Bs were cut
-    to the shorter one, a row that is not full and ends in the middle of a sentence would.
+    Then the rows of a match have the same lengths, and Bs that end alike, whether the Bs are exchanged or not. So these facts say
+    nothing about the label, alone or together with the facts of A. In words of one token, where | is the end of a sentence:
+
+        B of one chunk     6 tokens inside      6 tokens
+        B of the other     9 tokens inside   -> 6 tokens, or both 5 if a sentence ends after the sixth
+
+    Two Bs are cut if one does not fit behind the other A. They are also cut if they differ and one ends inside a sentence, unless
+    the shorter one would lose more than 1/64 of a row.
     """
+    # If only a B that does not fit were cut, to the length of the other B, then in partitions of 20 documents "the row is full"
+    # would have an AUC of 0.484, and a classifier of all facts 0.517 to 0.530. This rule cuts off 0.06 % more of the text.
     start, end = chunks.start.copy(), chunks.end.copy()
-    # Both directions of each match: the A of `one` with the B of `other`.
-    one, other = np.concatenate([matches, matches[:, ::-1]]).T
-    a_length, b_length = chunks.cut - start, end - chunks.cut
-    too_long = a_length[one] + b_length[other] > max_tokens
-    end[other[too_long]] = _cut_to(partition, chunks.cut[other[too_long]], b_length[one[too_long]])
-    # B keeps its first word, even if that word is longer than the other B. Then A is shortened.
+    lengths, kinds = (end - chunks.cut)[matches], ending(partition, chunks)[matches]
+    too_long = ((chunks.cut - start)[matches] + lengths[:, ::-1] > max_tokens).any(1)
+    unlike = (lengths[:, 0] != lengths[:, 1]) | (kinds[:, 0] != kinds[:, 1])
+    considered = np.flatnonzero(too_long | (unlike & (kinds == 0).any(1)))
+    pairs, length = matches[considered], lengths[considered].min(1)
+    may_end = ~np.append(partition.continues, False)
+    may_end[partition.edges] = False
+    left = np.arange(len(pairs))
+    while len(left):  # one token shorter in each round, until both Bs of a match may end there
+        ends = chunks.cut[pairs[left]] + length[left, None]
+        left = left[~may_end[ends].all(1) & (length[left] > 0)]
+        length[left] -= 1
+    cheap = lengths[considered].min(1) - length <= max_tokens // _CUT_DIVISOR
+    pairs, length = (values[too_long[considered] | cheap] for values in (pairs, length))
+    # A B keeps its first word, even if that is longer than the other B. Then `_fit` shortens A.
+    one, other = np.concatenate([pairs, pairs[:, ::-1]]).T
+    end[other] = np.maximum(partition.next_word(chunks.cut[other] + 1), chunks.cut[other] + np.tile(length, 2))
     start[one], end[other] = _fit(partition, max_tokens, start[one], chunks.cut[one], chunks.cut[other], end[other])
     return chunks._replace(start=start, end=end)
 
@@ -185,11 +202,6 @@ def _without_long_words(partition: Partition, chunks: Chunks, max_tokens: int, c
         counts.chunks.dropped["a word over half the length"] += int(too_long.sum())
         counts.tokens.dropped["chunks of a word over half the length"] += int((chunks.end - chunks.start)[too_long].sum())
     return chunks.take(~too_long)
-
-
-def _cut_to(partition: Partition, start: Ints, length: Ints) -> Ints:
-    """Return where segments end that are cut to a length, at a word boundary, but not before the end of their first word."""
-    return np.maximum(partition.next_word(start + 1), partition.word_start(start + length))
 
 
 def _fit(partition: Partition, max_tokens: int, a_start: Ints, a_end: Ints, b_start: Ints, b_end: Ints) -> tuple[Ints, Ints]:

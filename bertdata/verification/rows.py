@@ -2,9 +2,8 @@
 
     nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
     documents         [CLS] … [SEP], segment ids 0, no other special token
-    full-sentences    [CLS] … [SEP] … [SEP], segment ids 0
-    causal            no [CLS], segment ids 0
-    packed            each segment follows the rules above; causal: [SEP] only at a segment's end
+    causal            no [CLS], [SEP] only at the end, segment ids 0
+    packed            each segment follows the rules above
 
 Rows are checked as flat arrays of tokens [T] with ends [N + 1]. The segments of packed rows are checked like rows.
 """
@@ -31,7 +30,7 @@ from ..rows.masking import max_predictions_of
 from .files import CheckFailed, batches
 
 _TOKENS_PER_CHECK = 1 << 20  # tokens checked at a time
-_LEAST = {"nsp": 5, "sop": 5, "documents": 3, "full-sentences": 3, "causal": 1}  # [CLS] a [SEP] b [SEP] has 5 tokens
+_LEAST = {"nsp": 5, "sop": 5, "documents": 3, "causal": 1}  # [CLS] a [SEP] b [SEP] has 5 tokens
 Array = npt.NDArray[Any]
 
 
@@ -164,11 +163,9 @@ class RowRules(NamedTuple):
         ids, lasts = spans.ids, spans.ends[1:] - 1
         never, is_separator = self._never(ids), ids == self.special.sep
         allowed = np.zeros(len(ids), bool)
-        if self.config.objective == "full-sentences" or (self.config.objective == "causal" and not self.config.pack):
-            allowed = is_separator
-        elif self.config.objective == "causal":
+        if self.config.objective == "causal":
             allowed[lasts] = is_separator[lasts]
-        if self.config.objective != "causal":
+        else:
             spans.require(ids[spans.starts] == self.special.cls, "does not begin with [CLS]")
             spans.require(is_separator[lasts], "does not end with [SEP]")
             allowed[spans.starts] = allowed[lasts] = True

@@ -19,7 +19,7 @@ ROWS = {
     "packed pairs": ["--pack"],
     "documents": ["--objective", "documents"],
     "packed": ["--objective", "documents", "--pack"],
-    "full-sentences": ["--objective", "full-sentences", "--max-seq-length", 300],
+    "full-sentences": ["--objective", "documents", "--max-seq-length", 300],
 }
 
 

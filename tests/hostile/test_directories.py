@@ -204,7 +204,7 @@ VOCABULARIES: dict[str, tuple[bytes, str]] = {  # what a vocab.txt holds, and wh
 def test_vocabularies(name: str, sample_corpus: Path, build: Build, tmp_path: Path) -> None:
     data, said = VOCABULARIES[name]
     (tmp_path / "vocab.txt").write_bytes(data)
-    given = ("--vocab", tmp_path / "vocab.txt", "--objective", "full-sentences", "--dry-run")
+    given = ("--vocab", tmp_path / "vocab.txt", "--objective", "documents", "--dry-run")
     if said:
         with pytest.raises(UsageError, match=said):
             build("make-pairs", tmp_path / "pairs", sample_corpus, *given)

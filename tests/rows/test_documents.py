@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_pairs import CLS, DOCUMENTS, FIRST, LAW, SEP, Text, _build, _check_packed, _document_of, _plain, _text
+from leaks import FIRST
+from test_pairs import CLS, DOCUMENTS, LAW, SEP, Text, _build, _check_packed, _document_of, _plain, _text
 
-from bertdata.rows import one_document
+from bertdata.rows import documents
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(one_document) == (0, 1)
+    assert doctest.testmod(documents) == (0, 1)
 
 
 def _parts(built: Any) -> list[list[int]]:

@@ -15,15 +15,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leaks import FIRST, SPECIAL, auc
 
 from bertdata import keys
 from bertdata.config import PairsConfig
-from bertdata.pieces import of_bert
-from bertdata.rows import Pairs, Partition, build, chunks, exchange, partition, running_text, statistics
+from bertdata.rows import Pairs, Partition, build, chunks, exchange, partition, statistics
 
 LAW = settings(deadline=None, max_examples=80)
-CLS, SEP, FIRST = 2, 3, 10
-SPECIAL = of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+CLS, SEP = 2, 3
 IS_NEXT, NOT_NEXT = 0, 1
 
 
@@ -153,7 +152,7 @@ def _check_documents(text: Text, used: Counter[int], copies: int, built: Pairs) 
 # --- worked by hand ---
 
 
-@pytest.mark.parametrize("module", [partition, chunks, running_text], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [partition, chunks], ids=lambda module: module.__name__)
 def test_doctests(module: Any) -> None:
     done = doctest.testmod(module)
     assert done.failed == 0 and (done.attempted or module is partition)
@@ -240,11 +239,11 @@ def _sides(text: Text, length: int) -> set[tuple[range, range]]:
 
 
 def test_a_match_is_cut_so_that_either_b_fits_either_a() -> None:
-    """Room for 29: A 20 with B 9, and A 19 with B 10.  The longer B loses a token, whether they exchange or not."""
+    """Room for 29: A 20 with B 9, and A 19 with B 10. Both Bs are cut to 8 tokens, where no sentence ends."""
     text = _plain([[20, 9], [19, 10], [9, 6], [9, 6]])
     for seed in range(8):
         rows = _check(text, _build(text, 32, short=0, seed=seed), 32)
-        assert sorted((len(row.a), len(row.b)) for row in rows) == [(9, 6), (9, 6), (19, 9), (20, 9)]
+        assert sorted((len(row.a), len(row.b)) for row in rows) == [(9, 6), (9, 6), (19, 8), (20, 8)]
         assert sum(row.label for row in rows) == 2
 
 
@@ -314,51 +313,6 @@ def test_exactly_half_of_any_number_of_copies(objective: str, pack: bool) -> Non
         assert labels is not None and len(labels) > 10 and 2 * int(labels.sum()) == len(labels), (seed, copies)
 
 
-@LAW
-@given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
-@pytest.mark.slow
-def test_full_sentences_use_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
-    text = _text(documents)
-    built = _build(text, length, None, seed, objective="full-sentences", dupe_factor=copies)
-    edges = set(text.partition.sentences.tolist())
-    used = Counter[int]()
-    for start, end in zip(built.ends[:-1].tolist(), built.ends[1:].tolist(), strict=True):
-        row = built.input_ids[start:end].tolist()
-        assert 3 <= len(row) <= length and row[0] == CLS and row[-1] == SEP and row[1] != SEP and row[-2] != SEP
-        parts = _split(row[1:-1])
-        used.update(t for part in parts for t in part)
-        for part in parts:
-            assert part == list(range(part[0], part[-1] + 1)) and _document_of(text, part[0]) == _document_of(text, part[-1])
-        assert all(part[-1] + 1 in edges for part in parts[:-1]) and all(part[0] in edges for part in parts[1:])
-        whole = parts[-1][-1] + 1 in edges
-        assert whole or len(parts) == 1, "only a sentence longer than a row is cut, and it has a row of its own"
-    _check_packed(text, built, used, copies)
-
-
-@LAW
-@given(DOCUMENTS, st.integers(16, 64), st.integers(0, 5), st.integers(1, 3))
-@pytest.mark.slow
-def test_running_text_uses_every_token_once(documents: Any, length: int, seed: int, copies: int) -> None:
-    text = _text(documents)
-    built = _build(text, length, None, seed, objective="causal", dupe_factor=copies)
-    sizes = np.diff(built.ends)
-    assert (sizes == length).sum() >= len(sizes) - copies and (sizes <= length).all() and (sizes > 0).all()
-    full = int((text.partition.sizes > 0).sum())
-    assert (built.input_ids == SEP).sum() == full * copies and not (built.input_ids == CLS).any()
-    _check_packed(text, built, Counter(t - FIRST for t in built.input_ids.tolist() if t >= FIRST), copies)
-
-
-def _split(row: list[int]) -> list[list[int]]:
-    """Split a row at its separators, into positions."""
-    parts: list[list[int]] = [[]]
-    for token in row:
-        if token == SEP:
-            parts.append([])
-        else:
-            parts[-1].append(token - FIRST)
-    return parts
-
-
 def _check_packed(text: Text, built: Pairs, used: Counter[int], copies: int) -> None:
     assert used == Counter(dict.fromkeys(range(len(text.partition.tokens)), copies))
     assert not built.token_type_ids.any() and len(built.token_type_ids) == len(built.input_ids)
@@ -367,17 +321,6 @@ def _check_packed(text: Text, built: Pairs, used: Counter[int], copies: int) -> 
         tally.check()
     assert built.tallies[0].left == (text.partition.sizes > 0).sum()
     assert statistics(built) == Counter(rows=len(built.ends) - 1, ones=0, tokens=int(built.ends[-1]))
-
-
-def test_running_text_worked_by_hand() -> None:
-    """Two documents of 9 and 21 tokens and their separators, 32 in all, are two rows of 16 in whatever order."""
-    text = _plain([[4, 5], [21]])
-    built = _build(text, 16, None, objective="causal")
-    assert np.diff(built.ends).tolist() == [16, 16]
-    long = [*range(9, 30)]
-    streams = [[*range(9), SEP - FIRST, *long, SEP - FIRST], [*long, SEP - FIRST, *range(9), SEP - FIRST]]
-    rows = [built.input_ids[:16].astype(int) - FIRST, built.input_ids[16:].astype(int) - FIRST]
-    assert sorted(row.tolist() for row in rows) in [sorted([stream[:16], stream[16:]]) for stream in streams]
 
 
 def test_sentence_order_worked_by_hand() -> None:
@@ -551,138 +494,12 @@ def many() -> tuple[Text, Pairs, int]:
     return text, _build(text, 128), 128
 
 
-def _auc(score: np.ndarray, label: np.ndarray) -> float:
-    """How often a NotNext pair scores above an IsNext pair; ties count half."""
-    _, position, counts = np.unique(score, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[position]
-    positive = label == NOT_NEXT
-    n, m = positive.sum(), (~positive).sum()
-    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * m))
-
-
-def test_the_auc_itself_sees_a_leak() -> None:
-    label = np.arange(1000) % 2
-    assert _auc(label, label) == 1 and _auc(np.ones(1000), label) == 0.5
-    assert _auc(np.arange(1000), (np.arange(1000) > 499).astype(int)) == 1
-
-
-@pytest.mark.slow
-def test_lengths_and_places_do_not_tell_the_label(many: tuple[Text, Pairs, int]) -> None:
-    text, built, _length = many
-    label = built.labels
-    assert len(label) >= 20_000
-    assert int(label.sum()) * 2 == len(label)
-    whole = np.diff(built.ends)
-    b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64) - 1
-    a = whole - b - 3
-    bounds = text.partition.sentences[text.partition.documents]
-    begin = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST - bounds[built.a_documents]
-    size = np.diff(bounds)[built.a_documents]
-    scores = {"pair": whole, "A": a, "B": b, "A's position": begin, "A's document": size, "share of A": a / (a + b)}
-    told = {name: _auc(score, label) for name, score in scores.items()}
-    assert all(abs(auc - 0.5) <= 0.01 for auc in told.values()), told
-
-
-def test_how_b_ends_and_how_full_the_row_is_do_not_tell_the_label_together(many: tuple[Text, Pairs, int]) -> None:
-    """A row that is not full ends with a sentence, if B follows A: so it must where B is another's."""
-    text, built, length = many
-    last = built.input_ids[built.ends[1:] - 2].astype(np.int64) - FIRST
-    inside = ~np.isin(last + 1, text.partition.sentences)
-    unfull = np.diff(built.ends) < length - 1
-    label = built.labels
-    for one in (False, True):
-        for other in (False, True):
-            which = (inside == one) & (unfull == other)
-            assert abs(int(label[which].sum()) * 2 - int(which.sum())) < 4 * max(25, which.sum()) ** 0.5, (one, other)
-
-
-@pytest.mark.slow
-def test_small_partitions_tell_no_more_than_a_large_one() -> None:
-    """Few chunks have Bs of equal length there; cut to fit, their rows are as long whether they exchanged or not."""
-    random = np.random.default_rng(4)
-    a, b, labels = [], [], []
-    for number in range(60):
-        text = _plain([random.integers(5, 40, int(random.integers(2, 60))).tolist() for _ in range(20)])
-        for row in _rows(_build(text, 128, seed=number)):
-            a.append(len(row.a))
-            b.append(len(row.b))
-            labels.append(row.label)
-    label = np.array(labels)
-    for score in (np.array(a), np.array(b), np.array(a) + np.array(b)):
-        assert abs(_auc(score, label) - 0.5) < 0.01
-
-
-@pytest.fixture(scope="module")
-def small_partitions() -> list[list[Text]]:
-    """Eight samples of 40 partitions of 20 documents, in words of one to five pieces."""
-    samples = []
-    for seed in range(8):
-        random = np.random.default_rng(seed)
-        sizes = [random.lognormal(2.9, 0.6, random.integers(10, 120)).clip(1, 100).astype(int) for _ in range(800)]
-        documents = [[random.geometric(0.75, count).clip(1, 5).tolist() for count in counts.tolist()] for counts in sizes]
-        samples.append([_text(documents[first : first + 20]) for first in range(0, 800, 20)])
-    return samples
-
-
-def _leaks(samples: list[list[Text]]) -> dict[str, float]:
-    """Return the mean AUC of each fact of a pair over samples, with rows of 512 tokens."""
-    aucs = []
-    for seed, texts in enumerate(samples):
-        facts = []
-        for text in texts:
-            built = _build(text, 512, seed=seed)
-            assert built.labels is not None
-            size = np.diff(built.ends)
-            b = np.add.reduceat(built.token_type_ids, built.ends[:-1], dtype=np.int64) - 1
-            bounds = text.partition.sentences[text.partition.documents]
-            position = built.input_ids[built.ends[:-1] + 1].astype(np.int64) - FIRST - bounds[built.a_documents]
-            last = built.input_ids[built.ends[1:] - 2].astype(np.int64) - FIRST
-            inside = ~np.isin(last + 1, text.partition.sentences)
-            facts.append([built.labels, size, size - b - 3, b, position, np.diff(bounds)[built.a_documents], inside])
-        label, *scores = np.concatenate(facts, 1)
-        aucs.append([_auc(score, label) for score in scores])
-    names = "pair", "A", "B", "A's position", "A's document", "B ends inside a sentence"
-    return dict(zip(names, np.mean(aucs, 0).tolist(), strict=True))
-
-
-@pytest.mark.slow
-def test_no_fact_of_small_partitions_tells_the_label(small_partitions: list[list[Text]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that was tried and rejected fails this test, so the test is sharp enough: chunks that fill the row with words.
-
-    Nearly every chunk is then exactly full. A NotNext pair is never fuller, and often a part of a word shorter.
-    """
-    leaks = _leaks(small_partitions)
-    assert all(abs(auc - 0.5) <= 0.015 for auc in leaks.values()), leaks
-    monkeypatch.setattr(chunks, "_spans", _full_spans)
-    assert _leaks(small_partitions)["pair"] < 0.485
-
-
-def _full_spans(
-    edges: list[int], within: Any, low: int, high: int, inside: bytes, targets: list[int], max_tokens: int, slack: int
-) -> Any:
-    """Cut a document into chunks that fill the row with words, and have a sentence boundary inside."""
-    start, last, stop = edges[low], edges[high - 1], edges[high]
-    while start < last:
-        first = edges[within[start] + 1]
-        end = min(start + targets[within[start]], stop)
-        if end < first + min(8, stop - first):  # a long sentence: keep its end
-            start = max(start, first - max_tokens // 2)
-            while inside[start]:
-                start += 1
-            end = min(start + max_tokens, stop)
-        while inside[end]:
-            end -= 1
-        if start < first < end:
-            yield start, end
-        start = max(first, end)
-
-
 def test_rows_stand_in_random_order(many: tuple[Text, Pairs, int]) -> None:
     """A reader that takes rows as they stand must not get one label for half of the shard."""
     _text_, built, _length = many
     label, documents = built.labels.astype(int), built.a_documents
     row = np.arange(len(label))
-    assert abs(_auc(row, label) - 0.5) <= 0.02
+    assert abs(auc(row, label) - 0.5) <= 0.02
     batches = label[: len(label) // 32 * 32].reshape(-1, 32).sum(1)
     assert batches.std() == pytest.approx((32 * 0.25) ** 0.5, rel=0.15)  # as coins fall
     assert (documents[1:] == documents[:-1]).mean() < 0.02

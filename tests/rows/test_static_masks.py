@@ -62,7 +62,7 @@ def _unmasked(columns: dict[str, Any], ends: np.ndarray) -> np.ndarray:
 @settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from([{}, {"whole_word": True}]),
-    st.sampled_from(["nsp", "sop", "full-sentences"]),
+    st.sampled_from(["nsp", "sop", "documents"]),
     st.floats(0.01, 1),
     st.integers(0, 30),
     st.integers(0, 9),
@@ -143,7 +143,7 @@ def test_words_go_whole() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"masking": "dynamic"}, "`masking` dynamic: use one of none, static"),
+        ({"masking": "dynamic"}, "`masking` is 'dynamic': use one of none, static"),
         ({"whole_word": True}, "`whole_word` does nothing with `masking` none"),
         ({"masked_lm_prob": 0.15}, "`masked_lm_prob` does nothing with `masking` none"),
         (
@@ -154,9 +154,9 @@ def test_words_go_whole() -> None:
         ({"chinese_words": "jieba", "objective": "causal"}, "`chinese_words` does nothing with `objective` causal"),
         ({"masking": "static", "chinese_words": "jieba"}, "`chinese_words` has no effect on masks of single tokens"),
         ({"masking": "static", "masked_lm_prob": 0.0}, "`masked_lm_prob`: use a share over 0"),
-        ({"masking": "static", "masked_lm_prob": float("nan")}, "`masked_lm_prob`: use a share over 0"),
+        ({"masking": "static", "masked_lm_prob": float("nan")}, "`masked_lm_prob` is nan"),
         ({"masking": "static", "max_predictions": 129}, "`max_predictions`: use 1 to `max_seq_length`"),
-        ({"chinese_words": "thulac"}, "`chinese_words` thulac: use one of none, jieba"),
+        ({"chinese_words": "thulac"}, "`chinese_words` is 'thulac': use one of none, jieba"),
     ],
 )
 def test_nonsense_is_refused(values: dict[str, Any], says: str) -> None:

@@ -94,7 +94,7 @@ OBJECTIVES: dict[str, tuple[object, ...]] = {
     "nsp": ("--objective", "nsp"),
     "sop": ("--objective", "sop", "--masking", "static", "--whole-word"),
     "documents": ("--objective", "documents", "--pack"),
-    "full-sentences": ("--objective", "full-sentences", "--masking", "static", "--whole-word"),
+    "full-sentences": ("--objective", "documents", "--masking", "static", "--whole-word"),
     "causal": ("--objective", "causal"),
 }
 

@@ -17,7 +17,7 @@ ROWS: dict[str, list[Any]] = {
     "packed": ["--objective", "documents", "--pack"],
     "packed causal": ["--objective", "causal", "--pack", "--max-seq-length", 64],
     "causal": ["--objective", "causal", "--dupe-factor", 2, "--max-seq-length", 300, "--shards", 2],
-    "full-sentences": ["--objective", "full-sentences", "--max-seq-length", 300, "--dupe-factor", 2],
+    "full-sentences": ["--objective", "documents", "--max-seq-length", 300, "--dupe-factor", 2],
 }
 
 

@@ -220,7 +220,7 @@ def test_static_masks_pass_unchanged(build: Build, tmp_path: Path, sample_corpus
         loader.batches(shards, 20, masks=loader.MaskConfig(unit="word"))
 
 
-@pytest.mark.parametrize("objective", ["documents", "full-sentences", "causal"])
+@pytest.mark.parametrize("objective", ["documents", "causal"])
 def test_rows_without_pairs(build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, objective: str) -> None:
     options = ["--vocab", sample_vocab, "--objective", objective, "--max-seq-length", 64]
     shards = Shards(build("make-pairs", tmp_path / "rows", sample_corpus, *options))

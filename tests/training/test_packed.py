@@ -10,7 +10,7 @@ import pytest
 from conftest import Build
 from tiny import write_pairs
 
-from bertdata.config import PACKED
+from bertdata.config import OBJECTIVES
 from bertdata.config.train import ModelConfig, Phase, TrainConfig
 from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError, VerificationError
@@ -34,7 +34,7 @@ def packed(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path_facto
     short = {"nsp": ("--short-seq-prob", 0.9), "sop": ("--short-seq-prob", 0.9)}
     return {
         name: Shards(build("make-pairs", root / name, sample_corpus, *common, "--objective", name, *short.get(name, ())))
-        for name in PACKED
+        for name in OBJECTIVES
     }
 
 
@@ -48,7 +48,7 @@ def _documents(shards: Shards, rows: Any) -> list[list[int]]:
     return found
 
 
-@pytest.mark.parametrize("objective", PACKED)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], objective: str) -> None:
     shards = packed[objective]
     padded, flat = loader.batches(shards, 8, format=DENSE, for_model="custom"), loader.batches(shards, 8, format=UNPADDED)

@@ -42,7 +42,7 @@ def sets(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "packed": build("make-pairs", root / "packed", *pairs, "--objective", "documents", "--pack", "--provenance"),
         "packed nsp": build("make-pairs", root / "packed nsp", *pairs, "--pack", "--max-seq-length", 512),
         "packed causal": build("make-pairs", root / "packed causal", *pairs, "--pack", "--objective", "causal"),
-        "full": build("make-pairs", root / "full", *pairs, "--objective", "full-sentences"),
+        "full": build("make-pairs", root / "full", *pairs, "--objective", "documents"),
         "causal": build("make-pairs", root / "causal", *pairs, "--objective", "causal"),
         "named": build("make-pairs", root / "named", *pairs, "--objective", "causal", "--provenance"),
         "static": build("make-pairs", root / "static", *pairs, "--masking", "static"),

@@ -21,11 +21,11 @@ PAIRS: dict[str, list[Any]] = {
     "packed nsp": ["--pack", "--provenance", "--masking", "static", "--whole-word", "--chinese-words", "jieba"],
     "packed sop": ["--objective", "sop", "--pack", "--provenance"],
     "packed causal": ["--objective", "causal", "--pack", "--provenance", "--dupe-factor", 2],
-    "full-sentences": ["--objective", "full-sentences", "--provenance", "--dupe-factor", 2, "--validation-fraction", 0.1],
+    "full-sentences": ["--objective", "documents", "--provenance", "--dupe-factor", 2, "--validation-fraction", 0.1],
     "causal": ["--objective", "causal", "--provenance", "--dupe-factor", 2, "--shards", 2],
     "pieces": ["--masking", "static", "--dupe-factor", 2, "--max-predictions", 7],
     "words": ["--masking", "static", "--whole-word", "--chinese-words", "jieba"],
-    "full sentences": ["--masking", "static", "--whole-word", "--objective", "full-sentences", "--masked-lm-prob", 0.4],
+    "full sentences": ["--masking", "static", "--whole-word", "--objective", "documents", "--masked-lm-prob", 0.4],
     "flags": ["--chinese-words", "jieba", "--max-seq-length", 32],
 }
 

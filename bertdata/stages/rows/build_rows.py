@@ -174,8 +174,8 @@ class _Build:
         a = [self.partition.ids[d] for d in built.a_documents.tolist()]
         if built.b_documents is not None:
             return {"a_document": a, "b_document": [self.partition.ids[d] for d in built.b_documents.tolist()]}
-        ends = np.arange(len(built.ends)) if built.document_ends is None else built.document_ends
-        return {"documents": a, "document_ends": ends if built.parts is None else np.searchsorted(built.parts, built.ends)}
+        ends = np.arange(len(built.ends)) if built.parts is None else np.searchsorted(built.parts, built.ends)
+        return {"documents": a, "document_ends": ends}
 
     def _counts(self, built: rows.Pairs) -> dict[str, int]:
         """Count the rows and, for documents, their number, repeated ids, tokens and [UNK] tokens."""
@@ -203,8 +203,6 @@ class _Build:
 
 def _first_documents(built: rows.Pairs) -> npt.NDArray[np.int64]:
     """Return where the first document of each row is in `a_documents` [N]: that of A in a pair."""
-    if built.document_ends is not None:
-        return built.document_ends[:-1]
     return np.arange(len(built.ends) - 1) if built.parts is None else np.searchsorted(built.parts[:-1], built.ends[:-1])
 
 

@@ -297,7 +297,7 @@ def test_without_a_label_words_alone_are_learnt(tmp_path: Path, monkeypatch: pyt
 
     columns = tiny.columns_of
     monkeypatch.setattr(tiny, "columns_of", lambda *args: {k: v for k, v in columns(*args).items() if k != "next_sentence_label"})
-    data = pairs(tmp_path / "rows", objective="full-sentences")
+    data = pairs(tmp_path / "rows", objective="documents")
     first = train(small(data, 1), tmp_path / "run", stop=After(1)).checkpoint
     last = train(small(data, 8), tmp_path / "longer").checkpoint
     one, two = weights(first), weights(last)
