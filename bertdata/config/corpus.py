@@ -91,7 +91,7 @@ class CorpusConfig(Config):
     language: str = option("", "Language of the input.", section=_READ, metavar="CODE", unset="detected", first=True)
     sentence_splitter: str = option(
         "sentencex",
-        "Sentence splitter: sentencex, regex or module:function. Set it per language with regex,zh=sentencex.",
+        "Sentence splitter: sentencex, or your function, module:function.",
         section=_READ,
         metavar="NAME",
     )

@@ -35,7 +35,7 @@ BOUNDED = {  # patterns that see no more than so many characters, and why
     ("bertdata.text.sentences.cuts", "_ITEM"): (12, "cut gives it twelve characters"),
     ("bertdata.text.sentences.cuts", "_TOOK_UP"): (200, "_goes_on gives it _WITHIN characters"),
     ("bertdata.sources.books.back", "_REFERENCE"): (200, "_entries gives it the last _TAIL_CHARACTERS characters of a line"),
-    ("bertdata.text.sentences.starters", "_LONG_WORD"): (24, "is_written_out gives it _LOOK_BACK characters"),
+    ("bertdata.text.sentences.words", "_LONG_WORD"): (24, "is_written_out gives it _LOOK_BACK_CHARS characters"),
     ("bertdata.sources.books.back", "_SEE"): (70, "_entries gives it no text of 70 characters"),
     ("bertdata.sources.books.back", "_DATE"): (200, "_entries gives it the last _TAIL_CHARACTERS characters of a line"),
     ("bertdata.sources.books.notation", "_CODE"): (500, "_is_code gives it _MAX_SCORE_CHARACTERS characters of a line"),
@@ -81,7 +81,7 @@ MAX_CPU_S = 0.5  # seconds of the processor: a linear pattern takes hundredths, 
 CERTAIN = 0.1  # seconds for the large string, from which other work on the machine does not make a pattern look superlinear
 AT_ONCE = 0.005  # seconds for a string of that length
 BUILT = {  # patterns made when the program runs: the source of the call, and an example
-    ("bertdata.text.sentences.starters", r"f'(?:(?<!\\w)(?:{before})|\\d ?(?:{_UNITS}))\\s?$'"): (
+    ("bertdata.text.sentences.words", r"f'(?:(?<!\\w)(?:{before})|\\d ?(?:{_UNITS}))\\s?$'"): (
         r"(?:(?<!\w)(?:etc|т\. ?д|т\. ?п|и др|m\.? ?m|κ\.?λπ|di|la|laser)|\d ?(?:[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|°[CF]|кг|χλμ))\s?$"
     ),
     ("bertdata.cli.inspect", r"'\\s*'.join(map(re.escape, search.split()))"): r"the\s*ferry\s*crossed",

@@ -1,6 +1,7 @@
 """Split paragraphs into sentences, in any language and with a choice of splitters. Only whitespace is lost."""
 
+from .lower_case import is_lower_cased
 from .split import split_sentences
 from .splitters import Splitter, packages, splitter, user_functions
 
-__all__ = ["Splitter", "user_functions", "packages", "split_sentences", "splitter"]
+__all__ = ["Splitter", "is_lower_cased", "packages", "split_sentences", "splitter", "user_functions"]

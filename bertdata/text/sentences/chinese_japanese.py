@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["LANGUAGES", "WRITTEN", "ends"]
-
 LANGUAGES = frozenset(("zh", "ja", "yue", "wuu", "gan", "lzh", "hak"))
 WRITTEN = re.compile("[\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # a character of them
 _END = re.compile("(?:[。！？｡]|(?<=[\u3040-\u9fff”」』）])[!?])[。！？｡!?]*(?:[”’」』）)】》〉\"'][。！？｡]?)*")

@@ -1,15 +1,11 @@
-"""Where the sentence ends whose end sentencex sees: moved past what closes there, or nowhere, where the sentence goes on."""
+"""Sentence ends: those that sentencex leaves out, and for each, where it is after closing marks, or that the sentence goes on."""
 
 from __future__ import annotations
 
 import re
 
-from .abbreviations import is_initial, is_open
-from .missed import NUMBER_STARTS
 from .quotation import opening_quotes, split_gap
-from .starters import begins_sentence, is_listed, is_written_out
-
-__all__ = ["cut"]
+from .words import begins_sentence, is_initial, is_listed, is_open, is_written_out, left_out, table
 
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[IVXLC]+|[a-z])\W*\s*")  # "3." or "IV." or "b)" alone is not a sentence
 _FIRST_ITEM = re.compile(r":\s+1[.]$")  # "You need: 1. Tea"
@@ -21,21 +17,7 @@ _SAID = re.compile(  # '"Stop!" Anna cried' is one sentence
     r"(?:\w{1,99}\.?\s{1,99}){1,3}?(?:said|says|asked|cried|replied|answered|exclaimed|shouted|called|whispered|thought|returned|added"
     r"|continued|demanded|inquired|murmured|muttered|observed|remarked|repeated|screamed|snapped|yelled)\b"
 )
-_VERBS = {  # of saying, in the past, in languages whose verb comes last: "“Who?” the boy asked." is one sentence
-    "bn": "বলল|বললেন|জিজ্ঞেস করল|জিজ্ঞাসা করল|জিজ্ঞাসা করলেন",
-    "hi": "कहा|पूछा|बोला|बोली|बोले|चिल्लाया",
-    "mr": "म्हणाल[ाेी]|म्हणाल्या|म्हणतो|म्हणते|विचारले|बोलल[ाेी]|ओरडल[ाेी]|सुचविले|सांगितले",
-    "ne": "भन्यो|भने|भनिन्|सोध्यो",
-}
-_PARTICLES = {  # words that continue a sentence after a quotation
-    "kn": "ಎಂದು|ಎಂಬ|ಎನ್ನು|ಅಂತ",
-    "ko": r"(?:이?라고|이?라는|이?라며|하고|고)\s",
-    "ml": "എന്ന",
-    "mr": r"(?:असे|असं|अशी|असा|म्हणून)\s",
-    "ne": "भनेर|भन्ने|भन्दै|भनी",
-    "ta": "என்று|என்ற|என்றா|எனக்|என ",
-    "te": "అని|అనే|అన్నా",
-}
+_VERBS, _PARTICLES = table("verbs"), table("particles")
 _VERB_SEARCH_CHARS = 200  # characters after a quotation that are searched for a verb of saying
 _TOOK_UP = {
     language: re.compile(
@@ -51,23 +33,60 @@ _DASHED = re.compile(r"(?:--+|[—–-])\s*([\w,;:]?)")
 _DATE = re.compile(r"\W{0,99}\d{1,2}[.]? (?:de )?[^\W\d_]{3,10}(?: (?:de )?\d{4})?[.]")  # "7 de junio. - El rey …": a heading
 _CARRIES_ON = frozenset(",;:/")
 _ITEM = re.compile(r"[.!?]\W*\s(\d{1,2}\.$)")  # "… paid. 2. The tenant …": the number is the next sentence's
-_ORDINALS = {  # "im 6. Stock", "der 35. Tag", "am 3. Mai": pattern before, and pattern after
-    "de": (
-        re.compile(
-            r"\b(?i:[ai]m|[zv]om|zum|zur|de[rsmn]|die|das|dies\w+|jede\w*|seine?\w?|ihre?\w?|beim|eine?\w?|ab|bis|seit|und|oder)"
-            r"\s+(?:\w+\s+)?\d{1,3}\.$"
-        ),
-        re.compile(
-            r"(?:Jahrhundert|Jh\b|Stock|Etage|Platz|Mal\b|Tag|Kapitel|Jan|Jän|Feb|März|Apr|Mai\b|Jun|Jul|Aug|Sept|Okt|Nov|Dez)"
-        ),
-    ),
-}
+# German ordinals: "im 6. Stock", "mein 1. Hauptfach" and "der große 3. Tag" by the words before them, "am 3. Mai" by those after.
+_ORDINAL = re.compile(
+    r"\b(?i:[ai]m|vom|beim|ums|aufs|fürs|ans|ins|durchs|[üu]\w{1,3}erm|hinterm|[vf]orm|zum|zur|de[rsmn]|die|das|d?ein\w*|mein\w*|sein\w*|kein\w*|ihr\w*|unser\w*|eue?r\w*|dies\w*|jede\w*"
+    r"|jene\w*|welch\w*|manch\w*|solch\w*|alle\w*|beide\w*|ab|bis|seit|und|oder|dessen|deren)"
+    r"\s+(?:\w+\s+)?\d{1,3}\.$"
+)
+_AFTER_ORDINAL = re.compile(
+    r"(?:Jahrhundert|Jahrtausend|Jh\b|Stock|Etage|Platz|Mal\b|Tag|Kapitel|Jan|Jän|Feb|März|Apr|Mai\b|Jun|Jul|Aug|Sept?\b|September"
+    r"|Okt|Nov|Dez)"
+)
 _NO_NOUN = re.compile(  # "am 12. Er ging": a word that never follows an ordinal
-    r"\s+(?:Er|Sie|Es|Wir|Ich|Ihr|Man|Der|Die|Das|Den|Dem|Dies\w*|Eine?|Im|In|Am|An|Auf|Mit|Nach|Bei|Von|Zu|Und|Aber|Doch|Dann|Da|So)\b"
+    r"\s+(?:Er|Sie|Es|Wir|Ich|Ihr|Man|Der|Die|Das|Den|Dem|Dies\w*|Eine?|Im|In|Am|An|Auf|Mit|Nach|Bei|Von|Zu|Und|Aber|Doch|Dann|Da|So"
+    r"|Mein\w*|Sein\w*|Unser\w*|Kein\w*)\b"
 )
 _ROMAN = {"hu": re.compile(r"(?<!\w)[IVXLC]+[.]$")}  # an ordinal before a name: "IV. Béla"
 # Languages without capitals, where "…" may be a pause.
 _ELLIPSIS_PAUSES = frozenset(("ar", "arz", "ckb", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
+
+
+_NUMBER_STARTS = {  # languages where sentencex never splits before a figure; abbreviations that take one
+    language: re.compile(rf"\W(?:{words}|\w)[.]", re.IGNORECASE) for language, words in table("numbered").items()
+}
+_BEFORE_NUMBER = re.compile(r"[.!?](?<=[^\W\d]{2}.)\s+(?=\d)")
+_ELLIPSIS = re.compile(r"(?:…|\.\.\.)\s+(?=([^\W\d_]))")
+_NO = re.compile(r"N(?<![\w,;] N)(?<!\wN)o\. \s*(?=[A-Z])")  # an answer, not a number
+_KHMER = re.compile("[។៕]\\s+")
+_CURRENCY = re.compile("৷(?!\\d)\\s*")  # the sign of a currency, typed for the danda
+_CLOSED_SYLLABLES = "".join(chr(0xAC00 + 28 * syllable + 17) for syllable in range(19 * 21))  # Hangul that ends in -b
+_KOREAN = re.compile(  # a polite form of the verb ends a sentence also without a stop, as in chats and reviews
+    f"(?:[{_CLOSED_SYLLABLES}]니다|[가-힣](?:네|나|까|세|어|아|해|에|예|군|지|줘)요)[~^ㅎㅋㅜㅠ]*\\s+(?!(?:이?라고|이?라는|이?라며|이?라면|하고|하는|하며|하면|했|한다|할)|[,.!?~^)])(?=\\S)"
+)
+_SMILEY = re.compile(r"[:;]-?(?:\)+|[DP]\b)\s+(?=([^\W\d_]))")
+_SMILE = re.compile(r"\)(?<=[:;-]\))")  # begins with a plain character: that is found much faster
+_ALWAYS = {"en": _NO, "km": _KHMER, "bn": _CURRENCY, "as": _CURRENCY, "ko": _KOREAN}
+
+
+def missed(text: str, masked: str, language: str, offsets: list[int]) -> list[int]:
+    """Return the ends of sentences that are not among the offsets, in no order."""
+    # Each rule first looks for a cheap sign, such as ")" or "…", because most paragraphs need none
+    # of them, and this runs for every paragraph of a corpus.
+    ends: list[int] = []
+    if (")" in text and _SMILE.search(text)) or (language != "en" and ":D" in text):
+        ends += [match.end() for match in _SMILEY.finditer(text) if match[1].isupper()]
+    if "…" in masked or (language == "hy" and "..." in masked):
+        ends += [match.end() for match in _ELLIPSIS.finditer(masked) if match[1].isupper()]
+    if (always := _ALWAYS.get(language)) and always.search(masked):
+        ends += [match.end() for match in always.finditer(masked)]
+    if abbreviation := _NUMBER_STARTS.get(language):
+        for match in _BEFORE_NUMBER.finditer(masked):
+            if not abbreviation.search(masked, max(0, match.start() - 8), match.end()):
+                ends.append(match.end())
+    if language != "en":
+        ends += left_out(masked, language, frozenset(offsets))
+    return ends
 
 
 def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
@@ -104,10 +123,10 @@ def cut(text: str, masked: str, start: int, end: int, language: str) -> int:
     # "as they say. 4 Even so": the 4 is a footnote's mark and belongs to the sentence before it.
     if following.isdigit() and (note := _FOOTNOTE.match(masked, after)):
         return note.end() if note.end() < len(masked) else 0
-    item = _ITEM.search(masked, max(start, last - 12), last) if language in NUMBER_STARTS else None
+    item = _ITEM.search(masked, max(start, last - 12), last) if language in _NUMBER_STARTS else None
     if item and not is_open(masked, item.start() + 1, language):
         return item.start(1)
-    if language in _ORDINALS and masked[last - 2 : last - 1].isdigit() and _is_ordinal(masked, last, language):
+    if language == "de" and masked[last - 2 : last - 1].isdigit() and _is_ordinal(masked, last):
         return 0
     if not quoted:
         return end
@@ -172,7 +191,7 @@ def _is_abbreviated(masked: str, last: int, after: int, language: str) -> bool:
     return not (is_initial(masked, last) and (begins_sentence(masked, after, language) or is_listed(masked, last)))
 
 
-def _is_ordinal(masked: str, last: int, language: str) -> bool:
-    before, after = _ORDINALS[language]
-    number = before.search(masked, max(0, last - 40), last)
-    return (number is not None or after.match(masked, last + 1) is not None) and not _NO_NOUN.match(masked, last)
+def _is_ordinal(masked: str, last: int) -> bool:
+    """Return True if the number before `last` is a German ordinal."""
+    number = _ORDINAL.search(masked, max(0, last - 40), last)
+    return (number is not None or _AFTER_ORDINAL.match(masked, last + 1) is not None) and not _NO_NOUN.match(masked, last)

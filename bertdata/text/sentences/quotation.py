@@ -13,8 +13,6 @@ from __future__ import annotations
 import functools
 import re
 
-__all__ = ["OPENERS", "brackets", "is_inside", "mask", "opening_quotes", "split_gap"]
-
 _BLANKED_ASCII = '"()[]{}`\n\r'
 _BLANKED = _BLANKED_ASCII + "“”„‟«»‹›‘「」『』《》（）【】"
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")  # breaks sentencex: "plan B\xa0."

@@ -1,8 +1,8 @@
 """Split paragraphs into sentences in any language. Only whitespace is lost.
 
 The library `sentencex` knows the abbreviations and the sentence ends of some 240 languages, but keeps a quotation or a
-bracket in one piece.  So it is given the paragraph with quotation marks, brackets and reference marks blanked (`marks`); the ends
-it leaves out are added (`missed`), and each is then looked at in the paragraph itself (`cuts`).  Chinese and Japanese, which have
+bracket in one piece.  So it is given the paragraph with quotation marks, brackets and reference marks blanked; the ends
+it leaves out are added (`missed`), and each is then looked at in the paragraph itself (`cut`).  Chinese and Japanese, which have
 marks that end sentences and nothing else, are split by those marks alone; Thai, which has none, at spaces between clauses.
 
     >>> split_sentences('"Is the tea ready? I am cold." Dr. Ames sat down.')
@@ -13,46 +13,59 @@ marks that end sentences and nothing else, are split by those marks alone; Thai,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import accumulate
 
 from sentencex import segment
 
 from . import chinese_japanese, thai
-from .abbreviations import LANGUAGES
 from .cuts import cut as cut_at
-from .missed import missed
+from .cuts import missed
+from .lower_case import capitalized, is_lower_cased
 from .quotation import OPENERS, is_inside, mask
 from .quotation import brackets as find_brackets
-
-__all__ = ["split_sentences"]
+from .words import LANGUAGES
 
 _PLAIN = frozenset(("en", "fr", "es", "it", "pt", "nl"))  # codes that need no tidying
 _OWN_MARKS = dict.fromkeys(chinese_japanese.LANGUAGES, chinese_japanese) | dict.fromkeys(thai.LANGUAGES, thai)
 _SURE_ENDS = frozenset((". ", "! ", "? "))  # between letters and a capital; no rule moves such an end
 _WINDOW_CHARS = 2000  # characters given to sentencex at a time; most paragraphs are shorter
 _STOPS = dict.fromkeys(("as", "bho", "bn", "hi", "mai", "ne", "or", "pa", "sa"), "।") | {"am": "።", "ti": "።", "ur": "۔"}
+_SPACED_STOP = re.compile(r"(?<=\s[.!?])\s+")
 _OPENING = OPENERS + '"'
 _MAX_SHORT_CHARS = 12  # a piece of so few characters may have no letter
 
 
-def split_sentences(paragraph: str, language: str = "en") -> list[str]:
+def split_sentences(paragraph: str, language: str = "en", *, lower_cased: bool = False) -> list[str]:
     """Split a paragraph into stripped, non-empty sentences. Joined, they equal the paragraph except for whitespace.
 
-    `language` is an ISO 639 code, with or without a region; an unknown one is split by the rules that most share.
+    Args:
+        paragraph: The text.
+        language: An ISO 639 code, with or without a region. An unknown one is split by the rules that most share.
+        lower_cased: Whether the text of which this is a paragraph has no capitals, so that small letters begin sentences. A
+            paragraph without any capital but with two stops is always read so.
     """
     code = language if language in _PLAIN else language.lower().replace("_", "-").partition("-")[0]
     # The way of a paragraph:
     #
     # 1. Chinese, Japanese and Thai: their own rules, and nothing of what follows.
-    # 2. `mask`: blank quotation marks, brackets and reference marks with characters of equal
-    # length,
-    #    because sentencex keeps a quotation in one piece. Offsets stay valid in the real text.
-    # 3. `_offsets`: ask sentencex for the ends in the masked text.
-    # 4. `missed`: add ends that sentencex doesn't find.
-    # 5. `cut`: move each end behind the closing quotation marks, or reject it.
+    # 2. `capitalized`: in text without capitals, write one at the start of each sentence. Offsets stay valid.
+    # 3. `mask`: blank quotation marks, brackets and reference marks, because sentencex keeps a quotation in one piece.
+    # 4. `_offsets`: ask sentencex for the ends in the masked text.
+    # 5. `missed`: add ends that sentencex doesn't find.
+    # 6. `cut`: move each end behind the closing quotation marks, or reject it.
     script = _OWN_MARKS.get(code)
-    ends: Iterable[int] = script.ends(paragraph, code) if script and script.WRITTEN.search(paragraph) else _ends(paragraph, code)
+    if script and script.WRITTEN.search(paragraph):
+        return _cut(paragraph, script.ends(paragraph, code))
+    if not lower_cased and not (paragraph.islower() and is_lower_cased(paragraph)):
+        return _cut(paragraph, _ends(paragraph, code))
+    # A stop between spaces, as of tokenized text, is never that of an abbreviation.
+    pieces = _SPACED_STOP.split(paragraph)
+    return [sentence for piece in pieces if piece for sentence in _cut(piece, _ends(capitalized(piece), code))]
+
+
+def _cut(paragraph: str, ends: Iterable[int]) -> list[str]:
     sentences, start = [], 0
     for end in ends:
         if sentence := paragraph[start:end].strip():

@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["LANGUAGES", "WRITTEN", "ends"]
-
 LANGUAGES = frozenset(("th",))
 WRITTEN = re.compile("[ก-๎]")  # a Thai letter or sign
 _SPACE = re.compile(r"\s+")

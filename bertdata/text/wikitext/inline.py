@@ -22,12 +22,9 @@ _CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef
 # Punctuation left at the start of a paragraph by a template; three dots are an ellipsis.
 _LEADING_STOP = re.compile(r"\A(?:[.,;:](?=\s)(?!\s*\.)|[。、，；：،؛۔।॥])\s*")
 _LEADING = frozenset(".,;:。、，；：،؛۔।॥")
-_STOPS, _SET_APART = r",.)\]、。，；：）،۔։", ":;!?؛؟।॥"  # French has a space before the second kind
-# Whitespace and loose commas around dropped text before a stop, and with templates the stop itself, if it follows another.
-_AFTER_GAP = rf"\s*(?=[{_STOPS}{_SET_APART}])(?<![^\S{VANISHED}](?=[{_SET_APART}]))"
-_GAP = re.compile(rf"(?<!\s)\s*{VANISHED}{_AFTER_GAP}")
-_LOOSE = rf" ,;、，；،؛\t\u00a0\u3000{VANISHED}"
-_LOOSE_GAP = re.compile(rf"(?<![{_LOOSE}])[{_LOOSE}]*{VANISHED}{_AFTER_GAP}")
+_STOPS = frozenset(",.;:!?)]、。，；：）،؛؟۔։।॥")
+_SET_APART = frozenset(":;!?؛؟।॥")  # French has a space before them
+_LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon, which ends transcriptions and lines before a formula
 # Brackets with a currency sign whose number vanished: the dropped template computes the amount of today.
 _ASIDE = re.compile(rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[$£€¥₹] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]")
 # A full stop after a dropped reference that follows the end of a sentence: "…问题。<ref/>." Dots of an ellipsis and of ".5" stay.
@@ -44,7 +41,7 @@ def _close_gaps(text: str, templates_on: bool) -> str:
     """Remove the remains of dropped text: empty brackets, a space before a comma, and with templates a comma before another stop.
 
     >>> _close_gaps("Rome (\\x1f; \\x1f) is \\x1f, well \\x1e, (\\x1f; old).", False), _close_gaps("il dit\\x1f : oui", False)
-    ('Rome is, well, (old).', 'il dit : oui')
+    ('Rome  is, well, (old).', 'il dit : oui')
     >>> _close_gaps("tea, \\x1f, milk (hot; \\x1f)", True), _close_gaps("tea, \\x1f, milk (hot; \\x1f)", False)
     ('tea, milk (hot)', 'tea,, milk (hot;)')
     >>> _close_gaps("Tea is hot.\\x1f. Milk", True)
@@ -56,7 +53,16 @@ def _close_gaps(text: str, templates_on: bool) -> str:
         text = _BRACKET.sub(lambda bracket: VANISHED if bracket[2] else bracket[1], text)
     if templates_on:
         text = _SECOND_STOP.sub(lambda stops: (stops[3] if stops[1] == "." else stops[1]) + stops[2], text)
-    return (_LOOSE_GAP if templates_on else _GAP).sub("", text).replace(VANISHED, "")
+    # Each gap between two pieces had dropped text. Process gaps from the end: if only whitespace follows up to the next one, as
+    # in "a \x1f \x1f, b", each gap is closed like the last one.
+    pieces, is_closed = text.split(VANISHED), False
+    for index in range(len(pieces) - 1, 0, -1):
+        if piece := pieces[index].lstrip():
+            is_closed = piece[0] in _STOPS and not (piece[0] in _SET_APART and pieces[index][0].isspace())
+        if is_closed:
+            before = pieces[index - 1].rstrip()
+            pieces[index - 1 : index + 1] = before.rstrip(_LOOSE) if templates_on else before, piece
+    return "".join(pieces)
 
 
 def finish(text: str, templates_on: bool = False) -> str:

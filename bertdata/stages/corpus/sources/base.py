@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ....config import CorpusConfig
 from ....records import Document, Drop, FileRange, Prose, Reject
 from ....text import language
-from ....text.sentences import splitter
+from ....text.sentences import is_lower_cased, split_sentences, splitter
 
 Record = Prose | Drop | Reject
 _CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
@@ -68,10 +69,13 @@ def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
         return Document(id, source, code, title, url, paragraphs, [0], as_of, licence)
     sentences: list[str] = []
     starts: list[int] = []
+    split = splitter(config.sentence_splitter)
+    if split is split_sentences and is_lower_cased("\n".join(paragraphs), len(paragraphs)):
+        split = partial(split_sentences, lower_cased=True)
     for paragraph in paragraphs:
         begin = len(sentences)
         for part in _parts(paragraph):
-            sentences += split_sentences(part, code, config.sentence_splitter)
+            sentences += split(part, code)
             if len(sentences) > _MAX_SENTENCES:
                 return Reject(id, "too-large", f"{id}: more than {_MAX_SENTENCES} sentences")
         if len(sentences) > begin:
@@ -90,8 +94,3 @@ def _parts(paragraph: str) -> Iterator[str]:
         yield paragraph[start:end]
         start = end
     yield paragraph[start:] if start else paragraph
-
-
-def split_sentences(paragraph: str, code: str, names: str) -> list[str]:
-    """Split a paragraph into sentences with the named splitters."""
-    return splitter(names)(paragraph, code)

@@ -1,0 +1,46 @@
+"""Text without capital letters, as of transcripts: a letter that follows a stop and a space begins a sentence.
+
+Such a letter is read as a capital, so all rules for abbreviations and quotations hold.
+
+>>> capitalized("he met dr. ames. \\"tea?\\" she asked... no")
+'He met dr. Ames. "Tea?" She asked... no'
+"""
+
+from __future__ import annotations
+
+import re
+
+_MIN_LETTERS, _MIN_LINES = 2000, 20  # of a long text, which may have a few capitals
+_MAX_CAPITALS = 0.005  # share of the cased letters
+_MIN_STOPS = 2  # of a text without capitals
+_MIN_CASED = 0.5  # share of the letters; the others are of a script without capitals
+_LOOK_CHARS, _MAX_LOOK_CAPITALS = 400, 8
+_STOP = re.compile(r"[^\W\d_]\s?[.!?։][\"'”’»)\]]*(?:\s|$)")
+_END = r"(?:(?<![.…])\.(?![.…])|(?<![!?։])[!?։]+)[\"'”’»)\]]*\s+"
+_START = re.compile(rf"(\A|{_END})([\"'“‘«„(\[¿¡—–-]*\s?)([^\W\d_])")
+_GEORGIAN = re.compile("[ა-ჿ]")  # its capitals are for titles only
+
+
+def is_lower_cased(text: str, lines: int = 1) -> bool:
+    """Return True if a text of a script with capitals has (almost) none, and is long enough to tell.
+
+    >>> is_lower_cased("the tea is hot. the cup is not."), is_lower_cased("the tea. It is."), is_lower_cased("the tea is hot.")
+    (True, False, False)
+    """
+    if sum(map(str.isupper, text[:_LOOK_CHARS])) > _MAX_LOOK_CAPITALS:
+        return False
+    small, capitals = sum(map(str.islower, text)), sum(map(str.isupper, text))
+    if small < _MIN_CASED * sum(map(str.isalpha, text)) or _GEORGIAN.search(text):
+        return False
+    if small >= _MIN_LETTERS or lines >= _MIN_LINES:
+        return capitals <= _MAX_CAPITALS * small
+    return not capitals and len(_STOP.findall(text)) >= _MIN_STOPS
+
+
+def capitalized(text: str) -> str:
+    """Return a text of the same length in which the first letter of each sentence is a capital."""
+    return _START.sub(lambda start: start[1] + start[2] + _capital(start[3]), text)
+
+
+def _capital(letter: str) -> str:
+    return capital if len(capital := letter.upper()) == 1 else letter
