@@ -12,6 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bertdata.records import Drop, FileRange, Prose, Reject
+from bertdata.sources import books, text
+from bertdata.sources.books import read_books
+from bertdata.sources.tables import Columns
+from bertdata.sources.text import read_text
+
 SENTENCES = [
     "The kettle began to sing a little after four, as it had done every day.",
     "Nobody in the harbour office had seen the grey ferry come in.",
@@ -112,3 +118,11 @@ def table(count: int = 20, **more: Any) -> pa.Table:
             **more,
         }
     )
+
+
+def books_of(parts: list[FileRange], max_bytes: int = 1 << 20, columns: Columns | None = None) -> list[Prose | Drop | Reject]:
+    return [record for part in parts for record in read_books(part, columns or Columns(), books.Reading(), max_bytes)]
+
+
+def texts_of(parts: list[FileRange], max_bytes: int = 1 << 20, **options: Any) -> list[Prose | Drop | Reject]:
+    return [record for part in parts for record in read_text(part, text.Reading(max_bytes=max_bytes, **options))]

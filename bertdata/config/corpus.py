@@ -62,23 +62,14 @@ class CorpusConfig(Config):
     text_lines: Annotated[int, Meta(ge=1, le=1_000_000)] = option(
         1000, "Maximum number of lines per document, with `text_documents` lines.", section=_BOOKS
     )
-    text_marks: Literal["keep", "drop"] = option(
-        "keep",
-        "Keep or drop transcript and subtitle marks. They are speaker labels such as *MOT:, dialogue dashes, and music and "
-        "italics marks in plain `text` files.",
-        section=_BOOKS,
-    )
-    book_sentences: Annotated[int, Meta(ge=2, le=1 << 62)] = option(
-        1000, "Number of sentences per document in files without book boundaries, such as books_large_p1.txt.", section=_BOOKS
-    )
     verse: Literal["auto", "keep", "drop"] = option(
         "auto",
         "How to handle verse in books. auto keeps poems and plays but drops verse quoted in prose.",
         section=_BOOKS,
     )
-    footnotes: Literal["prose", "drop", "keep"] = option(
-        "prose",
-        "Footnotes of books: prose keeps long ones (about 40 words) without their marks, keep keeps all with their marks.",
+    footnotes: Literal["keep", "drop"] = option(
+        "keep",
+        "Keep footnotes of .txt books as paragraphs, without their marks, or drop them. Notes of EPUB books are always dropped.",
         section=_BOOKS,
     )
     encoding: str = option(

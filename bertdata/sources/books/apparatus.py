@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
-from .blocks import Block, is_prose, is_table
-from .headings import begins_notes, is_chapter, is_contents, is_heading, is_notes
-
-__all__ = ["drop_contents", "drop_notes", "drop_page_numbers", "drop_pictures", "ends_with_number", "opens_picture"]
+from .blocks import Block, is_paragraph, is_prose, is_table
+from .headings import TRANSCRIBER, begins_notes, is_chapter, is_contents, is_heading, is_notes
 
 _KINDS = (
     r"illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
     r"|figure|fig|plate|frontispiece|(?:music|musique|musik|muziek|música|musica)(?=[^\w\s]|\s+notation|\s*\d)|map|diagram"
     r"|decoration|ornament|vignette|blank page|transcribers?|sidenote|side note|running head|headpiece|tailpiece|portrait"
-    r"|cover|logo|colophon|插图|插圖"
+    rf"|cover|logo|colophon|插图|插圖|{TRANSCRIBER}"
 )
 _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
 _PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
@@ -27,9 +26,11 @@ _PAGE_NUMBER = re.compile(  # not page numbers of an index, which follow a comma
 _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W{0,99}(?:\d|[IVXLC]{1,20}\b)")
-_MAX_CONTENTS_BLOCKS = 500  # blocks
+_MAX_CONTENTS_BLOCKS = 500
+_WORD_CHARACTERS = 6  # with the space after it
+_MAX_LOST_CHARACTERS = 200 * _WORD_CHARACTERS
+_MAX_UNNAMED_SHARE = 0.02  # of a book
 _NOTES_GAP = 3  # blank lines that end a transcriber's notes
-_MAX_NOTE_BLOCKS = 40  # blocks, for notes without a heading
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
@@ -76,31 +77,58 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
             yield blocks[at - 1]._replace(lines=lines, before=block.before)
 
 
+def guarded(step: Callable[[list[Block]], Iterable[Block]], names: Callable[[Block], bool], blocks: list[Block]) -> list[Block]:
+    """Apply a step that removes sections, but keep running prose that no section names.
+
+    A step that drops everything up to the next heading or gap can drop a chapter if that heading or gap is missing. So look at
+    each run of removed blocks. More than 200 words of prose after the last block that `names` the section (its heading, or an
+    entry of its form) are kept, with all that follows. A run of more than 2 % of the book without such a block is kept.
+
+    >>> chapter = [Block(["The ferry left the harbour, and nobody on the quay had seen the miller come aboard."], 1, 1)] * 20
+    >>> guarded(lambda blocks: [], lambda block: block.lines == ["[1] Ibid."], [Block(["[1] Ibid."], 1, 1), *chapter]) == chapter
+    True
+    """
+    blocks = [block._replace(at=at) for at, block in enumerate(blocks)]
+    after = list(step(blocks))
+    kept = {block.at for block in after}
+    size = sum(map(_size, blocks))
+    for is_removed, group in groupby(blocks, key=lambda block: block.at not in kept):
+        run = list(group) if is_removed else []
+        prose, is_named, first = 0, False, len(run)  # characters of prose after the last name, which begin at `first`
+        for at, block in enumerate(run):
+            if names(block):
+                is_named, prose, first = True, 0, len(run)
+            elif is_paragraph(block):
+                prose, first = prose + _size(block), min(first, at)
+                if prose > _MAX_LOST_CHARACTERS:
+                    break
+        if prose > _MAX_LOST_CHARACTERS:
+            after += run[first:]
+        elif not is_named and sum(map(_size, run)) > _MAX_UNNAMED_SHARE * size:
+            after += run
+    return sorted(after, key=lambda block: block.at)
+
+
+def _size(block: Block) -> int:
+    return sum(map(len, block.lines))
+
+
 def opens_picture(line: str) -> bool:
     """Return True if a line begins like the caption of a picture."""
     return _PICTURE_OPENS.match(line.strip()) is not None
 
 
 def drop_notes(blocks: list[Block]) -> Iterator[Block]:
-    """Remove a transcriber's notes: the heading and everything up to a wide gap.
-
-    Notes without a heading are dropped up to a gap if there is one nearby, otherwise only their first block is dropped.
-    """
-    inside, end = False, 0
+    """Remove a transcriber's notes: the heading and everything up to a wide gap. A note without a heading is one block."""
+    inside = False
     for number, block in enumerate(blocks):
-        if number < end:
-            continue
         if is_notes(block.lines[0]):
             inside = True
         elif inside and block.before >= _NOTES_GAP:
             # A gap right after the heading does not end the notes. Compare `after`: blocks in between may already be removed.
             above = blocks[number - 1]
             inside = is_notes(above.lines[0]) and above.after >= _NOTES_GAP
-        if not inside and begins_notes(block.lines[0]):
-            near = blocks[number + 1 : number + _MAX_NOTE_BLOCKS]
-            gaps = (at for at, after in enumerate(near, number + 1) if after.before >= _NOTES_GAP)
-            end = next(gaps, number + 1 if number + _MAX_NOTE_BLOCKS < len(blocks) else len(blocks))
-        elif not inside:
+        if not inside and not begins_notes(block.lines[0]):
             yield block
 
 

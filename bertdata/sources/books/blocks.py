@@ -9,19 +9,6 @@ from typing import NamedTuple
 
 from ..lines import fold_case
 
-__all__ = [
-    "Block",
-    "has_items",
-    "is_list",
-    "is_paragraph",
-    "is_prose",
-    "is_table",
-    "is_verse",
-    "margin",
-    "split_blocks",
-    "split_unparted",
-]
-
 _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # leader dots before a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
 _LEADER = re.compile(_LEADERS)
@@ -30,13 +17,14 @@ _ITEM = re.compile(r"\s*(?:\(?(?:\d{1,3}|[a-z]|[ivxlcIVXLC]{1,7})[.)]|[-*•·])
 _QUOTED_OR_DATED = re.compile(r"^[_(\"“„»«]|\d[.\])]*$")  # a motto, a stage direction, the place and day of a letter
 _OPENING = "\"'“‘«»„([_*—-¿¡` "
 _MIN_PROSE_CHARACTERS = 45  # a prose line that continues is longer than this
-_MIN_PARAGRAPH_CHARACTERS = 75  # characters
+_MIN_PARAGRAPH_CHARACTERS = 75
 _SENTENCE_MARKS = frozenset(".!?…。！？।؟۔")
 _MAX_WRAPPED_WIDTH = 120  # a longer line was not wrapped
 _MIN_UNWRAPPED_SHARE = 0.2  # minimum share of such lines for a book with one paragraph per line; 0 in wrapped books
 _MAX_MEAN_BLOCK_LINES = 20  # mean lines between blank lines; above this, blank lines do not separate paragraphs
 _SIGNATURE_INDENT = 20  # columns from the margin to the signature of a letter
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer, except one or two per stanza
+_MAX_LOWERCASE_VERSE_CHARACTERS = 50  # the same for verse whose lines begin in lower case
 
 
 class Block(NamedTuple):
@@ -130,8 +118,12 @@ def is_verse(block: Block, left: int) -> bool:
         return len(texts[0]) <= _MAX_VERSE_CHARACTERS and _indent(lines[0]) < left + 12 and not _QUOTED_OR_DATED.search(texts[0])
     if len(lines) <= 3 and min(map(_indent, lines)) >= left + _SIGNATURE_INDENT:
         return False
-    capitals = sum(text.lstrip(_OPENING)[:1].isupper() for text in texts)
+    firsts = [text.lstrip(_OPENING)[:1] for text in texts]
+    capitals = sum(map(str.isupper, firsts))
     width = max(map(len, texts))
+    # Prose that was wrapped raggedly: its lines go on in lower case, and are longer than those of modern or Spanish verse.
+    if width > _MAX_LOWERCASE_VERSE_CHARACTERS and sum(map(str.islower, firsts[1:])) >= 0.8 * (len(lines) - 1):
+        return False
     # Why lines end: a line of prose ends because the next word does not fit. In verse the next word
     # would have fit, so somebody ended the line on purpose. Count these lines. Width is that of the
     # longest line of the block, because the margin of the print is unknown.

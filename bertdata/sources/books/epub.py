@@ -7,19 +7,16 @@ import posixpath
 import re
 import urllib.parse
 import zipfile
-from collections import Counter
+from collections.abc import Iterable
 from typing import IO, NamedTuple
 
 from ..archives import BROKEN_ZIP, TooLarge, open_zip
 from ..encodings import decode
-from .account import size
-from .back import is_imprint
+from .apparatus import guarded
 from .blocks import Block
-from .put_back import put_back
-from .xhtml import SKIPPED_PAGES, Passage, counted_as, passages, text_size
-from .xml_tags import Tag, attributes, tags_and_text
-
-__all__ = ["Epub", "Unreadable", "read_epub"]
+from .markup import Tag, parse
+from .note_marks import Styles
+from .xhtml import SKIPPED_PAGES, Passage, passages
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the only methods that EPUB allows
@@ -27,9 +24,14 @@ _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "applica
 _ENCODING = re.compile(rb"""(?:encoding|charset)\s*=\s*(?:["']\s*)?([\w.-]+)""")
 _TRUSTED = re.compile(r"(?:iso-?8859|windows-?125|cp125|koi8|shift.?jis|euc|gb|big5)[\w-]*$", re.IGNORECASE)
 _HEAD_BYTES = 1024  # first bytes of a page, which declare its encoding
-_MAX_IMPRINT_CHARACTERS = 6000  # characters of a copyright page
-_MAX_LIST_BYTES = 4 << 20  # bytes of the zip directory or the package; a book has a few hundred entries of about 100 bytes
-_MAX_TAGS = 500_000  # per book; a Bible with a tag for each verse and word has fewer
+_IMPRINT = re.compile(r"\bISBN\b|all rights reserved|copyright\s*(?:©|\(c\)|\d)|©\s*\d|smashwords edition", re.IGNORECASE)
+_MAX_IMPRINT_CHARACTERS = 6000  # of a copyright page
+_MAX_LIST_BYTES = 4 << 20  # of the zip directory or the package; a book has a few hundred entries of about 100 bytes
+_FREE_TAGS = 500_000  # tags of a book at any size, and one more for each byte of text; a tag takes 5 us
+_TAG = re.compile(rb"<[^<>]*>")
+_LINK = re.compile(r"""href\s*=\s*["']([^"'<>]{0,999}#[^"'<>]{1,999})["']""", re.IGNORECASE)
+_MIN_LINK_TEXT_CHARACTERS = 30  # of a page, for each of its links; a page of contents has fewer
+_MAX_SELECTOR_CHARACTERS = 500
 
 
 class Unreadable(Exception):
@@ -41,23 +43,18 @@ class Unreadable(Exception):
 
 
 class Epub(NamedTuple):
-    """A book: its title and language from the package, and its passages in order.
-
-    Characters without whitespace are counted by kind: `left_out` of the removed text, `put_back` of text that was kept after all.
-    """
+    """A book: its title and language from the package, and its passages in order."""
 
     title: str
     language: str
     passages: list[Passage]
-    left_out: Counter[str]
-    put_back: Counter[str]
 
 
 class _Package(NamedTuple):
     title: str
     language: str
     pages: list[str]
-    others: dict[str, str]  # skipped pages and their kinds
+    styles: list[str]
 
 
 def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
@@ -81,29 +78,49 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
-    # The order of files in the zip means nothing. META-INF/container.xml names the package file,
-    # and the "spine" of the package lists the pages in reading order.
+    # The order of files in the zip means nothing. META-INF/container.xml names the package file, and the "spine" of the package
+    # lists the pages in reading order.
     package = _package(archive, max_bytes)
     if hidden := _encrypted(archive, max_bytes) & set(package.pages):
         raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
-    kept: list[Passage] = []
-    returned = Counter[str]()
-    # Two budgets for the whole book. A small zip can unpack to gigabytes of tags.
-    left, tags, left_out = max_bytes, _MAX_TAGS, Counter[str]()
+    # Budgets for the whole book. A small zip can unpack to gigabytes of tags.
+    left, tags = max_bytes, _FREE_TAGS
+    markup: dict[str, str] = {}
     for page in package.pages:
         data = _member(archive, page, left)
         left, tags = left - len(data), tags - data.count(b"<")
         if tags < 0:
-            raise Unreadable("too-large", f"its pages have more than {_MAX_TAGS} tags, up to {page}")
-        kept += _without_imprint(passages(_decoded(data), left_out), left_out, returned)
-    for page, kind in package.others.items():
+            tags += len(_TAG.sub(b"", data))
+        if tags < 0:
+            raise Unreadable("too-large", f"its pages have more than {_FREE_TAGS} tags with almost no text, up to {page}")
+        markup[page] = _decoded(data)
+    styles = _styles(archive, package, markup, left)
+    kept = [passage for page, text in markup.items() for passage in _without_imprint(passages(text, page, styles))]
+    return Epub(package.title, package.language, kept)
+
+
+def _styles(archive: zipfile.ZipFile, package: _Package, markup: dict[str, str], left: int) -> Styles:
+    """Return the places that links of the book lead to, except those of contents, and the classes of raised and floating text."""
+    targets: set[str] = set()
+    for page, text in markup.items():
+        links = _LINK.findall(text)
+        if links and len(text) - sum(map(len, re.findall("<[^<>]*>", text))) > _MIN_LINK_TEXT_CHARACTERS * len(links):
+            for href in links:
+                name, _, place = urllib.parse.unquote(href).partition("#")
+                targets.add(f"{posixpath.normpath(posixpath.join(posixpath.dirname(page), name)) if name else page}#{place}")
+    classes: dict[str, set[str]] = {"super": set(), "float": set()}
+    for name in package.styles:
         try:
-            data = _member(archive, page, left)
-        except (Unreadable, RuntimeError, *BROKEN_ZIP):  # a skipped page; the book is unaffected
+            data = _member(archive, name, min(left, _MAX_LIST_BYTES))
+        except (Unreadable, RuntimeError, *BROKEN_ZIP):  # the book is readable without it
             continue
-        left, tags = left - len(data), tags - data.count(b"<")
-        left_out[kind] += text_size(_decoded(data)) if tags >= 0 else 0
-    return Epub(package.title, package.language, kept, +left_out, +returned)
+        left -= len(data)
+        for rule in data.decode("utf-8", "replace").lower().split("}"):
+            selector, _, body = rule.rpartition("{")
+            for word, names in classes.items():
+                if word in body:
+                    names.update(re.findall(r"\.([\w-]+)", selector[-_MAX_SELECTOR_CHARACTERS:]))
+    return Styles(frozenset(targets), frozenset(classes["super"]), frozenset(classes["float"]))
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
@@ -121,60 +138,47 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
-    """Find the package through the container; return its title, language and pages in reading order."""
-    roots = [attributes(tag.attributes) for tag in _tags(archive, _CONTAINER, max_bytes) if tag.name == "rootfile"]
-    path = next((root["full-path"] for root in roots if root.get("full-path")), "")
+    """Find the package through the container; return its title, language, style sheets, and pages in reading order."""
+    path = next((tag.get("full-path") for tag in _tags(archive, _CONTAINER, max_bytes) if tag.name == "rootfile"), "")
     if not path:
         raise Unreadable("damaged", f"{_CONTAINER} names no package")
-    markup = _decoded(_member(archive, path, min(max_bytes, _MAX_LIST_BYTES)))
-    items: dict[str, dict[str, str]] = {}
+    parts = parse(_decoded(_member(archive, path, min(max_bytes, _MAX_LIST_BYTES))))
+    items: dict[str, Tag] = {}
     spine: list[str] = []
-    skipped: dict[str, str] = {}
+    skipped: set[str] = set()
     texts: dict[str, str] = {}
-    inside = ""
-    for part in tags_and_text(markup):
-        if isinstance(part, str):
-            if inside and part.strip():
-                texts.setdefault(inside, " ".join(part.split()))
-            continue
-        inside = "" if part.end or part.empty else part.name
+    for tag, text in zip(parts, [*parts[1:], ""], strict=True):
+        #   <dc:title>Emma</dc:title>
         #   <item id="c1" href="ch1.xhtml" media-type=.../>      a file of the book
         #   <itemref idref="c1"/>                                its place in the reading order
         #   <reference type="toc" href="toc.xhtml"/>             what a page is for (EPUB 2)
-        known = {} if part.end else attributes(part.attributes)
-        if part.name == "item" and "id" in known:
-            items.setdefault(known["id"], known)
-        elif part.name == "itemref" and known.get("linear", "yes").lower() != "no":
-            spine.append(known.get("idref", ""))
-        elif part.name == "reference" and known.get("type", "").lower() in SKIPPED_PAGES:
-            skipped[_resolved(path, known.get("href", ""), archive)] = counted_as(known["type"].lower())
+        if isinstance(tag, str) or tag.attributes is None:
+            continue
+        if tag.name in ("title", "language") and isinstance(text, str) and text.strip():
+            texts.setdefault(tag.name, " ".join(text.split()))
+        elif tag.name == "item" and tag.get("id"):
+            items.setdefault(tag.get("id"), tag)
+        elif tag.name == "itemref" and tag.get("linear").lower() != "no":
+            spine.append(tag.get("idref"))
+        elif tag.name == "reference" and tag.get("type").lower() in SKIPPED_PAGES:
+            skipped.add(_resolved(path, tag.get("href"), archive))
     if not spine:
         raise Unreadable("damaged", f"{path} lists no pages")
     read = [items[id] for id in dict.fromkeys(spine) if id in items and _is_page(items[id])]
-    pages = dict.fromkeys(_resolved(path, item.get("href", ""), archive) for item in read)  # a spine may name a page many times
-    pages = {page: None for page in pages if page not in skipped}
-    markup_items = {_resolved(path, item.get("href", ""), archive): item for item in items.values() if _is_markup(item)}
-    left_out = {
-        page: "navigation"
-        if "nav" in item.get("properties", "").split()
-        else skipped.get(page, "pages outside the reading order")
-        for page, item in markup_items.items()
-        if page not in pages
-    }
-    return _Package(texts.get("title", ""), texts.get("language", ""), list(pages), left_out)
+    pages = dict.fromkeys(_resolved(path, item.get("href"), archive) for item in read)  # a spine may name a page many times
+    styles = [
+        _resolved(path, item.get("href"), archive) for item in items.values() if item.get("media-type").lower() == "text/css"
+    ]
+    return _Package(texts.get("title", ""), texts.get("language", ""), [page for page in pages if page not in skipped], styles)
 
 
-def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> list[Tag]:
+def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> Iterable[Tag]:
     markup = _decoded(_member(archive, name, min(max_bytes, _MAX_LIST_BYTES)))
-    return [part for part in tags_and_text(markup) if isinstance(part, Tag) and not part.end]
+    return (part for part in parse(markup) if isinstance(part, Tag) and part.attributes)
 
 
-def _is_markup(item: dict[str, str]) -> bool:
-    return item.get("media-type", "").lower() in _PAGES
-
-
-def _is_page(item: dict[str, str]) -> bool:
-    return _is_markup(item) and "nav" not in item.get("properties", "").split()
+def _is_page(item: Tag) -> bool:
+    return item.get("media-type").lower() in _PAGES and "nav" not in item.get("properties").split()
 
 
 def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:
@@ -192,8 +196,7 @@ def _encrypted(archive: zipfile.ZipFile, max_bytes: int) -> set[str]:
     if _ENCRYPTION not in archive.NameToInfo:
         return set()
     tags = _tags(archive, _ENCRYPTION, max_bytes)
-    names = [attributes(tag.attributes).get("uri", "") for tag in tags if tag.name == "cipherreference"]
-    return {_resolved("", name, archive) for name in names}
+    return {_resolved("", tag.get("uri"), archive) for tag in tags if tag.name == "cipherreference"}
 
 
 def _decoded(data: bytes) -> str:
@@ -207,16 +210,14 @@ def _decoded(data: bytes) -> str:
     return decode(data)
 
 
-def _without_imprint(passed: list[Passage], left_out: Counter[str], returned: Counter[str]) -> list[Passage]:
+def _without_imprint(passed: list[Passage]) -> list[Passage]:
     """Drop the passages of a copyright page: a short page with words that only such a notice contains.
 
-    Some short stories have one page, which also contains the notice. `put_back` returns the story.
+    Some short stories have one page, which also contains the notice. `guarded` keeps the story.
     """
     lines = [line for passage in passed for line in passage.lines]
-    if sum(map(len, lines)) > _MAX_IMPRINT_CHARACTERS or not any(map(is_imprint, lines)):
+    if sum(map(len, lines)) > _MAX_IMPRINT_CHARACTERS or not any(map(_IMPRINT.search, lines)):
         return passed
-    blocks = [Block(passage.lines, 1, 1, at) for at, passage in enumerate(passed)]
-    kept, characters = put_back("imprint", blocks, [], sum(map(size, lines)))
-    left_out["imprint"] += sum(map(size, lines)) - characters
-    returned["imprint"] += characters
+    blocks = [Block(passage.lines, 1, 1) for passage in passed]
+    kept = guarded(lambda blocks: [], lambda block: any(map(_IMPRINT.search, block.lines)), blocks)
     return [passed[block.at] for block in kept]

@@ -1,14 +1,15 @@
-"""Remove Project Gutenberg's license: the book is the text between its header and its footer.
+"""Remove the licenses of Project Gutenberg and its sisters: a book is the text between a header and a footer.
 
-Thirty years of files mark the two in a dozen ways.  In a file without markers, every line belongs to the book.
+Thirty years of files mark the two in a dozen ways. The sites of Australia and Canada write a header of fields without a mark at
+its end. In a file without any of this, every line belongs to the book.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from typing import NamedTuple
-
-__all__ = ["Parts", "header_field", "is_credit", "language_code", "strip_licence"]
 
 _GUTENBERG = r"(?:TH(?:E|IS)\s+)?(?:PROJE[CK]T\w*\s+GUTENBERG|PG\b)"
 _START = re.compile(
@@ -19,16 +20,36 @@ _START = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _END = re.compile(
-    rf"""\**\s*(?:
+    rf"""[\[*]{{0,4}}\s*(?:
       END\s+OF\s+{_GUTENBERG}                                   # *** END OF …, and "End of Project Gutenberg's X"
+    | END\s+OF\s+(?:TH(?:E|IS)\s+)?E-?(?:TEXT|BOOK)\b           # End of this Etext of X
     | (?:ENDE\s+(?:DIESES|DES)|FIN\s+(?:DU|DE\s+CE)|EINDE\s+VAN\s+(?:DIT|HET)|FINE\s+D\S+\s*\w*|FIN\s+DEL?)
       \s+PRO[IJY]E[CK]?T\w*\s+GUTENBERG
+    | (?<=\[)(?:THE\s+)?END\s+OF\b[^\[\]]{{1,200}}\]?$          # [End of The Weir, by A. Miller]
+    | THIS\s+SITE\s+IS\s+FULL\s+OF\s+FREE\s+E-?BOOKS
+    | PROJECT\s+GUTENBERG(?:\s+OF)?\s+AUSTRALIA\W*$
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_END_STARTS = frozenset("*EeFf")
+_SISTER = re.compile(
+    r"(?:gutenberg (?:of )?(?:australia|canada)|(?:proofreaders canada|faded ?page) e-?(?:book|text))\b", re.IGNORECASE
+)
+_SISTER_LINES = 12  # filled lines at the top of a file in which a sister names herself
+_NOTICE = re.compile(  # a block of a sister's header
+    r"gutenberg|faded ?page|pgdpcanada|public domain|copyright|made available at no cost|no restrictions|-{20}"
+    r"|^\W{0,9}(?:title|author|editor|translator|illustrator|e-?book|e-?text|language|edition|character set|release date"
+    r"|(?:place and )?date (?:of|first|last|most)|most recent|produced by)\b[^:\n]{0,60}[:#]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAX_HEADER_GAP = 3  # blocks without a notice inside a sister's header
+_INSIDE = re.compile(  # a notice between the volumes or works of a file
+    r"\W*(?:(?:the )?project gutenberg(?:['’]s)? e-?(?:text|book)s? (?:of|#|\*|is)|this (?:is the )?(?:e-?text|e-?book"
+    r"|electronic (?:version|text|edition))\b.{0,200}\bgutenberg|project gutenberg['’]s .{1,200}, (?:by|volume)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _HEAD_LINES = 1000  # maximum length of a header; a start marker further down belongs to the book
 _FOOT_LINES = 1000  # the same for the footer; the longest license has 400 lines
+_MAX_FOOTER_WORDS = 200  # words of a footer that does not mention Project Gutenberg, or once in 200 words
 _FIELD_LINES = 60  # lines at the top of the header with its fields (Title:, Language:)
 _CREDIT = re.compile(
     r"""[\[(]?\s{0,99}(?:
@@ -63,26 +84,89 @@ class Parts(NamedTuple):
 
 
 def strip_licence(lines: list[str]) -> Parts:
-    """Remove the license's header and footer; without a marker, everything is body.
+    """Remove the license's header and footer, and licenses between the works of a file. Without a marker, everything is body.
 
     >>> strip_licence(["Title: T", "*** START OF THIS PROJECT GUTENBERG EBOOK T ***", "Tea.", "End of Project Gutenberg's T"])
     Parts(header=['Title: T', '*** START OF THIS PROJECT GUTENBERG EBOOK T ***'], body=['Tea.'])
     """
     # The last start marker counts, because old files have two: the "small print" and the title.
     start = 0
-    for number, line in enumerate(lines[:_HEAD_LINES]):
+    for at, line in enumerate(lines[:_HEAD_LINES]):
         if _START.match(line.strip()):
-            start = number + 1
-            if "***" not in line.strip()[3:]:  # a long title continues on the next line
-                while start < len(lines) and lines[start].strip():
-                    start += 1
-    last = range(max(start, len(lines) - _FOOT_LINES), len(lines))  # an end further up is followed by more of the book
-    end = next((number for number in last if _is_end(lines[number].strip())), len(lines))
-    return Parts(lines[:start], lines[start:end])
+            start = _after(lines, at)
+        elif start and _END.match(line.strip()):  # of the first work of several
+            break
+    start = start or _sister_header(lines)
+    # The last end marker counts, because a volume can end before the book does. What follows a marker without being a license
+    # belongs to the book.
+    end = len(lines)
+    for at in range(len(lines) - 1, max(start, len(lines) - _FOOT_LINES) - 1, -1):
+        if _END.match(lines[at].strip()):
+            end = at if _is_footer(lines[at:]) else end
+            break
+    body = lines[start:end]
+    return Parts(lines[:start], list(_without_notices(body)) if start or end < len(lines) else body)
 
 
-def _is_end(line: str) -> bool:
-    return line[:1] in _END_STARTS and _END.match(line) is not None
+def _after(lines: list[str], marker: int) -> int:
+    """Return the line after a start marker. A long title continues on the next lines."""
+    after = marker + 1
+    if "***" not in lines[marker].strip()[3:]:
+        while after < len(lines) and lines[after].strip():
+            after += 1
+    return after
+
+
+def _sister_header(lines: list[str]) -> int:
+    """Return the length of a header without a start marker, which ends with the last of its notices."""
+    filled = (number for number, line in enumerate(lines[:_HEAD_LINES]) if line.strip())
+    if not any(_SISTER.search(lines[number]) for number, _ in zip(filled, range(_SISTER_LINES), strict=False)):
+        return 0
+    end = at = gap = 0
+    while at < min(len(lines), _HEAD_LINES) and gap <= _MAX_HEADER_GAP:
+        first = at
+        while at < len(lines) and lines[at].strip():
+            at += 1
+        if at > first:
+            gap += 1
+            if _NOTICE.search("\n".join(lines[first:at])):
+                end, gap = at, 0
+        at += 1
+    return end
+
+
+def _is_footer(lines: list[str]) -> bool:
+    """Return True if the lines from an end marker on are a license, not more of the book."""
+    if any(line.lstrip()[:1] == "*" and _START.match(line.strip()) for line in lines):
+        return False
+    words = [word for line in lines for word in line.split()]
+    mentions = sum("gutenberg" in word.lower() or "licen" in word.lower() for word in words)
+    return len(words) <= _MAX_FOOTER_WORDS * max(1, mentions)
+
+
+def _without_notices(lines: list[str]) -> Iterator[str]:
+    """Drop the licenses between the works of a file: from an end marker to a start marker, and blocks about the project."""
+    starts = [number for number, line in enumerate(lines) if line.lstrip()[:1] == "*" and _START.match(line.strip())]
+    at = 0
+    while at < len(lines):
+        first = at
+        while at < len(lines) and lines[at].strip():
+            at += 1
+        block = lines[first:at]
+        if block and _END.match(block[0].strip()):
+            next_start = bisect_left(starts, at)
+            if next_start < len(starts) and starts[next_start] < at + _FOOT_LINES and _is_footer(lines[at : starts[next_start]]):
+                at = _after(lines, starts[next_start])
+        elif block and not _START.match(block[0].strip()) and not _is_notice(block):
+            yield from block
+        while at < len(lines) and not lines[at].strip():
+            yield lines[at]
+            at += 1
+
+
+def _is_notice(block: list[str]) -> bool:
+    text = "\n".join(block[:60])
+    return (text.startswith("<<") or _INSIDE.match(text) is not None) and "gutenberg" in text.lower()
 
 
 def header_field(header: list[str], name: str) -> str:

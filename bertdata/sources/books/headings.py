@@ -8,9 +8,7 @@ from collections.abc import Iterable
 
 from ..lines import fold_case
 from .blocks import Block
-from .unwrap import is_close, is_signature, title_case
-
-__all__ = ["begins_notes", "is_chapter", "is_contents", "is_heading", "is_notes", "is_short", "plain_name", "signers", "speakers"]
+from .unwrap import title_case
 
 _DIVISIONS = {  # words that name a part of a book, by language
     "en": "chapter|chap|book|part|volume|vol|act|scene|letter|canto|stave|section|lecture|essay|sermon|tale|story|number",
@@ -33,7 +31,9 @@ _APPARATUS = {  # headings before, after and between the parts
     "zh": "序|序言|自序|前言|楔子|引子|后记|後記|跋|附录|附錄|尾声|尾聲",
 }
 _CONTENTS = (
-    "(?:table of )?contents|contents of .{1,40}|list of (?:illustrations|plates|figures|tables|maps)|table|index|illustrations"
+    "(?:table of )?contents|contents of .{1,40}|(?:(?:general|alphabetical|subject) )?index(?: of .{1,50})?"
+    "|list of (?:illustrations|plates|figures|tables|maps)|table|illustrations"
+    "|(?:sach|namen|namens|personen|orts|zaak|zaken|sak)?register|table (?:alphabétique|analytique).{0,30}|hakemisto"
     "|(?:table|liste) des (?:matières|chapitres|illustrations|gravures)|sommaire|inhalt|inhaltsverzeichni(?:s|ß)|inhaltsangabe"
     "|inhoud|inhoudsopgave|índice|indice|sumário|innehåll|indhold|sisällys|sisältö|目录|目錄|目次"
 )
@@ -55,19 +55,25 @@ _CHAPTER_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_
 # From here to `_NOTES_BEGIN`, patterns match what `fold_case` returns.
 _APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*")
 _CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*")
-_NOTES_LINE = re.compile(
-    r"(?:transcrib\w+['’]?s?['’]?|e-?text transcriber['’]s) note(?:s|\(s\))?(?: de transcription)?"
-    r"|[^.]{0,30}\b(?:errors?|corrections?|changes)\b[^.]{0,40}\btranscriber"
-    r"|notes? d[eu] (?:la )?transcri\w+|anmerkung(?:en)? zur transkription|opmerkingen van de (?:bewerker|transcribent)"
+_NOTE_WORD = (  # words for a note, in the languages of `TRANSCRIBER`
+    "notes?|notas?|note|not[ae]n?|noot|opmerking(?:en)?|aantekening(?:en)?|anmerkung(?:en)?|hinweise?|bemerkung(?:en)?|remarques?"
+    "|avvertenz[ae]|aviso|advertencias?|observaç(?:ão|ões)"
 )
+TRANSCRIBER = (  # the beginning of a transcriber's note or of its heading, after `fold_case`
+    rf"(?:(?:e-?text )?transcrib\w*['’]?s?['’]? {{0,9}}(?:notes?|remarks?|comments?)(?:\(s\))?\b(?: de transcription)?"
+    rf"|(?:{_NOTE_WORD}) (?:[\w'’]{{1,12}} ){{0,4}}['’\w]{{0,2}}(?:transcri|transkri|trascri|transskri|bewerker|digitali[sz])\w*)"
+)
+_NOTES_LINE = re.compile(rf"{TRANSCRIBER}|[^.]{{0,30}}\b(?:errors?|corrections?|changes)\b[^.]{{0,40}}\btranscriber")
 _NOTES_BEGIN = re.compile(
-    r"(?:this (?:e-?book|e-?text|electronic (?:text|edition))|ce livre électronique|dieses (?:e-?book|elektronische buch)"
+    rf"{TRANSCRIBER}\W{{0,3}}:"
+    r"|(?:this (?:e-?book|e-?text|electronic (?:text|edition))|ce livre électronique|dieses (?:e-?book|elektronische buch)"
     r"|dit e-?bo[eo]k|este libro electrónico|este livro eletr[óô]nico|questo e-?book)"
     r" (?:reproduces?|follows|was|has been|reproduit|a été|folgt|entspricht|wurde|is|volgt|sigue|segue|è stato|foi)\b"
     r"|(?:le texte|the text|words?|text|passages|der text|de tekst) (?:printed |set )?"
     r"(?:en italiques?|in italics?|im kursiv\w*|in cursief)"
     r" (?:dans l['’]original|in the original|are|is|im original|in het origineel)\b"
 )
+_NAMES_TRANSCRIBER = re.compile("transs?[ck]ri|trascri|bewerker|digital")
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
 _SCENE = re.compile(  # after `fold_case`
@@ -78,8 +84,8 @@ _CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continu
 _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
-_MAX_HEADING_CHARACTERS = 150  # characters of a heading with its subtitle
-_MAX_TITLE_CHARACTERS = 75  # characters of a heading detected by its position only
+_MAX_HEADING_CHARACTERS = 150  # with its subtitle
+_MAX_TITLE_CHARACTERS = 75  # of a heading detected by its position only
 _MAX_NAME_WORDS = 3  # words of a speaker's name
 _MIN_SPEAKER_SHARE = 0.8  # share of speakers' names with the same blank lines around them
 
@@ -105,13 +111,13 @@ def is_contents(line: str) -> bool:
 def is_notes(line: str) -> bool:
     """Return True if a line is the heading of the transcriber's notes."""
     folded = fold_case(line)
-    if not ("transcri" in folded or "transkri" in folded or "bewerker" in folded):  # each alternative contains one of them
+    if not _NAMES_TRANSCRIBER.search(folded):  # each alternative contains one of these
         return False
     return _NOTES_LINE.fullmatch(folded.strip(_MARKS + "[]:.")) is not None
 
 
 def begins_notes(line: str) -> bool:
-    """Return True if a line begins transcriber's notes without a heading: it describes the file.
+    """Return True if a line begins a transcriber's note without a heading: it describes the file.
 
     >>> [begins_notes(line) for line in ("Ce livre électronique reproduit le texte", "This book is red.")]
     [True, False]
@@ -183,21 +189,6 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}
 
 
-def signers(blocks: Iterable[Block]) -> set[str]:
-    """Return the names below at least two closes of letters, as `plain_name` writes them.
-
-    >>> sorted(signers([Block(["Your friend,"], 1, 1), Block(["ANNA LOWE."], 1, 3)] * 2))
-    ['anna lowe']
-    """
-    names, close = Counter[str](), False
-    for block in blocks:
-        text = " ".join(map(str.strip, block.lines))
-        if close and block.before == 1 and len(block.lines) == 1 and is_signature(text):
-            names[plain_name(block)] += 1
-        close = is_close(text)
-    return {name for name, times in names.items() if times > 1}
-
-
 def _is_part(text: str) -> bool:
     """Return True if the words of a heading identify it, not its position."""
     return any((_NUMERAL.fullmatch(text), _APPARATUS_LINE.fullmatch(fold_case(text)), is_chapter(text), is_contents(text)))
@@ -210,9 +201,7 @@ def plain_name(block: Block) -> str:
 
 def _stands_as_title(block: Block, text: str, previous: str) -> bool:
     goes_on = previous[-1:] == "," or previous[-1:].isalpha()  # the signature of a letter
-    if text[:1] in _QUOTES and not (block.before >= 2 and _is_quoted_title(text)):
-        return False
-    if text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
+    if text[:1] in _QUOTES or text.endswith((",", "--", "—")) or (goes_on and block.before == 1):
         return False
     apart = block.before >= 2 or not previous
     capitals = _CONTINUED.sub("", text) if "--" in text or "—" in text else text
@@ -224,11 +213,6 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
         return True
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
     return not ends or (not previous and title_case(text) and not any(map(str.isdigit, text)))
-
-
-def _is_quoted_title(text: str) -> bool:
-    """Return True for a title in quotes such as ``"THE LAMP ON THE QUAY"``, False for a shouted sentence."""
-    return text.isupper() and text[-1] in _QUOTES and text.count(" ") > 1 and not set(text).intersection(".!?,")
 
 
 def _runs_on(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Read books in every format: one per file, many in an archive or a table, or lines without boundaries between books.
+"""Read books in every format: one per file, or many in an archive or a table.
 
 A book is one document: the text is decoded, license and apparatus are dropped, and lines are unwrapped into paragraphs.
 """
@@ -6,28 +6,23 @@ A book is one document: the text is decoded, license and apparatus are dropped, 
 from __future__ import annotations
 
 import io
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 
 from ...errors import UsageError
-from ...records import Drop, FileRange, Reject
+from ...records import Drop, FileRange, Prose, Reject
 from ...storage.files import open_file
 from ...storage.storage import storage_errors
 from .. import archives
 from ..encodings import decode_or_reject
-from ..line_ranges import split_lines
 from ..lines import count_lines, unify_newlines
-from ..tables import Columns, Row, is_table, read_table, split_table
-from .account import KEPT, READ, size
+from ..tables import Columns, is_table, read_table, split_table
 from .clean import Reading, clean_parts
 from .epub import Unreadable, read_epub
 from .gutenberg import Parts, header_field, language_code, strip_licence
-from .sentence_lines import is_sentence_lines, read_sentences
 
-__all__ = ["Book", "read_book", "read_books", "split"]
-
+LICENCE = "as each book states"
 _MAX_LINES = 400_000  # per book; Shakespeare's complete works have half as many
 _FREE_LINES = 20_000  # nonblank lines allowed for any book, even if they are short
 _BYTES_PER_LINE = 32  # one more line per this many bytes; a paragraph takes 40 us to read, a line of verse has 30 to 40 bytes
@@ -36,56 +31,39 @@ _ONLY_WORDS = f"more than {_FREE_LINES} lines, of one or two words each"
 _MAX_BOOK_BYTES = 64 << 20  # maximum bytes for `read_book`; the longest books of Project Gutenberg have 30 MB
 
 
-class Book(NamedTuple):
-    """A book: title and language from its license header or package, otherwise the file's name and ``""``.
-
-    If `sentences` is true, `paragraphs` contains sentences, and the book has one paragraph.
-    """
-
-    id: str
-    title: str
-    language: str
-    paragraphs: list[str]
-    url: str = ""
-    sentences: bool = False
-    licence: str = ""
-
-
 def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
     """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
         return split_table(path, length, target, columns)
-    if archives.is_archive(path):
-        return archives.cut(path, length, target)
-    return split_lines(path, length, target) if is_sentence_lines(path) else [(0, length)]
+    return archives.cut(path, length, target) if archives.is_archive(path) else [(0, length)]
 
 
-def read_books(
-    parts: Iterable[FileRange],
-    *,
-    columns: Columns | None = None,
-    sentences: int = 1000,
-    reading: Reading | None = None,
-    max_bytes: int,
-    licences: dict[str, Counter[str]] | None = None,
-) -> Iterator[Book | Drop | Reject]:
-    """Read the books of ranges that `split` returned; yield a Reject for an unreadable book, and raise disk and store errors.
+def read_books(part: FileRange, columns: Columns, reading: Reading, max_bytes: int) -> Iterator[Prose | Drop | Reject]:
+    """Read the books of a range that `split` returned. Yield a Reject for an unreadable book; raise disk and store errors.
 
-    A book has at most `max_bytes` bytes, also when unpacked; a file of lines is cut every `sentences` lines.
-    `licences` counts the licenses in the rows of tables, by file.
-    Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, and those of `read_epub`, `read_archive`,
-    `read_sentences` and `read_table`.
+    A book has at most `max_bytes` bytes, also when unpacked. An empty file is a drop.
+    Reasons: ``too-large``, ``binary``, ``undecodable``, and those of `read_epub`, `read_archive` and `read_table`.
     """
-    for part in parts:
-        if part.end and is_table(part.name):
-            encoding = reading.encoding if reading else ""
-            rows = read_table(part, "books", columns or Columns(), max_bytes, licences, encoding=encoding)
-            yield from _of_table(rows, reading or Reading())
-        else:
-            yield from _read(part, sentences, reading or Reading(), max_bytes)
+    if part.end == 0:
+        yield Drop("empty", _id(part.name))
+    elif is_table(part.name):
+        for row in read_table(part, "books", columns, max_bytes, encoding=reading.encoding):
+            if isinstance(row, Drop | Reject):
+                yield row
+            else:
+                yield _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
+    elif archives.is_archive(part.name):
+        for member in archives.read_archive(part, archives.Wanted("books", _BOOK_SUFFIXES, max_bytes)):
+            if isinstance(member, archives.Member):
+                yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
+            else:
+                yield member
+    else:
+        with open_file(part.path) as file:
+            yield _from_file(part.name, file, reading, max_bytes)
 
 
-def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "prose") -> list[str]:
+def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", footnotes: str = "keep") -> list[str]:
     """Read the paragraphs of one book, a ``.txt`` or ``.epub`` file; return its prose, [] if it has none.
 
     verse and footnotes: see `clean`.  encoding: of a text file; ``""`` to detect it.
@@ -93,46 +71,12 @@ def read_book(path: str | Path, *, verse: str = "auto", encoding: str = "", foot
     """
     with storage_errors(f"cannot read {path}"), open_file(str(path)) as file:
         book = _from_file(Path(path).name, file, Reading(verse, encoding, footnotes), _MAX_BOOK_BYTES)
-    if isinstance(book, Book):
-        return book.paragraphs
-    if book.reason == "empty":
-        return []
-    raise UsageError(f"{path} is {book.reason}: {book.where}: use a .txt or .epub book")
+    if isinstance(book, Reject):
+        raise UsageError(f"{path} is {book.reason}: {book.where}: use a .txt or .epub book")
+    return book.paragraphs if isinstance(book, Prose) else []
 
 
-def _of_table(rows: Iterator[Row | Reject], reading: Reading) -> Iterator[Book | Reject]:
-    for row in rows:
-        if isinstance(row, Reject):
-            yield row
-        else:
-            book = _from_text(row.id, row.id, row.text, reading, row.title, row.language, row.url)
-            yield book._replace(licence=row.licence) if isinstance(book, Book) else book
-
-
-def _read(part: FileRange, sentences: int, reading: Reading, max_bytes: int) -> Iterator[Book | Drop | Reject]:
-    if part.end == 0:
-        yield Reject(_id(part.name), "empty", f"{part.name}: 0 bytes")
-    elif archives.is_archive(part.name):
-        for member in archives.read_archive(part, archives.Wanted("books", _BOOK_SUFFIXES, max_bytes)):
-            if isinstance(member, archives.Member):
-                yield _from_file(member.name, io.BytesIO(member.data), reading, max_bytes)
-            else:
-                yield member
-    elif is_sentence_lines(part.name):
-        for lines in read_sentences(part, sentences, max_bytes):
-            if isinstance(lines, Reject):
-                yield lines
-            else:
-                start, paragraph = lines
-                if reading.counts is not None:
-                    reading.counts.update(dict.fromkeys((READ, KEPT), sum(map(size, paragraph))))
-                yield Book(f"books:{part.name}:{start}", "", "", paragraph, sentences=True)
-    else:
-        with open_file(part.path) as file:
-            yield _from_file(part.name, file, reading, max_bytes)
-
-
-def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:
+def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Prose | Drop | Reject:
     id = _id(name)
     if name.lower().endswith(".epub"):
         return _from_epub(id, name, file, reading, max_bytes)
@@ -143,7 +87,9 @@ def _from_file(name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> 
     return text if isinstance(text, Reject) else _from_text(id, name, text, reading, _stem(name))
 
 
-def _from_text(id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = "") -> Book | Reject:
+def _from_text(
+    id: str, where: str, text: str, reading: Reading, title: str, language: str = "", url: str = ""
+) -> Prose | Drop | Reject:
     """Clean the text of a book; the title and language in its license take precedence over the file's name."""
     if count_lines(text) > _MAX_LINES:
         return Reject(id, "too-large", f"{where}: more than {_MAX_LINES} lines")
@@ -151,10 +97,10 @@ def _from_text(id: str, where: str, text: str, reading: Reading, title: str, lan
     if _has_only_words(lines):
         return Reject(id, "too-large", f"{where}: {_ONLY_WORDS}")
     parts = strip_licence(lines)
-    if not (paragraphs := clean_parts(parts, reading, size(text))):
-        return Reject(id, "empty", f"{where}: no paragraph of text")
+    if not (paragraphs := clean_parts(parts, reading)):
+        return Drop("no prose" if text.strip() else "empty", id)
     named, stated = header_field(parts.header, "Title"), language_code(header_field(parts.header, "Language"))
-    return Book(id, named or title, language or stated, paragraphs, url)
+    return Prose(id, "books", language or stated, named or title, url, paragraphs, licence=LICENCE)
 
 
 def _has_only_words(lines: list[str]) -> bool:
@@ -167,7 +113,7 @@ def _has_only_words(lines: list[str]) -> bool:
     return filled > _FREE_LINES + sum(len(line.encode("utf-8", "replace")) for line in lines) // _BYTES_PER_LINE
 
 
-def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Book | Reject:
+def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes: int) -> Prose | Drop | Reject:
     try:
         epub = read_epub(file, max_bytes)
     except Unreadable as error:
@@ -179,16 +125,10 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     if _has_only_words(lines):
         return Reject(id, "too-large", f"{name}: {_ONLY_WORDS}")
     title_page = [""]  # earlier pages are dropped
-    characters = sum(map(size, lines))
-    if reading.counts is not None:
-        verse = sum(size(line) for passage in epub.passages if passage.verse and not keep_verse for line in passage.lines)
-        gone = epub.left_out + Counter(verse=verse)
-        reading.counts.update({READ: gone.total(), **gone})
-    if reading.put_back is not None:
-        reading.put_back.update(epub.put_back)
-    if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep"), characters)):
-        return Reject(id, "empty", f"{name}: no paragraph of text")
-    return Book(id, epub.title or _stem(name), epub.language.partition("-")[0].lower(), paragraphs)
+    if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep", footnotes="drop"))):
+        return Drop("no prose", id)
+    language = epub.language.partition("-")[0].lower()
+    return Prose(id, "books", language, epub.title or _stem(name), "", paragraphs, licence=LICENCE)
 
 
 def _id(name: str) -> str:

@@ -8,8 +8,6 @@ from html import unescape
 
 from ..lines import join_lines
 
-__all__ = ["drop_marks", "hyphenated", "is_close", "is_signature", "join_signatures", "set_dashes", "title_case", "unwrap"]
-
 _SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # spelling rules of Duden, Taalunie and the Nordic language councils
 _BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
 
@@ -24,7 +22,7 @@ _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # no
 _OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left over from an HTML version
 _DASHES = ("--", "—", "–")
-_MAX_CLOSE_CHARACTERS = 60  # characters of "I am, with esteem, your friend,"
+_MAX_CLOSE_CHARACTERS = 60  # of "I am, with esteem, your friend,"
 _MAX_SIGNATURE_CHARACTERS = 60
 _CLOSERS = "_*=)]’”\"' "
 

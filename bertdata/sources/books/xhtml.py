@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..lines import join_lines, one_line
-from .account import size
+from ..lines import CJK, fold_case, join_lines, one_line
 from .blocks import Block, is_paragraph
-from .put_back import MAX_PROSE_CHARACTERS
-from .xml_tags import Tag, attributes, tags_and_text
-
-__all__ = ["SKIPPED_PAGES", "Passage", "counted_as", "passages", "text_size"]
+from .markup import VOID, Tag, parse
+from .note_marks import (
+    NO_STYLES,
+    Styles,
+    drop_copies,
+    join_initial,
+    join_pending,
+    lone_initial,
+    picture_initial,
+    read_mark,
+    unseen,
+    written_initial,
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -25,45 +32,40 @@ _DROPPED = _words(
     "select button template noscript rt rp aside"
 )
 _BLOCKS = _words(
-    "html body p div section article blockquote pre hr header footer main address center fieldset details summary li dd dt td "
-    "th tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
+    "html body p div section article blockquote pre hr header footer main address center fieldset details summary li dd dt "
+    "td th tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
 )
-_VOID = _words("br hr img input link meta col area base embed param source track wbr")
-_NO_PROSE = _words(  # values of epub:type and class that mark a part of a page
-    "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor pagebreak pagenum pageno caption figcenter figure "
-    "illustration illus toc contents pg-boilerplate pgheader transnote tnote title subtitle chapter-title chaptertitle"
+_INLINE = _words("a abbr b big cite em font i small span strong sub sup tt u")
+_HEADINGS = _words("h1 h2 h3 h4 h5 h6 title subtitle chapter-title chaptertitle")
+_PICTURES = _words("figure figcenter illustration illus")
+# values of epub:type and the guide's types for pages and sections
+SKIPPED_PAGES = _words(
+    "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon "
+    "imprint endnotes rearnotes footnotes notes errata glossary"
 )
-SKIPPED_PAGES = _words(  # values of epub:type and the guide's types for pages and sections
-    "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
-    "endnotes rearnotes footnotes notes errata glossary"
+# values of epub:type and class that mark a part of a page
+_NO_PROSE = _words(
+    "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor pagebreak pagenum pageno caption figcenter "
+    "figure illustration illus toc contents pg-boilerplate pgheader transnote tnote title subtitle chapter-title "
+    "chaptertitle"
 )
-_COUNTED_AS = {  # count name per element, or per value of epub:type or class; ``""``: not text
-    kind: name
-    for name, kinds in {
-        "": "head script style template noscript",
-        "headings": "title hgroup h1 h2 h3 h4 h5 h6 subtitle chapter-title chaptertitle",
-        "tables and lists": "table ul ol dl",
-        "pictures": "figure figcaption svg caption figcenter illustration illus",
-        "contents": "nav toc contents landmarks loi lot loa lov",
-        "footnotes": "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor notes",
-        "page numbers": "pagebreak pagenum pageno",
-        "licence": "pg-boilerplate pgheader",
-        "transcribers' notes": "transnote tnote",
-        "title page": "titlepage title-page halftitlepage",
-        "imprint": "copyright-page colophon imprint",
-        "ruby": "rt rp",
-        "asides": "aside",
-        "formulas": "math",
-        "media and forms": "audio video object form select button",
-    }.items()
-    for kind in kinds.split()
-}
-_AMBIGUOUS = _words(  # classes that authors also use for chapters and for the page as a whole
-    "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
-)
+# classes that authors also use for chapters and for the page as a whole
+_AMBIGUOUS = _words("caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle")
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
+_NOTE_CLASS = re.compile(r"(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d].*|text|body|para|link|anchor|call|mark|ref.*)?")
+_NOTES_HEADING = re.compile(  # after `fold_case`
+    r"[\W\d]{0,9}(?:(?:foot|end)?notes?(?: (?:and references|(?:to|on|for) .{1,60}))?|anmerkungen"
+    r"|(?:fu(?:ß|ss)|end|voet|eind)?noten"
+    r"|notas?(?: (?:al? pie(?: de página)?|finales|de rodapé))?|note(?: a piè di pagina| al testo)?|notes? de (?:bas de page|fin)"
+    r"|aantekeningen|(?:fot)?noter|fodnoter|viitteet|alaviitteet|примечания|сноски|przypisy|poznámky|jegyzetek|注释?|註釋?|脚注|원주|각주|주석?)"
+    r"(?: zum .{1,40}| zu .{1,40}| \d{1,3})?[\W\d]{0,9}"
+)
+_NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")
 _MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
+_MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
+_MAX_INLINE_PARTS, _MAX_INLINE_CHARACTERS = 12, 60  # of a note mark, an initial or hidden text
+_CONTROLS = re.compile("[\x1b-\x1f]")  # of `note_marks`
 
 
 class Passage(NamedTuple):
@@ -73,74 +75,30 @@ class Passage(NamedTuple):
     verse: bool
 
 
-def counted_as(kind: str) -> str:
-    """Return the name under which the dropped text of an element, or of a page of this kind, is counted."""
-    return _COUNTED_AS.get(kind, kind)
-
-
-def text_size(markup: str) -> int:
-    """Count the characters of a page's text, without whitespace."""
-    begun, total = not _look_over(tags_and_text(markup)).has_body, 0
-    for part in tags_and_text(markup):
-        begun = begun or (isinstance(part, Tag) and part.name == "body")
-        total += size(part) if begun and isinstance(part, str) else 0
-    return total
-
-
-def passages(markup: str, left_out: Counter[str] | None = None) -> list[Passage]:
+def passages(markup: str, page: str = "", styles: Styles = NO_STYLES) -> list[Passage]:
     """Return the paragraphs and stanzas of a page in order; [] if the page is a list of links.
 
-    `left_out` counts the characters of the dropped text, without whitespace, by kind.
-
-    >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.</p><table><tr><td>1</td></tr></table></body>")
+    >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.<sup>1</sup></p><table><tr><td>1</td></tr></table></body>")
     [Passage(lines=['The kettle sang.'], verse=False)]
     """
-    shape, left_out = _look_over(tags_and_text(markup)), Counter() if left_out is None else left_out
-    if shape.is_contents:
-        left_out["contents"] += text_size(markup)
-        return []
-    # A chapter in `<div class="contents">` is only recognized at its end. Read such a page again,
-    # with these elements kept.
-    reader = _read(markup, shape, set())
-    if reader.chapters:
-        reader = _read(markup, shape, reader.chapters)
-    left_out.update(reader.left_out)
-    return reader.passages
-
-
-def _read(markup: str, shape: _Shape, keep: set[int]) -> _Reader:
-    reader, begun = _Reader(shape.unclosed, keep), not shape.has_body
-    for at, part in enumerate(tags_and_text(markup)):
-        begun = begun or (isinstance(part, Tag) and part.name == "body")
-        if begun:
-            reader.take(at, part)
-    reader.flush()
-    return reader
-
-
-class _Shape(NamedTuple):
-    """Shape of a page. `unclosed` names elements opened more often than closed, so they may not contain everything after them."""
-
-    unclosed: set[str]
-    is_contents: bool
-    has_body: bool
-
-
-def _look_over(parts: Iterable[Tag | str]) -> _Shape:
-    """Scan a page; it is a list of contents if most of its words are in links."""
+    parts = parse(markup)
+    body = next((at for at, part in enumerate(parts) if part[0] == "body" and isinstance(part, Tag)), 0)
     balance: Counter[str] = Counter()
-    words = [0, 0]  # characters outside links, and inside
-    links, inside, body = 0, False, False
+    words, links, inside = [0, 0], 0, False  # characters outside links, and inside
     for part in parts:
         if isinstance(part, str):
             words[inside] += len(part) - part.count(" ") - part.count("\n")
-        elif not part.empty:
-            balance[part.name] += -1 if part.end else 1
-            body = body or part.name == "body"
-            if part.name == "a":
-                inside = not part.end and "href" in part.attributes
-                links += inside
-    return _Shape({name for name, count in balance.items() if count > 0}, links >= _MANY_LINKS and words[1] > words[0], body)
+            continue
+        balance[part.name] += -1 if part.attributes is None else part.name not in VOID
+        if part.name == "a":
+            inside = "href" in (part.attributes or ())
+            links += inside
+    if links >= _MANY_LINKS and words[1] > words[0]:
+        return []
+    unclosed = {name for name, count in balance.items() if count > 0}  # may not contain all that follows
+    # A chapter in `<div class="contents">` is only recognized at its end. Read such a page again, with these elements kept.
+    reader = _Reader(parts[body:], page, styles, unclosed, set())
+    return (_Reader(parts[body:], page, styles, unclosed, reader.chapters) if reader.chapters else reader).passages
 
 
 class _Element(NamedTuple):
@@ -156,53 +114,71 @@ class _Reader:
     the start tags of dropped elements with an ambiguous class and more than 200 words of prose.
     """
 
-    def __init__(self, unclosed: set[str], keep: set[int]) -> None:
-        self._unclosed, self._keep = unclosed, keep
-        self._kind = ""  # of the outermost dropped element
+    def __init__(self, parts: list[Tag | str], page: str, styles: Styles, unclosed: set[str], keep: set[int]) -> None:
+        self._parts, self._page, self._styles, self._unclosed, self._keep = parts, page, styles, unclosed, keep
+        self._reasons: list[str] = []  # why the outermost dropped element is dropped
         self._start = -1  # number of its start tag, if its class is ambiguous
         self._prose = 0  # characters of its paragraphs
         self._open: list[_Element] = []
         self._names: Counter[str] = Counter()  # of the open elements
         self._dropping = self._verse = 0  # number of open elements that are dropped, or verse
-        self._text: list[str] = []
+        self._text = self._heading = self._pending = ""  # `_pending`: an initial in a box of its own
+        self._ids: set[str] = set()  # ids since the last text
+        self._is_note = False  # whether the current paragraph is a note
+        self._notes: list[tuple[Passage, bool]] | None = None  # paragraphs under a heading for notes
+        self._counts: Counter[str] | None = None
         self.passages: list[Passage] = []
-        self.left_out: Counter[str] = Counter()
         self.chapters: set[int] = set()
+        at = 0
+        while at < len(parts):
+            part = parts[at]
+            at = self._take_text(at, part) if isinstance(part, str) else self._take_tag(at, part)
+        self._flush()
+        self._end_section("")
 
-    def take(self, at: int, part: Tag | str) -> None:
-        """Process part number `at` of a page: a tag or a text."""
-        if isinstance(part, str):
-            if not self._dropping:
-                self._text.append(part)
-            elif name := counted_as(self._kind):
-                self.left_out[name] += size(part)
-                if self._start >= 0 and is_paragraph(Block([one_line(part)], 1, 1)):
-                    self._prose += size(part)
-                    if self._prose > MAX_PROSE_CHARACTERS:
-                        self.chapters.add(self._start)
-            return
-        if part.name == "br" and not self._dropping:
-            self._text.append("\v")
-        if part.name in _BLOCKS and not self._dropping:
-            self.flush()
-        if part.end:
-            self._close(part.name)
-        elif not part.empty and part.name not in _VOID:
-            self._begin(at, part)
+    def _take_text(self, at: int, text: str) -> int:
+        if not self._dropping:
+            self._text += text
+            self._ids = self._ids if text.isspace() else set()
+        elif not _HEADINGS.isdisjoint(self._reasons):
+            self._heading += text
+        if self._dropping and self._start >= 0 and is_paragraph(Block([one_line(text)], 1, 1)):
+            self._prose += len(text)
+            if self._prose > _MAX_PROSE_CHARACTERS:
+                self.chapters.add(self._start)
+        return at + 1
 
-    def _begin(self, at: int, tag: Tag) -> None:
+    def _take_tag(self, at: int, tag: Tag) -> int:
+        if not self._dropping or not _PICTURES.isdisjoint(self._reasons):
+            self._text += picture_initial(tag)
+        if self._dropping:
+            pass
+        elif tag.name == "br":
+            self._text += "\v"
+        elif tag.name in _BLOCKS:
+            self._flush()
+        elif tag.name in _INLINE and tag.attributes is not None and (end := self._skip_inline(at)):
+            return end
+        if tag.attributes is None:
+            self._close(tag.name)
+        elif tag.name not in VOID:
+            self._begin(at, tag, tag.attributes)
+        return at + 1
+
+    def _begin(self, at: int, tag: Tag, attributes: dict[str, str]) -> None:
         if tag.name == "p" and self._open and self._open[-1].name == "p":
             self._close("p")
-        known = attributes(tag.attributes) if tag.attributes.strip() else {}
-        kinds = set(f"{known.get('type', '')} {known.get('role', '')}".lower().replace("doc-", "").split())
-        classes = set(known.get("class", "").lower().split())
+        kinds = set(f"{attributes.get('type', '')} {attributes.get('role', '')}".lower().replace("doc-", "").split())
+        classes = set(attributes.get("class", "").lower().split())
+        self._ids.update(filter(None, (attributes.get("id"), attributes.get("name"))))
         is_root = tag.name in ("html", "body")  # may be unclosed
         reasons = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
         if not is_root:
-            reasons += [*sorted(classes & (_NO_PROSE - _AMBIGUOUS if at in self._keep else _NO_PROSE)), *({tag.name} & _DROPPED)]
+            reasons += sorted(classes & (_NO_PROSE - _AMBIGUOUS if at in self._keep else _NO_PROSE))
+            reasons += [*({tag.name} & _DROPPED), *filter(_NOTE_CLASS.fullmatch, classes)]
         dropped = bool(reasons) and (is_root or tag.name not in self._unclosed)
         if dropped and not self._dropping:
-            self._kind, self._prose = reasons[0], 0
+            self._reasons, self._prose, self._heading = reasons, 0, ""
             self._start = at if set(reasons) <= _AMBIGUOUS and not kinds & _NO_PROSE else -1
         verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
         self._open.append(_Element(tag.name, dropped, verse))
@@ -212,25 +188,105 @@ class _Reader:
 
     def _close(self, name: str) -> None:
         """Close the innermost element with this name, and the elements open inside it."""
-        if not self._names[name]:
-            return
-        while True:
+        while self._names[name]:
             element = self._open.pop()
             self._names[element.name] -= 1
             self._dropping -= element.dropped
             self._verse -= element.verse
+            if element.dropped and not self._dropping and not _HEADINGS.isdisjoint(self._reasons):
+                self._end_section(self._heading)
             if element.name == name:
                 return
 
-    def flush(self) -> None:
+    def _skip_inline(self, at: int) -> int:
+        """Read an initial, a note mark or hidden text. Return the number of the part after it, or 0 if it is anything else."""
+        tags, text, end = self._inline(at)
+        if not text.strip():
+            return 0
+        if read := unseen(tags, text) or written_initial(tags, text.strip(), self._text, self._styles):
+            self._text += read
+            return end
+        before, after = self._text, self._after(end)
+        if before[-1:] + after[:1] in ("[]", "()") and (before[-1] == "[" or before[-2:-1].strip()):
+            before, text, self._parts[end] = before[:-1], f"[{text}]", after[1:]  # the brackets are outside of the link
+        ids = self._ids.union(*({tag.get("id"), tag.get("name")} for tag in tags))
+        places = {f"{self._page}#{id}" for id in ids if id}
+        mark = read_mark(tags, text.strip(), before, places, self._styles, is_raised=self._names["sup"] > 0)
+        if not mark.is_mark:
+            if text[0] == "[" and before != self._text:
+                self._parts[end] = after
+            return 0
+        self._is_note = self._is_note or mark.is_note
+        after = self._after(end)
+        self._text = before.rstrip() if after[:1] in tuple(".,;:!?)") else before
+        self._text += " " * (before[-1:] in tuple(".!?…") and after[:1].isupper())
+        return end
+
+    def _after(self, at: int) -> str:
+        part = self._parts[at] if at < len(self._parts) else ""
+        return part if isinstance(part, str) else ""
+
+    def _inline(self, at: int) -> tuple[list[Tag], str, int]:
+        """Return the tags and the text of a short inline element, and the number of the part after it; 0 if it is longer."""
+        tags, text, depth = list[Tag](), "", 0
+        for end in range(at, min(len(self._parts), at + _MAX_INLINE_PARTS)):
+            part = self._parts[end]
+            if isinstance(part, str):
+                text += part
+            elif part.name not in _INLINE or len(text) > _MAX_INLINE_CHARACTERS:
+                break
+            else:
+                tags += [part] if part.attributes is not None else []
+                depth += 1 if part.attributes is not None else -1
+                if depth == 0:
+                    return tags, text, end + 1
+        return tags, "", 0
+
+    def _flush(self) -> None:
         """End a paragraph."""
-        text, self._text = "".join(self._text).replace("\xad", ""), []
+        text, self._text, is_note = self._text.replace("\xad", ""), "", self._is_note
+        self._is_note, self._ids = False, set()
         if self._names["pre"]:
             text = text.replace("\n", "\v")
+        if not text or text.isspace():
+            return
+        if self._pending:
+            alone, text = join_pending(self._pending, text)
+            self.passages += [Passage([alone], verse=False)] if alone else []
+            self._pending = ""
+        if initial := lone_initial(text):
+            self._pending = initial
+            return
+        text = join_initial(drop_copies(text), self._words()) if _CONTROLS.search(text) else text
+        if not self._verse and _NOTES_HEADING.fullmatch(fold_case(one_line(text))):
+            self._end_section(text)
+            return
         for part in re.split(r"\v\s*\v\s*", text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
-            self.left_out["ornaments"] += sum(size(line) for line in lines if not any(map(str.isalnum, line)))
-            lines = [line for line in lines if any(map(str.isalnum, line))]
-            if lines:
-                verse = self._verse > 0 or (len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS)
-                self.passages.append(Passage(lines if verse else [join_lines(lines)], verse))
+            if lines := [line for line in lines if any(map(str.isalnum, line))]:
+                verse = self._verse > 0 or _is_verse(lines)
+                passage = Passage(lines if verse else [join_lines(lines)], verse)
+                if self._notes is not None:
+                    self._notes.append((passage, is_note))
+                elif not is_note:
+                    self.passages.append(passage)
+
+    def _words(self) -> Counter[str]:
+        """Return the words of the page, which tell an initial from a word of one letter."""
+        if self._counts is None:
+            texts = (part.lower() for part in self._parts if isinstance(part, str))
+            self._counts = Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text))
+        return self._counts
+
+    def _end_section(self, heading: str) -> None:
+        """Drop the paragraphs under a heading for notes, if half of them begin with a mark. The next section begins."""
+        notes = self._notes or []
+        marked = [passage for passage, is_note in notes if is_note or _NUMBERED.match(passage.lines[0])]
+        if 2 * len(marked) < len(notes):
+            self.passages += [passage for passage, _ in notes]
+        self._notes = [] if _NOTES_HEADING.fullmatch(fold_case(one_line(heading))) else None
+
+
+def _is_verse(lines: list[str]) -> bool:
+    """Return True if the lines of a paragraph are short. Chinese and Japanese verse is marked, and dialogue has short lines."""
+    return len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not re.match(f"\\W?[{CJK}]", lines[0])
