@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .commands.build_corpus import build_corpus as build_corpus
-    from .commands.download import download_hub as download_hub
     from .commands.download import download_wikipedia as download_wikipedia
     from .commands.export import export as export
     from .commands.inspect import inspect as inspect
@@ -56,7 +55,7 @@ if TYPE_CHECKING:  # for editors and type checkers
 __version__ = "0.1.0"
 _NAMES = {  # module -> its public names, which are loaded when they are asked for
     "commands.build_corpus": ("build_corpus",),
-    "commands.download": ("download_hub", "download_wikipedia"),
+    "commands.download": ("download_wikipedia",),
     "commands.export": ("export",),
     "commands.inspect": ("inspect",),
     "commands.make_pairs": ("make_pairs",),

@@ -24,7 +24,7 @@ from bertdata.stages.corpus.sources import source
 
 COMMANDS = (
     *("build_corpus", "train_vocab", "make_pairs", "export", "inspect", "open"),
-    *("download_wikipedia", "download_hub"),
+    "download_wikipedia",
 )
 
 
