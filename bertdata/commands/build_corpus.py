@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +25,6 @@ from ..reports.summary import count, size
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..sources.dumps import read_site
-from ..sources.ignored import by_suffix, conversions, describe
 from ..sources.inputs import find
 from ..stages.corpus.filtering import load_grams, load_ids
 from ..stages.corpus.job import CorpusJob
@@ -141,7 +142,7 @@ def plan_corpus(
         bytes=sum(sizes),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_listed(cut.inputs), *_excluded(settings), *_notes(ignored), *_wiki_notes(cut, learned)),
+        notes=(*_listed(cut.inputs), *_excluded(settings), *_wiki_notes(cut, learned)),
         warnings=partial(_unmatched_ids, settings),
     )
 
@@ -214,20 +215,23 @@ def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tu
     unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
     files = {kind: find(paths_by_kind[kind], source(kind).suffixes, f"`{kind}`", unread[kind]) for kind in unread}
     read = {path for found in files.values() for _, path in found}
-    counts = {kind: by_suffix(paths - read) for kind, paths in unread.items()}
-    return files, {kind: suffixes for kind, suffixes in counts.items() if suffixes}
+    counts = {kind: Counter(map(_suffix, filter(_is_input, paths - read))) for kind, paths in unread.items()}
+    return files, {kind: dict(sorted(suffixes.items())) for kind, suffixes in counts.items() if suffixes}
+
+
+def _is_input(path: str) -> bool:
+    """Return False for files that a run uses otherwise: code of the user, and checksum files and indexes of dumps."""
+    return not re.search(r"\.pyc?$|sums?(?:\.txt)?$|-multistream-index[^/]*$", path)
+
+
+def _suffix(path: str) -> str:
+    suffix = to_path(path).suffix.lower()
+    return suffix if re.fullmatch(r"\.[a-z]\w{0,11}", suffix) else "no suffix"
 
 
 def _left_out(ignored: Mapping[str, Mapping[str, int]]) -> str:
     number = sum(sum(suffixes.values()) for suffixes in ignored.values())
     return f"; {count(number, 'file')} ignored" if number else ""
-
-
-def _notes(ignored: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """List the suffixes of files that are not read, and how to convert such files."""
-    for kind, suffixes in ignored.items():
-        yield f"  ignored    {kind}: {describe(suffixes)}"
-        yield from (f"             {way}" for way in conversions(suffixes, kind))
 
 
 def _with_functions(config: CorpusConfig, maps: Maps) -> CorpusConfig:

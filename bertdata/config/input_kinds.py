@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 Paths = str | Path | Sequence[str | Path]  # of an argument
 _COMPRESSED_SUFFIXES = (".bz2", ".gz", ".xz", ".zst")
+_JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")  # .json: only files whose first line is an object
 DELIMITED = tuple(f"{suffix}{packer}" for suffix in (".csv", ".tsv") for packer in ("", *_COMPRESSED_SUFFIXES))
-TABLES = (".jsonl", *(f".jsonl{packer}" for packer in _COMPRESSED_SUFFIXES), ".parquet", ".arrow", *DELIMITED)  # one text per row
+JSON_LINES = tuple(f"{suffix}{packer}" for suffix in _JSON_SUFFIXES for packer in ("", *_COMPRESSED_SUFFIXES))
+TABLES = (*JSON_LINES, ".parquet", ".arrow", *DELIMITED)  # one text per row
 ARCHIVES = (".tar", *(f".tar{packer}" for packer in _COMPRESSED_SUFFIXES), ".zip")  # one book or text per member
-PLAIN = (".txt", ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
+MARKDOWN = (".md", ".markdown")
+PLAIN = (".txt", *MARKDOWN, ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
 ONE_OF = "one of: "  # prefix for several licences whose documents the manifest does not separate; "; " joins them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
 
@@ -51,8 +54,9 @@ INPUTS = {  # by option name, in the order in which a corpus stores them
     ),
     "text": Input(
         (*PLAIN, *ARCHIVES, *TABLES),
-        "Other text: file, glob, directory or URL. Formats: .txt files, .zip or .tar archives of them, and tables with one text "
-        "per row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, .zst).",
+        "Other text: file, glob, directory or URL. Formats: .txt and .md files, .zip or .tar archives of them, and tables with "
+        "one text per row (.jsonl, .csv, .tsv, .parquet, .arrow). .tar, .jsonl, .csv and .tsv may be compressed (.gz, .bz2, .xz, "
+        ".zst).",
     ),
 }
 

@@ -15,9 +15,9 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple, cast
 
+from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
-from . import ARCHIVES
 from .packed import BrokenFile, open_packed
 
 # What zipfile raises for a damaged file.

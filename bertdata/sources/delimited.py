@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, Any
 
-from ..records import FileRange, Reject
+from ..records import Drop, FileRange, Reject
 from .encodings import BROKEN_BYTE, MARK_BROKEN, REPAIR, BinaryData, encoding_of
 from .tables import MAX_VALUES, NAME, NAMED, Columns, RowAddress, Rows, open_text
 
@@ -24,7 +24,7 @@ def read_delimited(
 
     The position in a row's id is the number of its first line, counted from 1.
     """
-    with open_text(part, file, tuple(_DELIMITERS)) as opened:
+    with open_text(part, file) as opened:
         sample = opened.read(_SAMPLE_BYTES)
     try:
         encoding, errors = _detected(sample, encoding)
@@ -32,14 +32,17 @@ def read_delimited(
         yield whole, whole.reject("binary" if isinstance(error, BinaryData) else "undecodable", str(error))
         return
     csv.field_size_limit(max(csv.field_size_limit(), max_bytes))
-    with open_text(part, file, tuple(_DELIMITERS)) as opened:
+    with open_text(part, file) as opened:
         lines = _Lines(io.TextIOWrapper(opened, encoding, errors), max_bytes)
         first = next((line for line in lines if not line.isspace()), "")
+        if not first:
+            yield whole, Drop("empty")
+            return
         delimiter, names = _header(first.removeprefix("\ufeff"), part.name, columns)
         if columns.text not in names:
             there = ", ".join(name[:NAME] for name in names[:NAMED])
             problem = f"the first line names no column {columns.text!r}, only {there}. Name the text column with `text_column`"
-            yield whole, whole._replace(at=1, words="line 1").reject("no-text" if any(names) else "empty", problem)
+            yield whole, whole._replace(at=1, words="line 1").reject("no-text", problem)
             return
         used = {name: names.index(name) for name in columns.used if name in names}
         reader = csv.reader(lines, delimiter=delimiter)
@@ -73,7 +76,7 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
-        line = self._text.readline(self._most + 1)
+        line = self._text.readline(self._most + 1).replace("\0", "")  # csv of Python 3.10 does not read NUL
         if not line:
             raise StopIteration
         self.number += 1
@@ -92,8 +95,6 @@ def _fields_of(fields: list[str], used: dict[str, int], names: list[str], addres
     if len(fields) < len(names) or any(fields[len(names) :]):
         return address.reject("malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
     values = {name: fields[at] for name, at in used.items()}
-    if any("\0" in value for value in values.values()):
-        return address.reject("binary", "a NUL character")
     if any(BROKEN_BYTE in value for value in values.values()):
         return address.reject("undecodable", "bytes that are not in the encoding of the file")
     return values

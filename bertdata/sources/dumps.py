@@ -17,9 +17,10 @@ from ..records import FileRange, Page, Reject
 from ..storage import files
 from .bzip2 import CHUNK_BYTES, Damage, block_starts
 from .packed import UNCUT, blocks
-from .wikis import Site, as_of, dump_date, read_site
-
-__all__ = ["LOSSES", "Site", "as_of", "dump_date", "how_cut", "read_pages", "read_site", "split"]
+from .wikis import Site as Site
+from .wikis import as_of as as_of
+from .wikis import dump_date as dump_date
+from .wikis import read_site as read_site
 
 LOSSES = frozenset(  # reject reasons that do not refer to a specific page
     ("damaged-stream", "truncated-stream", "truncated-dump", "decompression-bomb", "too-many-rejects")
@@ -30,6 +31,7 @@ _UNFINISHED = re.compile(rb"<(?:p(?:a(?:ge?)?)?)?\Z")  # possible start of a <pa
 _TITLE = re.compile(rb"(?=<title>)")
 _LONG_TAG = re.compile(rb"<[^<>]{65536}")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _ID = "[0-9]{1,18}"  # fits in 63 bits
 _MAX_TAGS = 200_000
 _MAX_TAIL_BYTES = 4096  # kept of the text between pages, to find </mediawiki> and tags that two blocks share
@@ -165,7 +167,7 @@ def _begins_tag(text: bytearray, border: int) -> bool:
 
 
 def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
-    """Parse the XML after a ``<page>``. If there are several revisions, use the last one."""
+    """Parse the XML after a ``<page>``. Of several revisions, use the newest: an import appends old revisions to new ones."""
     # A tag with thousands of attributes or a million empty elements would fill the memory. A revision has about 20 elements.
     if _LONG_TAG.search(xml) or xml.count(b"<") > _MAX_TAGS:
         return _Broken("malformed-xml", f"{name}: a tag of more than 64 kB or more than {_MAX_TAGS} tags")
@@ -173,8 +175,9 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
         page = ElementTree.fromstring(_OPEN + xml)
     except ElementTree.ParseError as error:
         return _Broken("malformed-xml", f"{name}: {error}")
-    revision = page.findall("revision")[-1:] or [page]
-    title, number, text = _one_line(page.findtext("title")), _one_line(page.findtext("id")), revision[0].find("text")
+    # Timestamps such as 2022-07-20T00:00:01Z sort as text. Of revisions of the same time, the last one in the file is the newest.
+    revision = max(enumerate(page.findall("revision")), key=_age, default=(0, page))[1]
+    title, number, text = _one_line(page.findtext("title")), _one_line(page.findtext("id")), revision.find("text")
     if repeated := [tag for tag in ("title", "id") if len(page.findall(tag)) > 1]:
         return _Broken("malformed-xml", f"{name}: two elements <{repeated[0]}> in one page")
     if not re.fullmatch(_ID, number):
@@ -186,12 +189,18 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
         f"{site.dbname}:{number}",
         title,
         int(ns) if re.fullmatch(r"-?[0-9]{1,9}", ns) else site.namespace(title),
-        _one_line(revision[0].findtext("model")) or "wikitext",
+        _one_line(revision.findtext("model")) or "wikitext",
         page.find("redirect") is not None,
         text.text or "",
-        _one_line(revision[0].findtext("timestamp")),
-        _one_line(revision[0].findtext("id")),
+        _one_line(revision.findtext("timestamp")),
+        _one_line(revision.findtext("id")),
     )
+
+
+def _age(revision: tuple[int, ElementTree.Element]) -> tuple[str, int]:
+    """Return the sort key of a numbered revision."""
+    time = _one_line(revision[1].findtext("timestamp"))
+    return time if _TIME.fullmatch(time) else "", revision[0]
 
 
 def _guess_name(xml: bytes) -> str:

@@ -8,23 +8,24 @@ Every file gets a machine-independent name: its path below the common parent of 
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..config.input_kinds import INPUTS
+from ..config.input_kinds import INPUTS, JSON_LINES
 from ..errors import NoInputError, UsageError
-from ..storage.files import to_path
+from ..storage.files import open_file, to_path
 from ..storage.storage import storage_errors
-from .ignored import by_suffix, conversions, describe
-
-__all__ = ["find"]
+from .packed import BrokenFile, open_packed
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # page range of a dump file: ``…-multistream1.xml-p1p41242.bz2``
 _CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # cache files of `datasets` next to a mapped dataset
+_WIKI = re.compile(r"wiki_\d{2,}(?:\.bz2|\.gz)?")  # output of WikiExtractor
+_MAX_LINE_BYTES = 64 << 20  # of the first line of a file of JSON
 # Commands to unpack compressed files that are not read, by suffix.
 _UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "xz -dc", ".br": "brotli -dc"}
 
@@ -32,84 +33,90 @@ _UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "x
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: set[str] | None = None) -> list[tuple[str, str]]:
     """Return (name, absolute path) of every file, sorted by name, without duplicates.
 
-    A directory means the files below it with one of the suffixes; files of a glob with another suffix are skipped.
+    A directory means the files below it with one of the suffixes; files of a glob with another suffix are skipped. A file of JSON
+    lines may have any name, and a file with the suffix ``.json`` is only read if its first line is an object.
     The paths of skipped files are added to `others`.
     Raise NoInputError if a pattern matches nothing, UsageError if a file named explicitly cannot be read as its kind
     or must be recompressed (``.xml.7z``), unless it also exists in another form.
     """
+    field = option.strip("`")
     matched: set[str] = set()
     others = set() if others is None else others
     for pattern in patterns:
         if not pattern:
-            raise UsageError(
-                f"{option}: the name is empty, like an unset variable: pass a file, glob or directory",
-                field=option.strip("`"),
-            )
+            raise UsageError(f"{option}: the name is empty, like an unset variable: pass a file, glob or directory", field=field)
         with storage_errors(f"{option} {pattern}"):
-            matched.update(_find(pattern, suffixes, option, others))
-    paths = sorted(_once(matched))
+            matched.update(_find(pattern, tuple(suffixes), option, others))
+    # Every file once, by its real name instead of a link.
+    by_link = sorted(matched, key=lambda path: (not os.path.islink(path), path))
+    paths = sorted({os.path.realpath(path): path for path in by_link}.values())
     if not_utf8 := [path for path in paths if path.encode(errors="replace").decode() != path]:
         other = sys.getfilesystemencoding() != "utf-8"
         advice = "rename the file, or set PYTHONUTF8=1: this locale is not UTF-8" if other else "rename the file"
-        raise UsageError(f"{option} {os.fsencode(not_utf8[0])!r}: the name is not UTF-8: {advice}", field=option.strip("`"))
+        raise UsageError(f"{option} {os.fsencode(not_utf8[0])!r}: the name is not UTF-8: {advice}", field=field)
     ends = [path.rpartition("://") for path in paths]
     if len({store for store, _, _ in ends}) > 1:
-        raise UsageError(
-            f"{option}: {paths[0]} and {paths[-1]} have no common parent: pass files from one disk or store",
-            field=option.strip("`"),
-        )
+        problem = f"{paths[0]} and {paths[-1]} have no common parent: pass files from one disk or store"
+        raise UsageError(f"{option}: {problem}", field=field)
     root = os.path.commonpath([os.path.dirname(end) for _, _, end in ends]) if paths else ""
     return sorted((Path(end).relative_to(root).as_posix(), path) for path, (_, _, end) in zip(paths, ends, strict=True))
 
 
-def _find(pattern: str, suffixes: Sequence[str], option: str, others: set[str]) -> list[str]:
+def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]) -> list[str]:
     """List the absolute paths, or the URLs, that one pattern matches."""
     path = to_path(pattern)
     if isinstance(path, Path):
         path = path.expanduser()
-    if path.exists() and not path.is_dir():
-        if not path.is_file():
-            raise UsageError(
-                f"{option} {pattern}: a pipe, socket or device can't be read twice: pass a regular file", field=option.strip("`")
-            )
-        if not _has_suffix(path.name, suffixes):
-            raise _unread(option, path, suffixes)
-    list_files = _matches if isinstance(path, Path) else _stored
-    seen = list_files(path)
-    matches = [file for file in seen if _has_suffix(file, suffixes)]
-    packed_suffixes = [suffix + packer for suffix in suffixes for packer in _UNPACK]
+    is_named = path.exists() and not path.is_dir()
+    if is_named and not path.is_file():
+        problem = "a pipe, socket or device can't be read twice: pass a regular file"
+        raise UsageError(f"{option} {pattern}: {problem}", field=option.strip("`"))
+    seen = _local(path) if isinstance(path, Path) else _stored(path)
+    matches = [file for file in seen if _is_read(file, suffixes, is_named=is_named)]
     unread = sorted(set(seen).difference(matches))
+    if is_named and not matches:
+        raise _unread(option, path, suffixes)
     others.update(unread)
-    for packed in (file for file in unread if _has_suffix(file, packed_suffixes)):
+    for packed in (file for file in unread if _has_suffix(file, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
         if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
             raise _unread(option, to_path(packed), suffixes)
     if not matches:
-        raise _nothing(option, pattern, path.is_dir(), suffixes, unread)
-    return matches if list_files is _stored else [os.path.abspath(match) for match in matches]
+        none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
+        there = f"; it matches {len(unread)} others, such as {os.path.basename(unread[0])}" if unread else ""
+        hint = _json_hint(unread[0]) if unread and JSON_LINES[0] in suffixes else ""
+        advice = f"check the path, and quote a glob{hint}. Supported: {', '.join(suffixes)}"
+        raise NoInputError(f"{option} {pattern}: {none}{there}: {advice}", field=option.strip("`"))
+    return [os.path.abspath(match) for match in matches] if isinstance(path, Path) else matches
 
 
-def _nothing(option: str, pattern: str, is_directory: bool, suffixes: Sequence[str], unread: Sequence[str]) -> NoInputError:
-    """Return the error for a pattern without readable files, with a way to convert the files that it matches."""
-    none = "no file below this directory is of a kind that is read" if is_directory else "no file of this name"
-    counts = by_suffix(unread)
-    there = f"; it matches {describe(counts)}" if counts else ""
-    ways = conversions(counts, _kind(suffixes))
-    advice = f", or convert the files ({'; '.join(ways)})" if ways else ""
-    return NoInputError(
-        f"{option} {pattern}: {none}{there}: check the path, and quote a glob{advice}. Supported: "
-        f"{', '.join(suffixes) or 'all files'}",
-        field=option.strip("`"),
-    )
+def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
+    """Return True if a file has one of the suffixes, or contains JSON lines and is named or has a name of such files."""
+    name = os.path.basename(path).lower()
+    is_json = name.endswith((".json", ".json.gz", ".json.bz2", ".json.xz", ".json.zst"))
+    if _has_suffix(name, suffixes) and not is_json:
+        return True
+    is_known = any(name.endswith(each) for kind in INPUTS.values() for each in kind.suffixes)
+    may_be_json = is_json or _WIKI.fullmatch(name) or (is_named and not is_known and not name.endswith(tuple(_UNPACK)))
+    return bool(may_be_json) and JSON_LINES[0] in suffixes and _begins_with_object(path)
 
 
-def _kind(suffixes: Sequence[str]) -> str:
-    """Return the kind of input that reads these suffixes."""
-    return next((kind for kind, each in INPUTS.items() if each.suffixes == tuple(suffixes)), "")
+def _begins_with_object(path: str) -> bool:
+    """Return True if the first line of a file that is not blank is a JSON object."""
+    is_packed = path.lower().endswith((".gz", ".bz2", ".xz", ".zst"))
+    try:
+        with open_packed(path, path) if is_packed else open_file(path) as file:
+            line = next((line for line in iter(lambda: file.readline(_MAX_LINE_BYTES), b"") if not line.isspace()), b"")
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError, BrokenFile):
+        return False
 
 
-def _once(paths: set[str]) -> Iterable[str]:
-    """Return every file once, by its real name instead of a link."""
-    return {os.path.realpath(path): path for path in sorted(paths, key=lambda p: (not os.path.islink(p), p))}.values()
+def _json_hint(path: str) -> str:
+    """Say how to convert JSON, or the output of WikiExtractor, to lines."""
+    name = os.path.basename(path)
+    if _WIKI.fullmatch(name.lower()):
+        return ", run WikiExtractor with --json"
+    return f", convert an array: jq -c '.[]' {name} > {Path(name).stem}.jsonl" if name.lower().endswith(".json") else ""
 
 
 def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
@@ -117,65 +124,56 @@ def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
-    """Return the error for an unreadable file: the suffixes that are read, and a command to convert it if known."""
+    """Return the error for an unreadable file: the suffixes that are read, and a command to unpack it if known."""
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
-        ways = conversions(by_suffix([path.name]), _kind(suffixes))
-        how = f". Convert the file: {'; '.join(ways)}" if ways else ""
-        return UsageError(f"{known}, not this kind of file{how}", field=option.strip("`"))
+        other = next((name for name, kind in INPUTS.items() if _has_suffix(path.name, kind.suffixes)), "")
+        hint = f", use --{other}" if other else _json_hint(str(path)) if JSON_LINES[0] in suffixes else ""
+        return UsageError(f"{known}, not this kind of file{hint}", field=option.strip("`"))
     packed = f"{path.stem}.bz2"
     if _has_suffix(packed, suffixes):
-        return UsageError(
-            f"{known}, not {path.suffix}: recompress it: {unpack} {path.name} | bzip2 > {packed}", field=option.strip("`")
-        )
-    how = f": {unpack} {path.name} > {path.stem}" if _has_suffix(path.stem, suffixes) else ""
-    return UsageError(f"{known}, not {path.suffix}: unpack it{how}", field=option.strip("`"))
+        how = f"recompress it: {unpack} {path.name} | bzip2 > {packed}"
+    else:
+        how = "unpack it" + (f": {unpack} {path.name} > {path.stem}" if _has_suffix(path.stem, suffixes) else "")
+    return UsageError(f"{known}, not {path.suffix}: {how}", field=option.strip("`"))
 
 
-def _matches(path: Path) -> list[str]:
-    """List the files that a name, a directory or a glob matches."""
-    hits = [str(path)] if path.exists() else list(_globbed("", path.parts))
-    files = [hit for hit in hits if os.path.isfile(hit)]
-    return files + [file for hit in hits if os.path.isdir(hit) for file in _below(Path(hit))]
+def _local(path: Path) -> list[str]:
+    """List the files that a name, a directory or a glob matches. Directories are searched, but links to directories are not."""
+    hits = [str(path)] if path.exists() else _glob(str(path))
+    return [file for hit in hits for file in (_below(hit) if os.path.isdir(hit) else [hit]) if os.path.isfile(file)]
 
 
-def _globbed(root: str, parts: Sequence[str]) -> Iterator[str]:
-    """Yield the matches of a glob below `root`; ``**`` does not follow directory links, which can form an infinite loop."""
-    if not parts:
-        yield root
-        return
-    head, rest = parts[0], parts[1:]
-    if head != "**":
-        hits = glob.glob(os.path.join(glob.escape(root), head))
-        for hit in hits if not rest else filter(os.path.isdir, hits):
-            yield from _globbed(hit, rest)
-        return
-    yield from _globbed(root, rest)
-    with os.scandir(root or ".") as entries:
-        folders = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name[:1] != ".")
-    for name in folders:
-        yield from _globbed(os.path.join(root, name), parts)
+def _glob(pattern: str) -> list[str]:
+    """Expand a glob. ``**`` does not follow links to directories, which can form an infinite loop."""
+    before, stars, after = pattern.partition(f"**{os.sep}")
+    if not stars:
+        return glob.glob(pattern)
+    roots = glob.glob(before) if before else ["."]
+    folders = [parent for root in roots for parent, _ in _walk(root)]
+    return [hit for folder in dict.fromkeys(folders) for hit in _glob(os.path.join(glob.escape(folder), after))]
 
 
-def _fail(error: OSError) -> None:
-    raise error
+def _walk(directory: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders below a directory and their files, except hidden ones and bertdata's own datasets."""
 
+    def fail(error: OSError) -> None:
+        raise error
 
-def _below(directory: Path) -> list[str]:
-    """List the files below a directory, except hidden ones, caches of `datasets` and bertdata's own datasets."""
-    files: list[str] = []
-    for parent, directories, names in os.walk(directory, onerror=_fail):
+    for parent, folders, names in os.walk(directory, onerror=fail):
         if os.path.isdir(os.path.join(parent, ".bertdata")):
-            directories[:] = []  # a bertdata dataset, possibly the output of this run: not an input
+            folders.clear()  # a bertdata dataset, possibly the output of this run: not an input
             continue
-        directories[:] = sorted(name for name in directories if not name.startswith("."))
-        seen = [name for name in names if not (name.startswith(".") or _CACHE.fullmatch(name))]
-        files += [os.path.join(parent, name) for name in seen]
-    return [file for file in files if os.path.isfile(file)]
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield parent, [name for name in names if not (name.startswith(".") or _CACHE.fullmatch(name))]
+
+
+def _below(directory: str) -> list[str]:
+    return [os.path.join(parent, name) for parent, names in _walk(directory) for name in names]
 
 
 def _stored(path: Any) -> list[str]:
-    """List the files in a store that a URL matches, like `_matches` on a disk."""
+    """List the files in a store that a URL matches, like `_local` on a disk."""
     if path.is_file() and not path.path.endswith("/"):  # HTTP also returns True for a folder
         return [str(path)]
     root = path

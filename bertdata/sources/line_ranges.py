@@ -8,8 +8,6 @@ from typing import IO
 from ..records import FileRange, Reject
 from ..storage.files import open_file
 
-__all__ = ["check_end", "read_lines", "skip_line", "split_lines", "to_blank_line"]
-
 _BLOCK_BYTES = 1 << 20  # bytes per read while skipping an overlong line
 
 

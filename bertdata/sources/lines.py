@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["CJK", "MAX_LINES", "count_lines", "fold_case", "join_lines", "one_line", "paragraphs", "unify_newlines"]
-
 MAX_LINES = 1_500_000  # maximum per text; each line takes about 60 bytes of memory plus its characters
 
 # Scripts written without spaces between words: ideographs, kana, their punctuation and full-width forms (not Hangul).
@@ -16,6 +14,13 @@ _NEWLINES = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")  # in add
 _BATCH_CHARACTERS = 1 << 20  # characters split into words at a time
 _SPACE = re.compile(r"\s")
 _IS_CJK = re.compile(f"[{CJK}]")
+# Control characters other than whitespace, the byte order mark, marks of annotations, and noncharacters of the first plane.
+_CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff]")
+_STOP = re.compile(r"[.!?…](?!\w)")
+_MIN_UTTERANCES = 2
+_MAX_UTTERANCE_STOPS = 0.1  # stops per line
+_MAX_CAPITAL_SHARE = 0.01  # of the cased letters
+_CASE_SAMPLE_CHARACTERS = 20_000
 _OTHER_FORMS = str.maketrans("İıſ", "iis")  # letters that re.IGNORECASE matches with i and s, but str.lower does not
 
 
@@ -55,13 +60,36 @@ def paragraphs(text: str) -> list[str]:
     """
     joined: list[str] = []
     lines: list[str] = []
+    are_utterances = _are_utterances(text)
     for line in [*unify_newlines(text).split("\n"), ""]:
         if line and not line.isspace():
+            if are_utterances and lines:
+                joined.append(join_lines(lines))
+                lines = []
             lines.append(line)
         elif lines:
             joined.append(join_lines(lines))
             lines = []
     return joined
+
+
+def _are_utterances(text: str) -> bool:
+    """Return True if each line of a text is a sentence, as in transcripts: it has almost no capital letters and no stops."""
+    lines = text.count("\n", 0, len(text.rstrip())) + 1
+    if lines < _MIN_UTTERANCES or len(_STOP.findall(text)) > _MAX_UTTERANCE_STOPS * lines:
+        return False
+    sample = text[:_CASE_SAMPLE_CHARACTERS]
+    letters = sum(map(str.islower, sample))
+    return letters >= len(sample) // 2 and sum(map(str.isupper, sample)) <= _MAX_CAPITAL_SHARE * letters
+
+
+def drop_controls(text: str) -> str:
+    r"""Drop control characters, except whitespace, and code points that are no characters.
+
+    >>> drop_controls("The tow\0n.\x07\n\ufffe")
+    'The town.\n'
+    """
+    return _CONTROL.sub("", text)
 
 
 def join_lines(lines: Iterable[str]) -> str:

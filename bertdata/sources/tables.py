@@ -9,22 +9,21 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
+from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
 from ..errors import UsageError, did_you_mean, few
-from ..records import FileRange, Reject
+from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
-from . import DELIMITED, TABLES, licences
 from .line_ranges import check_end, read_lines, split_lines
 from .packed import BrokenFile, open_packed
 
 MAX_PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses
 NAMED, NAME = 12, 40  # columns listed in a reject, and characters of a name
-_LICENCES = ("licence", "license")  # columns with a row's license; the first nonempty one is used
+_OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
 _MIN_CHECKED_BYTES = 1 << 20  # minimum bytes of a JSON line that is checked before parsing
 MAX_VALUES = 1_000_000  # per JSON line; each takes up to 200 bytes of memory, but only two of text
@@ -42,7 +41,7 @@ class Columns(NamedTuple):
     @property
     def used(self) -> list[str]:
         """The columns to read, if they exist."""
-        return [name for name in (self.text, self.title, self.id, "language", "url", *_LICENCES) if name]
+        return [name for name in (self.text, self.title, self.id, "language", "url") if name]
 
 
 class RowAddress(NamedTuple):
@@ -71,14 +70,13 @@ class Row(NamedTuple):
     language: str
     url: str
     text: str
-    licence: str = ""
 
 
-def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_bytes: int) -> Row | Reject:
-    """Make a row from its columns; reasons: ``no-text``, ``no-id``, ``empty``, ``too-large``, ``bad-utf-8``.
+def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_bytes: int) -> Row | Drop | Reject:
+    """Make a row from its columns; an empty one is a drop. Reasons: ``no-text``, ``no-id``, ``too-large``, ``bad-utf-8``.
 
     >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, RowAddress("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
-    Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.', licence='')
+    Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.')
     """
     value = values.get(columns.text)
     if isinstance(value, list) and len(value) > MAX_PARAGRAPHS:
@@ -90,19 +88,18 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
         problem = f"{what} the column {columns.text!r} where text should be; the columns there: {_listed(tuple(values))}"
         return address.reject("no-text", f"{problem}. Name the column of the text with `text_column`")
     if not value.strip():
-        return address.reject("empty", "no words")
+        return Drop("empty")
     name = values.get(columns.id) if columns.id else None
     named = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
     if columns.id and not named:
         return address.reject("no-id", f"nothing in the column {columns.id!r} that could be an id")
     id = f"{address.source}:{address.name}:{name}" if named else address.id
     title, language, url = (_text(values.get(key)) for key in (columns.title, "language", "url"))
-    licence = next(filter(None, (_text(values.get(key)) for key in _LICENCES)), "")
-    if any(map(_SURROGATE.search, (id, value, title, language, url, licence))):
+    if any(map(_SURROGATE.search, (id, value, title, language, url))):
         return address.reject("bad-utf-8", "a surrogate (half a character) is not text")
     if len(value) > max_bytes or len(value.encode()) > max_bytes:
         return address.reject("too-large", f"a text of more than {max_bytes} bytes")
-    return Row(id, title, language, hide(url), value, licence)
+    return Row(id, title, language, hide(url), value)
 
 
 def _text(value: object) -> str:
@@ -119,8 +116,12 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def is_table(name: str) -> bool:
-    """Return True if a file's name has a table's suffix."""
-    return name.lower().endswith(TABLES)
+    """Return True if a file is a table by its name. Files of an unknown suffix are only read if they contain JSON lines."""
+    return not name.lower().endswith(_OTHER_SUFFIXES)
+
+
+def _is_packed(name: str) -> bool:
+    return name.lower().endswith((".gz", ".bz2", ".xz", ".zst"))
 
 
 def split_table(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
@@ -132,18 +133,18 @@ def split_table(path: str, length: int, target: int, columns: Columns) -> list[t
     from . import columnar  # importing Arrow takes 0.1 s
 
     name = path.lower()
-    if name.endswith(".jsonl"):
-        return split_lines(path, length, target)
     if not name.endswith((".parquet", ".arrow")):
-        if not name.endswith((".csv", ".tsv")):
+        if not _is_packed(name) and not name.endswith((".csv", ".tsv")):
+            return split_lines(path, length, target)
+        if _is_packed(name):
             with contextlib.suppress(BrokenFile):
                 open_packed(path, path).read(1)  # raises if the package that decompresses it is missing
         return [(0, length)]
     try:
         schema, places = columnar.parquet_groups(path) if name.endswith(".parquet") else columnar.arrow_batches(path)
+        kinds = {field.name: field.type for field in schema}
     except columnar.format_errors():
         return [(0, length)]
-    kinds = {field.name: field.type for field in schema}
     if name.endswith(".arrow") and any("dictionary<" in str(kind) for kind in kinds.values()):
         raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
     _check_columns(path, kinds, columns)
@@ -174,11 +175,10 @@ def read_table(
     source: str,
     columns: Columns,
     max_bytes: int,
-    licence_counts: dict[str, Counter[str]] | None = None,
     *,
     encoding: str = "",
     file: IO[bytes] | None = None,
-) -> Iterator[Row | Reject]:
+) -> Iterator[Row | Drop | Reject]:
     """Read the rows of a range of a table.
 
     Reasons of rejects, in addition to those of `make_row`: ``malformed-json``, ``malformed-csv``, ``bad-utf-8``, ``binary``,
@@ -189,7 +189,6 @@ def read_table(
         source: Prefix of the rows' ids.
         columns: Columns to read.
         max_bytes: Maximum bytes of a row.
-        licence_counts: Counts the licenses of rows, by file.
         encoding: Encoding of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
         file: A CSV, TSV or JSON lines file in an archive, open for reading.
     """
@@ -205,21 +204,18 @@ def read_table(
     whole = RowAddress(source, part.name, part.start, "the file")
     try:
         for address, values in read(part, whole, columns, max_bytes, encoding, file):
-            row = values if isinstance(values, Reject) else make_row(values, address, columns, max_bytes)
-            if licence_counts is not None and isinstance(row, Row):
-                licences.count(licence_counts, part.name, row.licence)
-            yield row
+            yield values if isinstance(values, Drop | Reject) else make_row(values, address, columns, max_bytes)
     except BrokenFile as error:
         yield Reject(whole.id, error.reason, error.where, error.lost)
 
 
 # What a reader yields: the address of a row, and the values of its columns or the reason why there are none.
-Rows = Iterator[tuple[RowAddress, "dict[str, Any] | Reject"]]
+Rows = Iterator[tuple[RowAddress, "dict[str, Any] | Drop | Reject"]]
 
 
-def open_text(part: FileRange, file: IO[bytes] | None, plain: tuple[str, ...]) -> contextlib.AbstractContextManager[IO[bytes]]:
-    """Open a text file at the start of its range, unpacked unless its name has a suffix in `plain`."""
-    if file is None and not part.name.lower().endswith(plain):
+def open_text(part: FileRange, file: IO[bytes] | None) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """Open a text file at the start of its range, unpacked if its name says that it is packed."""
+    if file is None and _is_packed(part.name):
         return open_packed(part.path, part.name)
     opened = open_file(part.path) if file is None else file
     opened.seek(part.start)
@@ -234,8 +230,8 @@ def _read_json_lines(
 ) -> Rows:
     """Read one object per line; blank lines are skipped."""
     left = _FREE_REJECTED + _REJECTED_RATIO * (part.end - part.start)
-    is_plain = part.name.lower().endswith(".jsonl")
-    with open_text(part, file, (".jsonl",)) as opened:
+    is_plain = not _is_packed(part.name)
+    with open_text(part, file) as opened:
         for start, line in read_lines(opened, part.end - part.start if is_plain else None, max_bytes):
             at = part.start + start
             address = whole._replace(at=at, words=f"byte {at}")

@@ -7,80 +7,57 @@ import contextlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, NamedTuple
 
-from ..config.input_kinds import PLAIN
-from ..records import Drop, FileRange, Reject
+from ..config.input_kinds import MARKDOWN, PLAIN
+from ..records import Drop, FileRange, Prose, Reject
 from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
 from .line_ranges import check_end, read_lines, split_lines, to_blank_line
 from .lines import MAX_LINES, count_lines, paragraphs, unify_newlines
+from .lists import drop_lists, drop_markdown
 from .tables import Columns, is_table, read_table, split_table
 
-__all__ = ["DEFAULT_LINES", "MARKS", "Text", "drop_marks", "read_text", "split"]
-
-_MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl")  # suffixes read from an archive
-DEFAULT_LINES = 1000  # maximum lines of a document, for documents made of lines
-
+LICENCE = "as its owner states"
+_MEMBERS = (*PLAIN, ".csv", ".tsv", ".jsonl", ".ndjson")  # suffixes read from an archive
 _TITLE = r"\s*= = = ([^=\s](?:.*[^=\s])?) = = =\s*"  # article title in WikiText and the BabyLM challenge's files
-_MAX_TITLE_BYTES = 1 << 12  # bytes
+_MAX_TITLE_BYTES = 1 << 12
 _TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 
 
-# Non-speech marks of transcripts and subtitles, by the name under which they are counted: speakers in CHILDES (CHAT: `*MOT:`, up
-# to seven letters and digits) and Switchboard (`A:`), and in subtitles the dash of a new speaker, music notes and italics tags
-# around the line.
-MARKS = {
-    "tags": re.compile(r"(?i)^</?[ibu]>\s*|(?:(?<!\s)\s+)?</?[ibu]>$"),
-    "speakers": re.compile(r"^(?:\*[A-Z][A-Z0-9]{0,6}:|[A-Z]:(?=\t))\s*"),
-    "dashes": re.compile(r"^[-\u2013\u2014]+(?:\s+|(?=[^\W\d_]))"),
-    "music": re.compile(r"(?:(?<!\s)\s+)?(?<![\u2669-\u266c])[\u2669-\u266c]+(?:\s+|$)"),
-}
+class Reading(NamedTuple):
+    """How to read the text files of a run.
+
+    Attributes:
+        columns: The columns of tables.
+        documents: ``file``, ``blank-lines`` or ``lines``: what a document of a plain file is.
+        lines: Maximum number of lines of a document, with `documents` "lines". Blank lines do not count.
+        encoding: The encoding of plain files, "" to detect it.
+        max_bytes: Maximum size of a document, or of the line or file that contains it.
+        dropped: Counts the lines of lists and tables in plain files.
+    """
+
+    columns: Columns = Columns()
+    documents: str = "file"
+    lines: int = 1000
+    encoding: str = ""
+    max_bytes: int = 16 << 20
+    dropped: Counter[str] = Counter()  # noqa: RUF012  # replaced by each task
 
 
-class _Options(NamedTuple):
-    """Options for reading the files of a run: see `read_text`."""
-
-    columns: Columns
-    documents: str
-    lines: int
-    marks: Counter[str] | None
-    encoding: str
-    max_bytes: int
-    licences: dict[str, Counter[str]] | None
-
-    def decode(self, data: bytes, id: str, where: str) -> str | Reject:
-        """Decode a plain text, and drop its marks if they are counted."""
-        text = decode_or_reject(data, self.encoding, id, where)
-        return text if self.marks is None or isinstance(text, Reject) else drop_marks(text, self.marks)
-
-
-class Text(NamedTuple):
-    """A document as written: split into paragraphs without cleaning."""
-
-    id: str
-    title: str
-    language: str
-    url: str
-    paragraphs: list[str]
-    licence: str = ""
-
-
-def split(
-    path: str, length: int, target: int, columns: Columns, documents: str = "file", lines: int = DEFAULT_LINES
-) -> list[tuple[int, int]]:
+def split(path: str, length: int, target: int, reading: Reading) -> list[tuple[int, int]]:
     """Cut a file of `length` bytes into ranges of about `target` bytes, if its format allows it."""
     if is_table(path):
-        return split_table(path, length, target, columns)
+        return split_table(path, length, target, reading.columns)
     if archives.is_archive(path):
         return archives.cut(path, length, target)
-    if documents == "file":
+    if reading.documents == "file":
         return [(0, length)]
-    extend = to_blank_line if documents == "blank-lines" else partial(_to_title, lines)
+    extend = to_blank_line if reading.documents == "blank-lines" else partial(_to_title, reading.lines)
     return split_lines(path, length, target, extend=extend)
 
 
@@ -99,160 +76,104 @@ def _to_title(lines: int, file: IO[bytes], most: int) -> int:
     return most
 
 
-def read_text(
-    parts: Iterable[FileRange],
-    *,
-    columns: Columns | None = None,
-    documents: str = "file",
-    lines: int = DEFAULT_LINES,
-    marks: Counter[str] | None = None,
-    encoding: str = "",
-    max_bytes: int,
-    licences: dict[str, Counter[str]] | None = None,
-) -> Iterator[Text | Drop | Reject]:
-    """Read ranges of text files, archives and tables.
+def read_text(part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reject]:
+    """Read a range of a text file, archive or table that `split` returned.
 
-    Yield a Reject for broken input; raise an error for a disk or store that fails.
-
-    A range is one that `split` returned.  A document, or the line or file that contains it, has at most `max_bytes` bytes.
+    Yield a Reject for broken input; raise an error for a disk or store that fails. An empty file is a drop.
     With `documents` "lines", a document ends before a line ``= = = Title = = =``, which begins the next one, after `lines`
-    lines, or before it exceeds `max_bytes` bytes, so only a single line can be too large.  Blank lines do not count.
-    `licences` counts the licenses in rows of tables, by file.
-    With the counter `marks`, plain files are read without the marks that `drop_marks` drops, which are counted.
-    Reasons: ``empty``, ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
+    lines, or before it exceeds `max_bytes` bytes, so only a single line can be too large.
+    Reasons: ``too-large``, ``binary``, ``undecodable``, ``truncated`` and those of `read_table` and `read_archive`.
     """
-    options = _Options(columns or Columns(), documents, lines, marks, encoding, max_bytes, licences)
-    for part in parts:
-        if part.end == 0:
-            yield Reject(f"text:{part.name}", "empty", f"{part.name}: 0 bytes")
-        elif archives.is_archive(part.name):
-            for member in archives.read_archive(part, archives.Wanted("text", _MEMBERS, max_bytes)):
-                if isinstance(member, archives.Member):
-                    inner = FileRange(member.name, part.path, 0, len(member.data))
-                    yield from _read(inner, options, io.BytesIO(member.data))
-                else:
-                    yield member
-        else:
-            yield from _read(part, options)
+    if part.end == 0:
+        yield Drop("empty", f"text:{part.name}")
+    elif archives.is_archive(part.name):
+        for member in archives.read_archive(part, archives.Wanted("text", _MEMBERS, reading.max_bytes)):
+            if isinstance(member, archives.Member):
+                yield from _read(FileRange(member.name, part.path, 0, len(member.data)), reading, io.BytesIO(member.data))
+            else:
+                yield member
+    else:
+        yield from _read(part, reading)
 
 
-def _read(part: FileRange, options: _Options, file: IO[bytes] | None = None) -> Iterator[Text | Reject]:
+def _read(part: FileRange, reading: Reading, file: IO[bytes] | None = None) -> Iterator[Prose | Drop | Reject]:
     """Read a range of a file, or a `file` of an archive, which the range covers."""
     if is_table(part.name):
-        rows = read_table(
-            part, "text", options.columns, options.max_bytes, options.licences, encoding=options.encoding, file=file
-        )
-        yield from (row if isinstance(row, Reject) else _document(*row) for row in rows)
+        for row in read_table(part, "text", reading.columns, reading.max_bytes, encoding=reading.encoding, file=file):
+            if isinstance(row, Drop | Reject):
+                yield row
+            else:
+                yield _document(row.id, row.title, row.language, row.url, row.text)
         return
     with open_file(part.path) if file is None else contextlib.nullcontext(file) as plain:
         plain.seek(part.start)
-        if options.documents == "blank-lines":
-            yield from _between_blank_lines(plain, part, options)
-        elif options.documents == "lines":
-            yield from _so_many_lines(plain, part, options)
+        if reading.documents == "file":
+            yield _whole_file(plain, part, reading)
         else:
-            yield _whole_file(plain, part, options)
+            yield from _documents_of_lines(plain, part, reading)
+            yield from check_end(plain, part, "text")
 
 
-def _document(id: str, title: str, language: str, url: str, text: str, licence: str = "") -> Text | Reject:
+def _document(id: str, title: str, language: str, url: str, text: str) -> Prose | Drop | Reject:
     if count_lines(text) > MAX_LINES:
         return Reject(id, "too-large", f"{id}: more than {MAX_LINES} lines")
     prose = paragraphs(text)
-    return Text(id, title, language, url, prose, licence) if prose else Reject(id, "empty", f"{id}: no words")
+    return Prose(id, "text", language, title, url, prose, licence=LICENCE) if prose else Drop("empty", id)
 
 
-def _whole_file(file: IO[bytes], part: FileRange, options: _Options) -> Text | Reject:
+def _whole_file(file: IO[bytes], part: FileRange, reading: Reading) -> Prose | Drop | Reject:
     id = f"text:{part.name}"
-    data = file.read(options.max_bytes + 1)
-    if len(data) > options.max_bytes:
-        return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {options.max_bytes}")
-    text = options.decode(data, id, part.name)
-    return text if isinstance(text, Reject) else _document(id, PurePosixPath(part.name).stem, "", "", text)
+    data = file.read(reading.max_bytes + 1)
+    if len(data) > reading.max_bytes:
+        return Reject(id, "too-large", f"{part.name}: {size(part.path)} bytes, more than {reading.max_bytes}")
+    text = decode_or_reject(data, reading.encoding, id, part.name)
+    if isinstance(text, Reject):
+        return text
+    text = unify_newlines(text)
+    drop = drop_markdown if part.name.lower().endswith(MARKDOWN) else drop_lists
+    return _document(id, PurePosixPath(part.name).stem, "", "", drop(text, reading.dropped))
 
 
-def _between_blank_lines(file: IO[bytes], part: FileRange, options: _Options) -> Iterator[Text | Reject]:
-    """Read the documents of a file with blank lines between them; each line is a paragraph."""
+def _documents_of_lines(file: IO[bytes], part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reject]:
+    """Read the documents of a file of lines, each of which is a paragraph."""
+    by_lines, most = reading.documents == "lines", reading.max_bytes
     lines: list[bytes] = []
-    begin = held = 0
-    for start, line in read_lines(file, part.end - part.start, options.max_bytes):
-        line = line.removeprefix(codecs.BOM_UTF8) if line and part.start + start == 0 else line
-        if line is not None and not line.strip():
-            if held:
-                yield _lines(lines, begin, held, part, options)
-            lines, held = [], 0
+    begin = held = count = 0  # of the current document: its first byte, its bytes, and its lines
+    for start, line in read_lines(file, part.end - part.start, most):
+        at = part.start + start
+        if line is None and by_lines:
+            where = f"{part.name}: byte {at}: a line of more than {most} bytes"
+            yield Reject(f"text:{part.name}:{at}", "too-large", where)
             continue
-        begin = begin if held else part.start + start
-        held += options.max_bytes + 2 if line is None else len(line) + 1
-        if held > options.max_bytes + 1:
-            lines = []  # already too large: do not keep more
-        elif line is not None:
+        line = line.removeprefix(codecs.BOM_UTF8) if line and at == 0 else line
+        is_blank = line is not None and not line.strip()
+        is_title = by_lines and line is not None and _TITLE_BYTES.fullmatch(line) is not None
+        length = most + 2 if line is None else len(line) + 1
+        is_full = by_lines and (is_title or count == reading.lines or held + length > most + 1)
+        if held and (is_full or (is_blank and not by_lines)):
+            yield _document_of_lines(lines, begin, held, part, reading)
+            lines, held, count = [], 0, 0
+        if is_blank:
+            continue
+        begin = begin if held else at
+        held, count = held + length, count + (not is_title)
+        if line is not None and held <= most + 1:  # the lines of a document that is too large are not kept
             lines.append(line)
     if held:
-        yield _lines(lines, begin, held, part, options)
-    yield from check_end(file, part, "text")
+        yield _document_of_lines(lines, begin, held, part, reading)
 
 
-def _so_many_lines(file: IO[bytes], part: FileRange, options: _Options) -> Iterator[Text | Reject]:
-    """Read documents of `options.lines` lines each, or of the lines below a title; each line is a paragraph."""
-    lines: list[bytes] = []
-    begin = held = count = 0
-    for start, line in read_lines(file, part.end - part.start, options.max_bytes):
-        at = part.start + start
-        if line is None:
-            yield Reject(
-                f"text:{part.name}:{at}", "too-large", f"{part.name}: byte {at}: a line of more than {options.max_bytes} bytes"
-            )
-            continue
-        line = line.removeprefix(codecs.BOM_UTF8) if at == 0 else line
-        if not line.strip():
-            continue
-        titled = _TITLE_BYTES.fullmatch(line) is not None
-        if lines and (titled or count == options.lines or held + len(line) > options.max_bytes):
-            yield _lines(lines, begin, held, part, options, titled=True)
-            lines, held, count = [], 0, 0
-        begin = begin if lines else at
-        lines.append(line)
-        held, count = held + len(line) + 1, count + (not titled)
-    if lines:
-        yield _lines(lines, begin, held, part, options, titled=True)
-    yield from check_end(file, part, "text")
-
-
-def _lines(
-    lines: list[bytes], begin: int, held: int, part: FileRange, options: _Options, *, titled: bool = False
-) -> Text | Reject:
-    """Make a document of lines, one paragraph each; with `titled`, the first line may be its title."""
+def _document_of_lines(lines: list[bytes], begin: int, held: int, part: FileRange, reading: Reading) -> Prose | Drop | Reject:
+    """Make a document of lines, one paragraph each; with `documents` "lines", the first line may be its title."""
     id, where = f"text:{part.name}:{begin}", f"{part.name}: byte {begin}"
-    if held > options.max_bytes + 1:
-        return Reject(id, "too-large", f"{where}: a document of more than {options.max_bytes} bytes")
-    text = options.decode(b"\n".join(lines), id, where)
+    if held > reading.max_bytes + 1:
+        return Reject(id, "too-large", f"{where}: a document of more than {reading.max_bytes} bytes")
+    text = decode_or_reject(b"\n".join(lines), reading.encoding, id, where)
     if isinstance(text, Reject):
         return text
     if count_lines(text) > MAX_LINES:
         return Reject(id, "too-large", f"{where}: more than {MAX_LINES} lines")
-    stripped = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
-    title = _TITLE_TEXT.fullmatch(stripped[0]) if titled and stripped else None
-    prose = stripped[1:] if title else stripped
-    return Text(id, title[1] if title else "", "", "", prose) if prose else Reject(id, "empty", f"{where}: no words")
-
-
-def drop_marks(text: str, counts: Counter[str]) -> str:
-    r"""Remove the marks of transcripts and subtitles from lines, drop lines with nothing else, and count both in `counts`.
-
-    >>> counts = Counter()
-    >>> drop_marks("*MOT:\tmore tea ?\n- Yes .\n\u266a", counts), sorted(counts.items())
-    ('more tea ?\nYes .', [('dashes', 1), ('lines', 1), ('music', 1), ('speakers', 1)])
-    """
-    left = []
-    for line in unify_newlines(text).split("\n"):
-        rest = line
-        for name, mark in MARKS.items():
-            rest, times = mark.subn(" ", rest)
-            if times:
-                counts[name] += times
-                rest = rest.strip()
-        if rest or rest == line:
-            left.append(rest)
-        else:
-            counts["lines"] += 1
-    return "\n".join(left)
+    prose = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
+    title = _TITLE_TEXT.fullmatch(prose[0]) if reading.documents == "lines" and prose else None
+    prose = prose[1:] if title else prose
+    return Prose(id, "text", "", title[1] if title else "", "", prose, licence=LICENCE) if prose else Drop("empty", id)

@@ -36,8 +36,6 @@ class CorpusReport(TaskReport, frozen=True, kw_only=True):
     counts: dict[str, Count]
     inputs: Sequence[InputRange] = ()
     """The file ranges that were read. Empty in a trial, which reads only the beginning of each."""
-    licences: dict[str, dict[str, Count]] = {}
-    """Documents by licence, for each file."""
     facts: RowFile | None = None
     """The file with one row per document that the selection rules read: hashes, sizes and the like."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..config import CorpusConfig
-from ..config.input_kinds import paths_of
+from ..config.input_kinds import INPUTS, paths_of
 from ..dataset import manifest, shards
 from ..dataset.manifest import steady
 from ..dataset.manifest_types import CorpusManifest, PairsManifest
@@ -20,7 +20,7 @@ from ..errors import UsageError
 from ..records import Document, FileRange, Page
 from ..reports.checks import check_rows
 from ..reports.trace import Change, Trace, TracedRow, TracedStep, explain, named_rows, rows_with
-from ..sources import SUFFIXES, dumps, inputs
+from ..sources import dumps, inputs
 from ..storage import files
 from ..storage.storage import storage_errors
 from ..text.wikitext import load_templates
@@ -117,7 +117,7 @@ class _Copy(NamedTuple):
 def _dumps(wikipedia: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
     """Return the names and paths of the dumps."""
     patterns = paths_of(wikipedia)
-    return inputs.find(patterns, SUFFIXES["wikipedia"], "`wikipedia`") if patterns else []
+    return inputs.find(patterns, INPUTS["wikipedia"].suffixes, "`wikipedia`") if patterns else []
 
 
 def _learned(

@@ -24,7 +24,6 @@ from typing import Any
 import bertdata.chains.build_corpus
 import bertdata.chains.make_pairs
 import bertdata.chains.train_vocab  # noqa: F401
-
 from bertdata.cli import main
 
 _CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink"}

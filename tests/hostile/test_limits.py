@@ -41,7 +41,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz
 def read(path: Path, data: bytes, kind: str = "text") -> Iterator[Document | Drop | Reject]:
     path.write_bytes(data)
     part = FileRange(path.name, str(path), 0, len(data))
-    return source_records.read(kind, [part, part], CorpusConfig(filters=FilterConfig(max_repeated=1.0)), Counts(Counter(), {}))
+    return source_records.read(kind, [part, part], CorpusConfig(filters=FilterConfig(max_repeated=1.0)), Counts(Counter()))
 
 
 def reasons(records: Iterator[Any]) -> Counter[str]:

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made import book, plain_epub, tar
+from made import book, books_of, plain_epub, tar
 
-from bertdata.records import Drop, FileRange, Reject
+from bertdata.records import Drop, FileRange, Prose, Reject
 from bertdata.sources.archives import cut
-from bertdata.sources.books import Book, read_books, split
+from bertdata.sources.books import split
 from bertdata.sources.tables import Columns
 
 MOST = 1 << 20
-Found = Book | Drop | Reject
+Found = Prose | Drop | Reject
 
 
 def read(path: Path, ranges: list[tuple[int, int]] | None = None, most: int = MOST) -> list[Found]:
     parts = [FileRange(path.name, str(path), *cut) for cut in ranges or [(0, path.stat().st_size)]]
-    return list(read_books(parts, max_bytes=most))
+    return list(books_of(parts, max_bytes=most))
 
 
 def write(path: Path, data: bytes) -> Path:
@@ -59,8 +59,8 @@ def test_books_are_read_from_every_packing_and_folder(tmp_path: Path, suffix: st
     path = write(tmp_path / f"books1{suffix}", pack[suffix](data))
     found = read(path)
     assert told(found) == [f"books:{path.name}/{name}" for name in ("books1/epubtxt/the-tea.epub.txt", "b/two", "c/three.epub")]
-    assert [item.title for item in found if isinstance(item, Book)] == ["the-tea", "two", "The Kettle"]
-    assert all("kettle began to sing" in item.paragraphs[0] for item in found if isinstance(item, Book))
+    assert [item.title for item in found if isinstance(item, Prose)] == ["the-tea", "two", "The Kettle"]
+    assert all("kettle began to sing" in item.paragraphs[0] for item in found if isinstance(item, Prose))
     assert split(str(path), path.stat().st_size, 1 << 16, Columns()) == [(0, path.stat().st_size)]
 
 
@@ -126,7 +126,7 @@ def test_a_cut_archive_keeps_what_came_before(tmp_path: Path) -> None:
             path = write(tmp_path / f"a{suffix}", pack(data[:size]))
             found = read(path, cut(str(path), path.stat().st_size, 3000))
             assert told(found)[-1] == "truncated", size
-            assert all(isinstance(item, Book) for item in found[:-1])
+            assert all(isinstance(item, Prose) for item in found[:-1])
     packed = gzip.compress(data)
     path = write(tmp_path / "a.tar.gz", packed[: len(packed) * 2 // 3])
     found = read(path)
@@ -223,9 +223,7 @@ def test_memory_does_not_grow_with_members(tmp_path: Path) -> None:
     tracemalloc.start()
     cut(str(path), path.stat().st_size, 1 << 20)
     assert (
-        sum(
-            isinstance(item, Drop) for item in read_books([FileRange("a.tar", str(path), 0, path.stat().st_size)], max_bytes=9999)
-        )
+        sum(isinstance(item, Drop) for item in books_of([FileRange("a.tar", str(path), 0, path.stat().st_size)], max_bytes=9999))
         == 6000
     )
     assert tracemalloc.get_traced_memory()[1] < 2 << 20

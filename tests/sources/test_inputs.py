@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 from pathlib import Path
 
 import pytest
 
+from bertdata.config.input_kinds import INPUTS
 from bertdata.errors import NoInputError, UsageError
-from bertdata.sources import SUFFIXES
 from bertdata.sources.inputs import find
 from bertdata.storage.files import write_json
 
-TXT = SUFFIXES["books"]
-WIKI = SUFFIXES["wikipedia"]
+TXT = INPUTS["books"].suffixes
+WIKI = INPUTS["wikipedia"].suffixes
 
 
 def _tree(root: Path, *names: str) -> Path:
@@ -205,4 +206,27 @@ def test_the_input_of_the_readme_is_all_parts_of_a_dump(tmp_path: Path, parts: t
         (tmp_path / name).write_bytes(b"")
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert set(re.findall(r"build-corpus --wikipedia (\S+)", text)) == {"dumps"}  # where the dumps are downloaded to
-    assert [name for name, _ in find([str(tmp_path)], SUFFIXES["wikipedia"], "--wikipedia")] == dumps
+    assert [name for name, _ in find([str(tmp_path)], INPUTS["wikipedia"].suffixes, "--wikipedia")] == dumps
+
+
+JSON = b'{"text": "Tea."}\n'
+
+
+def test_json_lines_are_found_by_their_contents(tmp_path: Path) -> None:
+    texts = INPUTS["text"].suffixes
+    for name in ("a.ndjson", "b.json", "AA/wiki_00", "c4-train.00000-of-00512.json.gz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(gzip.compress(JSON) if name.endswith("gz") else JSON)
+    (tmp_path / "config.json").write_bytes(b'{\n  "text": 1\n}\n')
+    (tmp_path / "array.json").write_bytes(b'[{"text": "Tea."}]')
+    (tmp_path / "AA/wiki_01").write_bytes(b'<doc id="12">\nTea.\n</doc>\n')
+    (tmp_path / "LICENSE").write_bytes(JSON)
+    found = _names(find([str(tmp_path)], texts, "--text", others := set()))
+    assert found == ["AA/wiki_00", "a.ndjson", "b.json", "c4-train.00000-of-00512.json.gz"]
+    assert {os.path.basename(path) for path in others} == {"config.json", "array.json", "wiki_01", "LICENSE"}
+    assert _names(find([str(tmp_path / "LICENSE")], texts, "--text")) == ["LICENSE"], "a named file has any name"
+    for name, hint in (("array.json", "jq -c '.[]' array.json > array.jsonl"), ("AA/wiki_01", "WikiExtractor with --json")):
+        with pytest.raises(UsageError, match=re.escape(hint)):
+            find([str(tmp_path / name)], texts, "--text")
+        with pytest.raises(UsageError):
+            find([str(tmp_path / name)], INPUTS["wikipedia"].suffixes, "--wikipedia")

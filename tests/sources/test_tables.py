@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made import SENTENCES, table, write_arrow, write_parquet
+from made import SENTENCES, books_of, table, write_arrow, write_parquet
 
 from bertdata.errors import UsageError
-from bertdata.records import FileRange, Reject
-from bertdata.sources.books import Book, read_books
+from bertdata.records import Drop, FileRange, Prose, Reject
 from bertdata.sources.tables import Columns, Row, is_table, read_table, split_table
 
 KEYED = Columns(id="key")
@@ -34,7 +33,7 @@ def path_of(folder: Path, form: str) -> Path:
 
 def read(
     path: Path, columns: Columns = KEYED, target: int = 1 << 30, most: int = 1 << 20, cuts: list[tuple[int, int]] | None = None
-) -> list[Row | Reject]:
+) -> list[Row | Drop | Reject]:
     ranges = cuts or split_table(str(path), path.stat().st_size, target, columns)
     return [row for each in ranges for row in read_table(FileRange(path.name, str(path), *each), "text", columns, most)]
 
@@ -81,7 +80,7 @@ def test_a_list_of_strings_is_a_list_of_paragraphs(tmp_path: Path, form: str, li
     data = pa.table({"text": pa.array([["Tea.", "Cake."], [], None, ["Bread."], ["A", None]], list_of(pa.string()))})
     WRITERS[form](path_of(tmp_path, form), data, 9)
     found = read(path_of(tmp_path, form), Columns())
-    assert [row.reason if isinstance(row, Reject) else row.text for row in found] == [
+    assert [row.text if isinstance(row, Row) else row.reason for row in found] == [
         "Tea.\n\nCake.",
         "empty",
         "no-text",
@@ -96,7 +95,7 @@ def test_a_broken_row_costs_itself(tmp_path: Path, form: str) -> None:
     path = path_of(tmp_path, form)
     WRITERS[form](path, pa.table({"text": strings}), 9)
     found = read(path, Columns(), most=1000)
-    assert [row.reason if isinstance(row, Reject) else row.text for row in found] == [
+    assert [row.text if isinstance(row, Row) else row.reason for row in found] == [
         "Tea.",
         "bad-utf-8",
         "no-text",
@@ -127,12 +126,14 @@ def test_columns_of_other_kinds_are_not_looked_at(tmp_path: Path) -> None:
     when = pa.array([1 << 62], pa.timestamp("s", "No/Where"))
     path = write_arrow(tmp_path / "a.arrow", pa.table({"text": ["Tea."], "url": when, "title": [b"\xff"], "language": [True]}), 9)
     (row,) = read(path, Columns())
-    assert isinstance(row, Row) and row[1:] == ("", "", "", "Tea.", "")
+    assert isinstance(row, Row) and row[1:] == ("", "", "", "Tea.")
 
 
 def test_names_tell_tables() -> None:
-    assert all(map(is_table, ["a.jsonl", "a.JSONL.GZ", "a.jsonl.zst", "a.parquet", "b/a.arrow"]))
-    assert not any(map(is_table, ["a.txt", "a.json", "a.arrow.gz", "jsonl"]))
+    assert all(
+        map(is_table, ["a.jsonl", "a.JSONL.GZ", "a.jsonl.zst", "a.parquet", "b/a.arrow", "a.ndjson", "c4.json.gz", "AA/wiki_00"])
+    )
+    assert not any(map(is_table, ["a.txt", "a.md", "a.tar.gz", "a.epub"]))
 
 
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
@@ -179,7 +180,7 @@ def test_a_cut_file_is_told(tmp_path: Path, form: str, size: int) -> None:
     WRITERS[form](path, table(), 5)
     path.write_bytes(path.read_bytes()[:size])
     found = read(path)
-    assert any(isinstance(row, Reject) for row in found)
+    assert not all(isinstance(row, Row) for row in found)
     if form != "parquet" and size < 0:
         assert len(texts(found)) >= 15
 
@@ -229,17 +230,19 @@ def test_any_damage_is_rows_or_rejects(tmp_path_factory: pytest.TempPathFactory,
     except UsageError as error:
         assert "no column" in str(error) or "not text" in str(error)
         return
-    assert all(isinstance(row, Reject) or (row.text.encode() and row.id.encode()) for row in found)
+    assert all(not isinstance(row, Row) or (row.text.encode() and row.id.encode()) for row in found)
     assert all(json.dumps(row._asdict(), ensure_ascii=False).encode() for row in found)
-    assert len(found) >= 30 or any(isinstance(row, Reject) for row in found)
+    assert len(found) >= 30 or not all(isinstance(row, Row) for row in found)
 
 
 def test_a_table_of_books_is_cleaned(tmp_path: Path) -> None:
     body = f"Chapter One\n\n\n{SENTENCES[0]}\n\n[Illustration]\n\n{SENTENCES[1]}\n"
     data = pa.table({"title": ["The Kettle"], "text": [body], "language": ["de"], "url": ["http://a"]})
     path = write_parquet(tmp_path / "a.parquet", data, 9)
-    found = list(read_books([FileRange("a.parquet", str(path), 0, path.stat().st_size)], max_bytes=1 << 20))
-    assert found == [Book("books:a.parquet:0:0", "The Kettle", "de", SENTENCES[:2], "http://a")]
+    found = list(books_of([FileRange("a.parquet", str(path), 0, path.stat().st_size)], max_bytes=1 << 20))
+    assert found == [
+        Prose("books:a.parquet:0:0", "books", "de", "The Kettle", "http://a", SENTENCES[:2], licence="as each book states")
+    ]
 
 
 def test_a_row_without_the_id_that_was_asked_for_is_refused(tmp_path: Path) -> None:

@@ -8,12 +8,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from made import book, plain_epub, tar
+from made import book, books_of, plain_epub, tar, texts_of
 
-from bertdata.records import Drop, FileRange, Reject
+from bertdata.records import Drop, FileRange, Prose, Reject
 from bertdata.sources.archives import Wanted, cut, read_archive
-from bertdata.sources.books import Book, read_books
-from bertdata.sources.text import Text, read_text
 
 MOST = 1 << 20
 
@@ -26,12 +24,12 @@ def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.
     return buffer.getvalue()
 
 
-def texts(path: Path, data: bytes, documents: str = "file", most: int = MOST) -> list[Text | Drop | Reject]:
+def texts(path: Path, data: bytes, documents: str = "file", most: int = MOST) -> list[Prose | Drop | Reject]:
     path.write_bytes(data)
-    return list(read_text([FileRange(path.name, str(path), 0, len(data))], documents=documents, max_bytes=most))
+    return list(texts_of([FileRange(path.name, str(path), 0, len(data))], documents=documents, max_bytes=most))
 
 
-def told(found: list[Text | Drop | Reject]) -> list[str]:
+def told(found: list[Prose | Drop | Reject]) -> list[str]:
     return [item.reason if isinstance(item, Reject | Drop) else item.id for item in found]
 
 
@@ -50,7 +48,7 @@ def test_texts_of_an_archive(tmp_path: Path, form: str) -> None:
     found = texts(tmp_path / f"a.{form}", zipped(*MEMBERS) if form == "zip" else tar(MEMBERS))
     names = ["notes/a.txt", "notes/deep/er/b.txt", "table.csv:2", "lines.jsonl:0"]
     assert told(found) == [*(f"text:a.{form}/{name}" for name in names), *["other file in an archive"] * 2]
-    read = [item for item in found if isinstance(item, Text)]
+    read = [item for item in found if isinstance(item, Prose)]
     assert [item.paragraphs for item in read] == [["Tea is hot."], ["Le thé est chaud."], ["Cake is good."], ["Jam is sweet."]]
     assert [item.title for item in read] == ["a", "b", "", ""]
 
@@ -64,8 +62,8 @@ def test_members_are_read_as_files_are(tmp_path: Path) -> None:
 def test_books_of_an_archive(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(zipped(("b/one.txt", book(1)), ("two.epub", plain_epub()), ("three.pdf", b"%PDF")))
-    found = list(read_books([FileRange(path.name, str(path), 0, path.stat().st_size)], max_bytes=MOST))
-    assert [item.id for item in found if isinstance(item, Book)] == ["books:a.zip/b/one", "books:a.zip/two.epub"]
+    found = list(books_of([FileRange(path.name, str(path), 0, path.stat().st_size)], max_bytes=MOST))
+    assert [item.id for item in found if isinstance(item, Prose)] == ["books:a.zip/b/one", "books:a.zip/two.epub"]
     assert sum(isinstance(item, Drop) for item in found) == 1
 
 

@@ -40,7 +40,7 @@ def read(path: Path, **options: object) -> dict[str, list[str] | str]:
         if isinstance(record, Drop):
             found[str(number)] = record.reason
         elif isinstance(record, Article):
-            prose = extract(record, config, Counts(Counter(), {}))
+            prose = extract(record, config, Counts(Counter()))
             assert isinstance(prose, Prose)
             found[prose.title] = prose.paragraphs
     return found

@@ -28,7 +28,6 @@ from ...errors import EmptyResultError, TooManyRejectsError
 from ...reports import card
 from ...reports.page import write_beside
 from ...reports.summary import count
-from ...sources import licences
 from ...storage.files import open_file
 from ...tally import Tally
 from ...text.filters import OPTIONS
@@ -71,7 +70,7 @@ class CorpusCommit:
         shards = replace_rewritten(root, [entry.shard for entry in entries])
         contents = CorpusManifest(
             **manifest.head("documents", self.config, shards, tallies, packages(self.config)),
-            inputs=_with_licences(_with_digests(inputs, entries), entries),
+            inputs=_with_digests(inputs, entries),
             sources=_sources(stages, sums),
             rejects=rejects,
             drops=replace_rewritten(root, drops),
@@ -202,13 +201,3 @@ def _with_digests(inputs: list[Input], entries: Iterable[CorpusReport]) -> list[
         return hashlib.sha256("".join(digests).encode()).hexdigest() if len(digests) > 1 else "".join(digests)
 
     return [replace(file, sha256=digest(file)) for file in inputs]
-
-
-def _with_licences(inputs: list[Input], entries: Iterable[CorpusReport]) -> list[Input]:
-    """Set the licences that the documents of a file declare. Without any, the file keeps the licence of its source."""
-    declared = defaultdict[tuple[str, str], Counter[str]](Counter)
-    for entry in entries:
-        for name, counts in entry.licences.items():
-            declared[entry.kind, name].update(counts)
-    none = Counter[str]()
-    return [replace(file, licence=licences.named(declared.get((file.source, file.name), none), file.licence)) for file in inputs]

@@ -48,7 +48,7 @@ class Extract:
         most = quota(task.number, self.count, self.config.max_documents)  # of a trial
         # Facts are collected while the documents are in memory, so that no rule has to read them again.
         facts = Facts(self.config.choice, kind in PROJECTS) if self.choosing else None
-        counts = Counts(Counter(), {})
+        counts = Counts(Counter())
         with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
             ledger = _Ledger(counts.numbers, rejects, drops, most, facts)
             records = source_records.read(kind, task.parts, self.config, counts)
@@ -61,7 +61,6 @@ class Extract:
             drops=[*drops.entries()],
             counts=dict(sorted(without_rare_templates(counts.numbers, _MAX_TEMPLATES).items())),
             inputs=[] if most else _inputs(task.parts),  # a trial never reads a file to its end
-            licences={file: dict(sorted(licences.items())) for file, licences in counts.licences.items()},
             facts=None if facts is None else facts.write(root, task.number),
         )
 

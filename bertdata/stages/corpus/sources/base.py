@@ -22,13 +22,12 @@ _MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 
 
 class Counts(NamedTuple):
-    """What a task counts besides its records: text and markup left out, by name, and the licences of documents by file.
+    """What a task counts besides its records: text and markup left out, by name.
 
     `bertdata.stages.corpus_report` describes the names.
     """
 
     numbers: Counter[str]
-    licences: dict[str, Counter[str]]
 
     def add(self, group: str, counts: Mapping[str, int]) -> None:
         """Add counts below the name of a group."""

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ....config import CorpusConfig
-from ....records import Drop, FileRange, Prose, Reject
-from ....sources import SUFFIXES, licences, text
+from ....config.input_kinds import INPUTS
+from ....records import FileRange
+from ....sources import text
 from ....sources.tables import Columns
 from .base import Counts, Record, Source
-
-__all__ = ["SOURCE", "columns"]
 
 
 def columns(config: CorpusConfig) -> Columns:
@@ -19,38 +18,30 @@ def columns(config: CorpusConfig) -> Columns:
     return Columns(config.text_column, config.title_column, config.id_column)
 
 
+def _reading(config: CorpusConfig, dropped: Counter[str]) -> text.Reading:
+    return text.Reading(
+        columns(config), config.text_documents, config.text_lines, config.encoding, config.max_page_bytes, dropped
+    )
+
+
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
-    return text.split(path, size, target, columns(config), config.text_documents, config.text_lines)
+    return text.split(path, size, target, _reading(config, Counter()))
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
-    marks = Counter[str]()
-    items = text.read_text(
-        parts,
-        columns=columns(config),
-        documents=config.text_documents,
-        lines=config.text_lines,
-        marks=marks if config.text_marks == "drop" else None,
-        encoding=config.encoding,
-        max_bytes=config.max_page_bytes,
-        licences=counts.licences,
-    )
+    dropped = Counter[str]()
     try:
-        for item in items:
-            if isinstance(item, Drop | Reject):
-                yield item
-            else:
-                licence = licences.name_of(item.licence, SOURCE.licence)
-                yield Prose(item.id, "text", item.language, item.title, item.url, item.paragraphs, licence=licence)
+        for part in parts:
+            yield from text.read_text(part, _reading(config, dropped))
     finally:  # a trial stops before the end
-        counts.add("marks", marks)
+        counts.add("marks", dropped)
 
 
 SOURCE = Source(
     name="text",
     stage="texts",
-    licence="as its owner states",
-    suffixes=SUFFIXES["text"],
+    licence=text.LICENCE,
+    suffixes=INPUTS["text"].suffixes,
     ranges=_ranges,
     read=_read,
 )

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from ....config import CorpusConfig
-from ....config.input_kinds import WIKI_LICENCE
+from ....config.input_kinds import INPUTS, WIKI_LICENCE
 from ....errors import UsageError
 from ....records import Article, Drop, FileRange, Page, Prose, Reject
-from ....sources import SUFFIXES, dumps
+from ....sources import dumps
 from ....sources.lines import MAX_LINES
 from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_redirect, load_templates
@@ -138,7 +138,7 @@ SOURCE = Source(
     name="wikipedia",
     stage="wikipedia pages",
     licence=WIKI_LICENCE,
-    suffixes=SUFFIXES["wikipedia"],
+    suffixes=INPUTS["wikipedia"].suffixes,
     ranges=_ranges,
     read=_read,
     describe=_describe,

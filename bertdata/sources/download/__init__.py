@@ -1,1 +1,0 @@
-"""Download Wikipedia dumps and datasets of the Hugging Face Hub."""
