@@ -62,7 +62,7 @@ def test_resume_keeps_finished_tasks(run: Run, parts: Path, text: Path, tmp_path
     kept, damaged = sorted((build_of(output) / "data").glob("train-*"))[:2]
     number = kept.stat().st_ino
     damaged.write_bytes(damaged.read_bytes()[:-8])  # this one must be noticed and made again
-    run(*arguments, "--resume")  # is not needed any more, and does no harm
+    run(*arguments)  # is not needed any more, and does no harm
     assert (output / "data" / kept.name).stat().st_ino == number
     assert digests(output) == digests(parts / "build-corpus")
 

@@ -29,7 +29,7 @@ def command() -> None:
 
     Lines that begin with ! suggest a change. The command changes nothing.
     """
-    _show("bertdata", f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    _show("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
     needed = [re.split("[<>=!~]", each)[0] for each in metadata.requires("bertdata") or () if ";" not in each]
     for name in needed:
         version = _version(name)

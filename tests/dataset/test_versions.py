@@ -73,8 +73,8 @@ def test_the_digest_is_of_the_code_that_writes_bytes(copied: Path) -> None:
     """A wheel has the digest of its clone. Comments in `cli` and `pipelines` change nothing, a table of templates does."""
     before = _code_of(copied)
     assert before.strip() == versions.code_digest()
-    _append(copied / "bertdata" / "cli" / "build_commands.py")
-    _append(copied / "bertdata" / "pipelines" / "command.py")
+    _append(copied / "bertdata" / "cli" / "build.py")
+    _append(copied / "bertdata" / "pipelines" / "engine.py")
     assert _code_of(copied) == before
     _append(copied / "bertdata" / "text" / "wikitext" / "templates" / "tables" / "en.toml")
     changed = _code_of(copied)

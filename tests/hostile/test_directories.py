@@ -13,9 +13,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from conftest import SAMPLE, Build, digests, read_manifest, read_rows
 
+from bertdata.cli import cli
 from bertdata.config import CorpusConfig, parse_toml, read_small
 from bertdata.errors import BertDataError, NoInputError, OutputExistsError, StorageError, UsageError
 from bertdata.sources.inputs import find
@@ -74,7 +76,7 @@ def test_what_is_no_file_is_refused_for_every_option(name: str, books: Path, bui
             server.bind(str(path))
     out = books.parent / "out"
     good = ("--text", books / "good.txt")
-    for arguments in (("--text", path), (*good, "--config", path), (*good, "--templates", path)):
+    for arguments in (("--text", path), (*good, "--templates", path)):
         with pytest.raises((UsageError, StorageError, NoInputError)):
             build("build-corpus", out, *arguments)
     with pytest.raises((UsageError, StorageError)):
@@ -244,9 +246,10 @@ def test_settings_beside_a_vocabulary(settings: str, sample_corpus: Path, build:
 def test_hostile_settings(text: str, books: Path, build: Build) -> None:
     path = books.parent / "a.toml"
     path.write_text(text)
-    for arguments in (("--text", books, "--config", path), ("--wikipedia", SAMPLE, "--templates", path)):
-        with pytest.raises(UsageError, match=r"a\.toml"):
-            build("build-corpus", books.parent / "out", *arguments)
+    with pytest.raises(UsageError, match=r"a\.toml"):
+        build("build-corpus", books.parent / "out", "--wikipedia", SAMPLE, "--templates", path)
+    with pytest.raises((UsageError, click.UsageError), match=r"a\.toml"):
+        cli.main(["run", str(path)], standalone_mode=False)
     assert not (books.parent / "out").exists()
 
 

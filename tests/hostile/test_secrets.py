@@ -202,7 +202,7 @@ def test_the_state_of_a_failed_run_and_its_logs_have_no_secret(run: Run, closed:
     ]
     assert len([path for path in state if "tasks" in path.parts]) > 1
     assert {path.name: oct(path.stat().st_mode)[-3:] for path in state} == {path.name: "600" for path in state}
-    done = run("build-corpus", *options, "--resume", "--max-rejects", 1)
+    done = run("build-corpus", *options, "--max-rejects", 1)
     assert not leaks(out, done.stdout, done.stderr)
     assert len(read_rows(out)) > 100
 
@@ -232,8 +232,7 @@ WRONG = [  # commands that cannot be right, with a secret somewhere in them
     ["build-corpus", "--text", "URL", "--output", "{tmp}/x", "--", "--runner=DataflowRunner", "--temp_location=URL"],
     ["build-corpus", "--exclude", "URL", "--text", "URL", "--output", "{tmp}/x"],
     ["build-corpus", "--templates", "URL", "--text", "URL", "--output", "{tmp}/x"],
-    ["build-corpus", "--config", "URL", "--text", "URL", "--output", "{tmp}/x"],
-    ["build-corpus", "--config={tmp}/run.toml", "--text-column=URL", "--output", "{tmp}/x"],
+    ["run", "URL"],
     ["train-vocab", "URL", "--output", "{tmp}/x"],
     ["make-pairs", "URL", "--vocab", "URL", "--output", "URL"],
     ["train", "URL", "--output", "URL"],

@@ -93,7 +93,7 @@ def test_errors_that_quote_hostile_words(corpus: Path, tmp_path: Path) -> None:
     source = next(corpus.parent.glob("*.jsonl"))
     for text, code in settings.items():
         bad.write_text(text.replace("\\u007f", "\\u0001"), encoding="utf-8", errors="replace")
-        shown("build-corpus", "--text", source, "--config", bad, "--output", tmp_path / "no", code=code)
+        shown("run", bad, code=code)
     bad.write_text(f'[templates]\n{json.dumps(EVIL).replace(chr(127), "")} = "{{{{"', encoding="utf-8")
     shown("build-corpus", "--wikipedia", odd, "--templates", bad, "--output", tmp_path / "no", code=2)
     shown("build-corpus", "--text", tmp_path / f"missing{name}.txt", "--output", tmp_path / "no", code=2)
