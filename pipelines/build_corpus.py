@@ -16,7 +16,8 @@ __all__ = ["BuildCorpus"]
 class BuildCorpus(beam.PTransform):
     """Ranges of dumps and books -> a shard of documents each -> shards without duplicates -> a corpus.
 
-    A task parses its pages, extracts their paragraphs, splits sentences, and writes a shard and a row of facts per document:
+    Before the first page is extracted, template pages are collected from all ranges of dumps, and one worker learns from them. A
+    task parses its pages, extracts their paragraphs, splits sentences, and writes a shard and a row of facts per document:
     hashes and sizes. One worker reads the facts of all tasks and decides which documents are lost.
     """
 
@@ -26,7 +27,24 @@ class BuildCorpus(beam.PTransform):
 
     def expand(self, begin: Any) -> Any:
         job = self._job
-        shards = begin | "Tasks" >> beam.Create(self._tasks) | "Extract" >> beam.Map(job.extract)
+        tasks = begin | "Tasks" >> beam.Create(self._tasks)
+        if job.learns:
+            learned = (
+                begin
+                | "Dumps" >> beam.Create(self._tasks[: job.pages])
+                | "Collect templates" >> beam.Map(job.collect)
+                | "All templates" >> beam.combiners.Count.Globally()
+                | "Learn" >> beam.FlatMap(job.learn)  # one task learns, and returns the numbers of all tasks
+                | "Learned" >> beam.Map(lambda number: (number, None))
+            )
+            numbered = tasks | "Number" >> beam.Map(lambda task: (task.number, task))
+            tasks = (  # a task begins when its number has come from there
+                (numbered, learned)
+                | beam.Flatten()
+                | "By number" >> beam.GroupByKey()
+                | "Task" >> beam.MapTuple(lambda _, found: next(filter(None, found)))
+            )
+        shards = tasks | "Extract" >> beam.Map(job.extract)
         if job.chooses:
             shards = (
                 shards

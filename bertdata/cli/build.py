@@ -74,7 +74,7 @@ class BuildReporter(ProgressPrinter):
     def __init__(self, dry_run: bool = False) -> None:
         super().__init__()
         self._dry_run, self._last = dry_run, dict[str, Progress]()
-        console.stopping_with(self._stopped)
+        console.answer_with(self._stopped)
 
     def plan(self, plan: Plan, options: RunOptions) -> None:
         """Print the plan of a run."""

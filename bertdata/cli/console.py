@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LINE_INTERVAL_S = 30.0  # between two lines of progress without a terminal
 _MIN_DAYS_S = 14 * 86400.0  # seconds from which a duration is printed in days
 _quiet = False
-_answer: Callable[[], Answer] = stopped  # what the running command says after a signal
+_answers: list[Callable[[], Answer]] = [stopped]  # of the running command to a signal; the last one counts
 
 
 @contextlib.contextmanager
@@ -35,10 +35,9 @@ def running(*, quiet: bool, verbose: bool, writes: bool) -> Iterator[None]:
 
     `writes`: whether the same command can continue a stopped one.
     """
-    global _quiet, _answer
-    _quiet, _answer = quiet, stopped
-    if not writes:
-        _answer = lambda: Answer("stopped; nothing was written. Run the same command to start again")  # noqa: E731
+    global _quiet
+    _quiet = quiet
+    _answers[1:] = [] if writes else [lambda: Answer("stopped; nothing was written. Run the same command to start again")]
     before = logging.root.manager.disable
     logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
     logging.disable(logging.NOTSET if verbose else logging.CRITICAL)  # Dask and others install their own handlers
@@ -54,7 +53,12 @@ def running(*, quiet: bool, verbose: bool, writes: bool) -> Iterator[None]:
 
 def answer() -> Answer:
     """Return the response to a signal: how much of the work is kept."""
-    return _answer()
+    return _answers[-1]()
+
+
+def answer_with(reply: Callable[[], Answer]) -> None:
+    """Set the response to a signal for the rest of the command."""
+    _answers.append(reply)
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -160,9 +164,3 @@ def duration(seconds: float) -> str:
         return f"{seconds / 86400:,.0f} days"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-
-
-def stopping_with(reply: Callable[[], Answer]) -> None:
-    """Set the response to a signal for the rest of the command."""
-    global _answer
-    _answer = reply

@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 
-import bertdata
-
-from ..dataset.data_set import DataSet
 from ..extras import install
-from ..reports.summary import describe
 from ..storage.files import write_text
 from .console import echo
 from .options import Command, local_path
 
-_RECIPE = """\
-# A very small BERT on very little text.  examples/bert-base.toml has the paper's recipe.
-batch_size = 16
-workers = 0
-log_every = 100
-evaluate_every = 250
-save_every = 1000
-keep = 1
-model = {{ hidden_size = 64, num_hidden_layers = 2, num_attention_heads = 2, intermediate_size = 256, \
-hidden_dropout_prob = 0.0, attention_probs_dropout_prob = 0.0 }}
-optimizer = {{ learning_rate = 1e-3, warmup_steps = 100 }}
-phases = [{{ shards = {pairs}, steps = 1000 }}]
-"""
+_STEPS = 1000  # of the training
 
 
 @click.command("demo", cls=Command)
@@ -42,12 +26,12 @@ phases = [{{ shards = {pairs}, steps = 1000 }}]
     type=local_path,
     help="Directory for corpus, vocab and pairs. The output of an earlier demo is replaced.",
 )
-@click.option("--n", "count", type=click.IntRange(min=1), default=2, show_default=True, help="Number of pairs to show.")
+@click.option("--n", type=click.IntRange(min=1), default=2, show_default=True, help="Number of pairs to show.")
 @click.option(
     "--train", is_flag=True, help=f"Also train a very small BERT, which takes 1 to 2 minutes. Needs {install('train')}."
 )
 @click.pass_context
-def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
+def command(ctx: click.Context, output: Path, n: int, train: bool) -> None:
     """Build a corpus, a vocabulary and pairs from the sample, and show some pairs.
 
     The sample has a small English wiki and a small Chinese wiki, as multistream dumps, and three short books. Each step is an
@@ -58,42 +42,45 @@ def command(ctx: click.Context, output: Path, count: int, train: bool) -> None:
 
     started = time.monotonic()
     corpus, vocab, pairs = (output / name for name in ("corpus", "vocab", "pairs"))
-    echo(f"$ bertdata build-corpus --wikipedia {sample()} --books {sample() / 'books'} --output {corpus}")
-    _describe(bertdata.build_corpus(wikipedia=sample(), books=sample() / "books", output=corpus, workers=1, overwrite=True))
-    echo(f"$ bertdata train-vocab {corpus} --size 8000 --output {vocab}")
-    _describe(bertdata.train_vocab(corpus, output=vocab, size=8000, workers=1, overwrite=True))
-    echo(f"$ bertdata make-pairs {corpus} --vocab {vocab} --output {pairs}")
-    _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, workers=1, overwrite=True))
-    echo(f"$ bertdata inspect {pairs} --n {count}")
-    show(pairs, count=count, summary=False)
+    _run(ctx, "build-corpus", "--wikipedia", sample(), "--books", sample() / "books", "--output", corpus)
+    _run(ctx, "train-vocab", corpus, "--size", 5000, "--output", vocab)
+    _run(ctx, "make-pairs", corpus, "--vocab", vocab, "--output", pairs)
+    echo(f"$ bertdata inspect {pairs} --n {n}")
+    show(pairs, count=n, summary=False)
     if train:
         _train(ctx, output, corpus)
     took = f"Finished in {time.monotonic() - started:.0f} s."
     echo(f"\n{took} Open {pairs / 'report.html'}, or read documents with: bertdata inspect {corpus}")
 
 
-def _describe(*data_sets: DataSet[Any]) -> None:
-    for each in data_sets:
-        echo(describe(each.manifest, each.path))
-        echo()
+def _run(ctx: click.Context, name: str, *words: object) -> None:
+    """Print a command and run it, quick and again if it is complete."""
+    arguments = [*map(str, words)]
+    echo(f"$ bertdata {shlex.join([name, *arguments])}")
+    assert ctx.parent is not None and isinstance(ctx.parent.command, click.Group)
+    command = ctx.parent.command.get_command(ctx, name)
+    assert command is not None
+    with command.make_context(
+        name, ["--overwrite", *["--workers=1"] * (name != "train"), *arguments], parent=ctx.parent
+    ) as inner:
+        command.invoke(inner)
+    echo()
 
 
 def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     """Train on many copies of short rows with a small vocabulary, which suits little text. Print the result."""
     from ..reports.metrics import read_metrics
-    from .train import command as train
 
     # A model this small gains nothing from more threads. On a busy machine they wait for each other and take ten times as long.
     # Set this before the training imports PyTorch, which reads it on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    echo("Training a very small BERT on the sample takes one to two minutes on one core:")
     vocab, pairs, recipe, run = (output / name for name in ("train-vocab", "train-pairs", "train.toml", "train-run"))
-    bertdata.train_vocab(corpus, output=vocab, size=2000, workers=1, overwrite=True)
-    rows: dict[str, Any] = {"max_seq_length": 64, "dupe_factor": 20, "validation_fraction": 0.2, "shards": 1}
-    _describe(*bertdata.make_pairs(corpus, vocab=vocab, output=pairs, workers=1, overwrite=True, **rows))
-    write_text(recipe, _RECIPE.format(pairs=json.dumps(str(pairs))))
-    echo(f"$ bertdata train {recipe} --output {run}")
-    ctx.invoke(train, configuration=recipe, output=str(run), overwrite=True)
+    _run(ctx, "train-vocab", corpus, "--size", 2000, "--output", vocab)
+    rows = ("--max-seq-length", 64, "--dupe-factor", 20, "--validation-fraction", 0.2, "--shards", 1)
+    _run(ctx, "make-pairs", corpus, "--vocab", vocab, *rows, "--output", pairs)
+    text = Path(__file__).with_name("demo.toml").read_text(encoding="utf-8")
+    write_text(recipe, text.replace("PAIRS", json.dumps(str(pairs))).replace("STEPS", str(_STEPS)))
+    _run(ctx, "train", recipe, "--output", run)
     scores = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
     echo(
         f"On held-out documents, the loss of masked words is {scores['mlm_loss']:.2f} (unigram baseline: "

@@ -23,13 +23,13 @@ def command() -> None:
     """
 
 
-def _local(_ctx: click.Context, _param: click.Parameter, value: str) -> Path:
+def _local(value: str) -> Path:
     if not is_local(value):
         raise UsageError(f"--output {value}: downloads need a local directory. Pass a path on this machine")
     return Path(value)
 
 
-_output = click.option("--output", required=True, callback=_local, metavar="DIR", help="Directory for the files.")
+_output = click.option("--output", required=True, type=_local, metavar="DIR", help="Directory for the files.")
 _dry_run = click.option("--dry-run", is_flag=True, help="List the files and their sizes without downloading them.")
 _connections = partial(click.option, "--connections", show_default=True, help="Number of parallel downloads.")
 

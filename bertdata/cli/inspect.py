@@ -37,19 +37,14 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option("--language", default="", help="Show documents in this language, such as zh.")
 @click.option("--title", default="", help="Show documents with these words in the title.")
 @click.option("--id", default="", help="Show the document, or the rows of the document, with this id.")
-@click.option(
-    "--search", default="", help="Show documents or rows that contain this text, with the matching sentences highlighted."
-)
+@click.option("--search", default="", help="Show documents or rows that contain this text, with the sentences highlighted.")
 @click.option("--random", is_flag=True, help="Show random examples.")
 @click.option("--longest", is_flag=True, help="Show the longest documents or rows.")
 @click.option("--reason", default="", help="List the records that were dropped or rejected for this reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per example, for scripts.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
 @click.option(
-    "--explain",
-    metavar="NAME",
-    default="",
-    help="Explain why the documents with this id, title or file name were kept, dropped or rejected.",
+    "--explain", metavar="NAME", default="", help="Explain what happened to documents with this id, title or file name."
 )
 def command(
     directory: Path, n: int, row: int | None, random: bool, longest: bool, as_json: bool, epoch: int, explain: str, **wanted: str
@@ -63,7 +58,7 @@ def command(
     Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
     --epoch needs rows.
     """
-    from ..commands.inspect import inspect
+    from ..commands.inspect import explained, inspect
 
     if (state := run_state(directory)) not in ("complete", ""):
         echo(f"{directory}: {state}", err=as_json)
@@ -71,17 +66,15 @@ def command(
             return
     filters = {f"--{name}": text for name, text in wanted.items() if text}
     ways = ["--row"] * (row is not None) + ["--explain"] * bool(explain) + ["--random"] * random + ["--longest"] * longest
-    if len(both := [*ways, *list(filters)[:1]]) > 1:
-        raise UsageError(f"{both[0]} and {both[1]} cannot be combined. Use one of them")
-    if "--reason" in filters and len(filters) > 1:
-        raise UsageError(f"--reason and {min(filters.keys() - {'--reason'})} cannot be combined. Use one of them")
-    if explain and as_json:
-        raise UsageError("--explain prints text: omit --json")
+    ways += ["--reason"] * bool(wanted["reason"]) + [name for name in filters if name != "--reason"][:1]
+    if len(ways := ways + ["--json"] * bool(as_json and explain)) > 1:
+        raise UsageError(f"{ways[0]} and {ways[1]} cannot be combined. Use one of them")
     order: Order = "longest" if longest else "random" if random else "spread"
     with steady(directory):
         contents = read(directory)
         if explain:
-            _explain(directory, contents, explain)
+            for line in explained(directory, explain):
+                echo(line)
         elif not (as_json or filters or row is not None):
             show(directory, count=n, epoch=epoch, order=order)
         elif isinstance(contents, VocabManifest) and row is not None:
@@ -98,16 +91,6 @@ def command(
             if filters and not records and n:
                 named = ", ".join(f"{name} {text}" for name, text in filters.items())
                 raise UsageError(f"{directory} contains nothing with {named}{_meant(directory, contents, wanted)}")
-
-
-def _explain(directory: Path, contents: Manifest, name: str) -> None:
-    from ..reports.trace import explain
-
-    if not isinstance(contents, CorpusManifest):
-        raise UsageError(f"--explain {name}: {directory} contains {contents.kind}: pass the corpus that they were built from")
-    check_files(directory, contents.listed)
-    for line in explain(directory, contents, name):
-        echo(line)
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:

@@ -124,7 +124,7 @@ def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable
 
 def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> Callable[[F], F]:
     option, default, flag = field.metadata["option"], field.default, f"--{field.name.replace('_', '-')}"
-    kind, bounds = hint, []
+    kind, bounds = hint, list[Any]()
     while typing.get_origin(kind) not in (None, tuple, typing.Literal):  # int in Annotated[int, Meta(…)] | None
         bounds += getattr(kind, "__metadata__", ())
         kind = typing.get_args(kind)[0]

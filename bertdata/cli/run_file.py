@@ -13,37 +13,6 @@ from .console import echo
 from .options import Command, local_path
 
 _COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "verify", "train")  # in this order
-EXAMPLE = """\
-# Each table is a command, with its options. The commands run in this order, and completed ones are skipped.
-# bertdata run pipeline.toml
-
-[build-corpus]
-wikipedia = "dumps"          # a directory, files or globs
-books = "books"
-output = "corpus"
-
-[train-vocab]
-corpus = "corpus"
-size = 30000
-output = "vocab"
-
-[make-pairs]
-corpus = "corpus"
-vocab = "vocab"
-max_seq_length = 128
-validation_fraction = 0.01
-output = "pairs"
-
-[verify]
-directories = ["corpus", "vocab", "pairs"]
-
-[train]                      # the keys of RUN.TOML
-output = "run"
-batch_size = 32
-model = { hidden_size = 128, num_hidden_layers = 2, num_attention_heads = 2, intermediate_size = 512 }
-optimizer = { learning_rate = 1e-3, warmup_steps = 10 }
-phases = [{ shards = "pairs", steps = 100 }]
-"""
 
 
 @click.command("run", cls=Command, writes=False)
@@ -62,7 +31,7 @@ def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool)
         bertdata run pipeline.toml
     """
     if example:
-        echo(EXAMPLE.rstrip())
+        echo(Path(__file__).with_name("example.toml").read_text(encoding="utf-8").rstrip())
         return
     if file is None:
         raise UsageError("pass a TOML file with a table per command: bertdata run --example prints one")

@@ -16,23 +16,35 @@ import click
 
 from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
-from ..errors import BertDataError, few
+from ..errors import BertDataError
 from ..reports.metrics import Record
 from ..reports.summary import count
 from ..reports.vocabulary_warnings import chinese_without_words
 from ..storage.files import read_json
 from ..storage.signals import Answer, signals
-from ..training.recipe import PhaseRows, Recipe, prepare
+from ..training.recipe import Recipe, prepare
 from ..training.resume import changes, checkpoints, local_output, steps_of
 from .build import output_options
-from .console import ProgressPrinter, duration, echo
+from .console import ProgressPrinter, echo
 from .options import Command, local_path, with_option_names
 
 if TYPE_CHECKING:
-    from ..training.trainer import Done
+    pass
 
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
-_MAX_ORIGINS = 8  # sources and languages in a line of metrics; the report has all
+_FIGURES = {  # of a record of metrics
+    "problem": "{}",
+    "mlm_loss": "MLM loss {:.3f}",
+    "mlm_accuracy": "accuracy {:.1%}",
+    "perplexity": "perplexity {:,.1f}",
+    "nsp_loss": "NSP loss {:.3f}",
+    "nsp_accuracy": "accuracy {:.1%}",
+    "unigram_entropy": "unigram baseline {:.3f}",
+    "learning_rate": "lr {:.2e}",
+    "gradient_norm": "grad norm {:.2f}",
+    "tokens_per_second": "{:,.0f} tokens/s",
+    "padding_share": "padding {:.1%}",
+}
 _GO_ON = "continue with the same command"
 
 
@@ -76,8 +88,9 @@ def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **
     recipe = prepare(config, 1 if dry_run else int(os.environ.get("WORLD_SIZE", 1)))
     for line in _plan(recipe) if chief else ():
         echo(with_option_names(line), err=not dry_run)
-    if chief and not overwrite:
-        _show_state(recipe, Path(output or config.output), dry_run)
+    path = Path(output or config.output)
+    if chief and not overwrite and not changes(path, recipe.identity) and (last := checkpoints(path)[-1:]):
+        echo(f"  {path} has {count(steps_of(last[0]), 'step')}, which are kept", err=not dry_run)
     if dry_run:
         return
     from ..training.trainer import train
@@ -95,15 +108,10 @@ def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **
             echo(_stopped(done.step), err=True)
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
-        _print_result(done)
-
-
-def _print_result(done: Done) -> None:
-    """Print the result of a run, or that it was already complete."""
-    run, result = done.checkpoint.parent, _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
-    echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
-    (head,) = read_json(done.checkpoint / "config.json")["architectures"]
-    echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
+        run, result = done.checkpoint.parent, _line(done.evaluation or {"kind": "not evaluated", "step": done.step}).strip()
+        echo(f"{run}: step {result}" if done.new else f"{run} is complete already: nothing to do")
+        (head,) = read_json(done.checkpoint / "config.json")["architectures"]
+        echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
 
 
 def _plan(recipe: Recipe) -> Iterator[str]:
@@ -125,7 +133,6 @@ def _plan(recipe: Recipe) -> Iterator[str]:
             f"{epochs:,.2f} epochs of {planned.batches:,} batches ({planned.left:,} rows of an epoch fill no batch), "
             f"padded to widths {', '.join(map(str, planned.widths))}"
         )
-        yield from _shares(part)
         if epochs > _MAX_USEFUL_EPOCHS:
             yield f"  warning: each row is read {epochs:,.0f} times, in BERT 40: build pairs from more text, or use fewer steps"
         if part.masks and part.masks.unit != "piece":
@@ -133,18 +140,6 @@ def _plan(recipe: Recipe) -> Iterator[str]:
             yield from (f"  warning: {warning}" for warning in warnings)
     if (warmup := config.optimizer.warmup_steps) >= config.total_steps:
         yield f"  warning: warmup_steps = {warmup:,} is not below the number of steps: the full learning rate is never reached"
-
-
-def _shares(part: PhaseRows) -> Iterator[str]:
-    """Yield a line with the expected tokens of each source, and one for each language."""
-    found = part.expected()
-    for by, names in found.items() if max(map(len, found.values())) > 1 else ():
-        total = max(1.0, sum(each.tokens for each in names.values()))
-        shares = [
-            f"{name} {each.tokens:,.0f} ({each.tokens / total:.1%}, each row {each.times:,.2f} times)"
-            for name, each in names.items()
-        ]
-        yield f"    expected tokens by {by}: {', '.join(shares)}"
 
 
 @contextlib.contextmanager
@@ -157,18 +152,6 @@ def _named_losses() -> Iterator[None]:
             raise
         problem = f"another process of this run is gone ({' '.join(str(error).split())})"
         raise BertDataError(f"{problem}: check its output and the memory usage, then {_GO_ON}") from error
-
-
-def _show_state(recipe: Recipe, output: Path, dry_run: bool) -> None:
-    """Print the saved steps of an earlier call of this run. If the run is complete, its result follows, except in a dry run."""
-    last = checkpoints(output)[-1:] if changes(output, recipe.identity) == [] else []
-    if not last:
-        return
-    done, total = steps_of(last[0]), recipe.config.total_steps
-    if done < total:
-        echo(f"  {output} has {count(done, 'step')}, which are kept", err=not dry_run)
-    elif dry_run:
-        echo(f"  {output} is complete already: nothing to do")
 
 
 class _Position(ProgressPrinter):
@@ -218,28 +201,10 @@ def _stopped(done: int) -> str:
 
 
 def _line(record: Record) -> str:
-    """Format a record of metrics as one line."""
-    step = f"{record['step']:>9,}"
-    if record["kind"] == "error":
-        return f"{step}  error: {record['problem']}"
-    if record["kind"] == "evaluation":
-        return f"{step}  evaluation: {_figures(record)}"
-    if record["kind"] == "benchmark":
-        numbers = {name: value for name, value in record.items() if name not in ("kind", "step", "of")}
-        return f"{step}  benchmark: {', '.join(f'{name} {value:.4g}' for name, value in numbers.items())}"
-    norm = record["gradient_norm"]
-    rates = f"{record['sequences_per_second']:,.0f} rows/s  {record['tokens_per_second']:,.0f} tokens/s"
-    rates += f"  padding {record['padding_share']:.1%}"
-    learning = f"lr {record['learning_rate']:.2e}  grad norm {'overflow' if norm is None else f'{norm:.2f}'}"
-    return f"{step}  {_figures(record)}  {learning}  {rates}  {duration(record['seconds_left'])} left"
-
-
-def _figures(record: Record) -> str:
-    """Format the losses and accuracies of a metrics record."""
-    text = f"MLM loss {record['mlm_loss']:.3f}, accuracy {record['mlm_accuracy']:.1%}, perplexity {record['perplexity']:,.1f}"
-    text += f"; NSP loss {record['nsp_loss']:.3f}, accuracy {record['nsp_accuracy']:.1%}" if "nsp_loss" in record else ""
-    baselines = [("unigram", record.get("unigram_entropy")), ("random", record.get("random_baseline"))]
-    known = ", ".join(f"{name} {value:.3f}" for name, value in baselines if value is not None)
-    text += f"; loss of baselines: {known}" if known else ""
-    parts = [f"{part['source']} {part['language']} {part['mlm_loss']:.3f}" for part in record.get("by_origin", ())]
-    return text + (f"; MLM loss of {few(parts, _MAX_ORIGINS)}" if parts else "")
+    """Format a record of metrics as one line: its figures, or for a benchmark all of its numbers."""
+    kind = "" if record["kind"] == "train" else f"{record['kind']}: "
+    if kind == "benchmark: ":
+        figures = [f"{name} {value:.4g}" for name, value in record.items() if name not in ("kind", "step", "of")]
+    else:
+        figures = [form.format(record[name]) for name, form in _FIGURES.items() if record.get(name) is not None]
+    return f"{record['step']:>9,}  {kind}{', '.join(figures)}"

@@ -31,7 +31,6 @@ from ..stages.corpus.job import CorpusJob
 from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.corpus.sources import source
-from ..stages.learning import Learned, learn
 from ..storage.files import digest, is_local, to_path
 from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
@@ -130,10 +129,6 @@ def plan_corpus(
         summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
         return Plan(outputs=(Output(directory, record),), summary=summary)
     cut = cut_input(settings, files)._replace(ignored=ignored)
-    learned = _learn(cut, settings)
-    if found := [each for each in learned if not each.skipped]:
-        settings = dataclasses.replace(settings, learned=tuple((each.wiki, each.to_json()) for each in found))
-        identity["learned"] = {wiki: hashlib.sha256(text.encode()).hexdigest() for wiki, text in settings.learned}
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
     sizes = [entry.bytes for entry in cut.inputs]
     return Plan(
@@ -142,7 +137,7 @@ def plan_corpus(
         bytes=sum(sizes),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_listed(cut.inputs), *_excluded(settings), *_wiki_notes(cut, learned)),
+        notes=(*_listed(cut.inputs), *_excluded(settings), *_wiki_notes(cut)),
         warnings=partial(_unmatched_ids, settings),
     )
 
@@ -178,20 +173,12 @@ def _unmatched_ids(config: CorpusConfig, corpus: DataSet[CorpusManifest]) -> Ite
         )
 
 
-def _wiki_notes(cut: CorpusPlan, learned: Sequence[Learned]) -> Iterator[str]:
-    """Describe the templates learned from dumps, and warn about dumps of Wiktionary."""
-    yield from (f"  templates  {each.summary}" for each in learned if each.found_any or each.skipped)
+def _wiki_notes(cut: CorpusPlan) -> Iterator[str]:
+    """Warn about dumps of Wiktionary."""
     paths = {part.path: part.name for task in cut.tasks if task.kind in PROJECTS for part in task.parts}
     for path, name in sorted(paths.items()):
         if read_site(path).project == "wiktionary":
             yield f"  {name} is from Wiktionary: its pages have little prose, because definitions are lists"
-
-
-def _learn(cut: CorpusPlan, config: CorpusConfig) -> list[Learned]:
-    """Learn templates from the dumps that the tasks read."""
-    if not config.learn_templates:
-        return []
-    return learn([part for task in cut.tasks if task.kind in PROJECTS for part in task.parts], config)
 
 
 def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:

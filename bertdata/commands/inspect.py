@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..pieces import join
 from ..reports import examples
 from ..reports.select import longest, select
-from ..reports.trace import records
+from ..reports.trace import explain, records
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
@@ -85,6 +85,15 @@ def inspect(
             numbers = islice(select(path, contents, wanted), n) if any(wanted.values()) else choose(path, contents, n, order)
         vocabulary = None if isinstance(contents, CorpusManifest) else read_any(path)
         return [{"row": number, **_example(path, contents, number, vocabulary)} for number in numbers]
+
+
+def explained(directory: Path, name: str) -> Iterator[str]:
+    """Yield lines that say why the documents of a corpus with this id, title or file name were kept, dropped or rejected."""
+    contents = manifest.read(directory)
+    if not isinstance(contents, CorpusManifest):
+        raise UsageError(f"{directory} contains {contents.kind}: pass the corpus that they were built from, to explain {name}")
+    manifest.check_files(directory, contents.listed)
+    yield from explain(directory, contents, name)
 
 
 def choose(directory: Path, contents: ReadableManifest, count: int, order: Order) -> list[int]:

@@ -1,87 +1,240 @@
-"""Learn the templates of a wiki from its own dump before a run.
+"""Learn the templates of wikis from their own dumps, in two stages that end before the first page is extracted.
 
-Articles from evenly spaced places show which unknown templates prose uses. Their definitions come from the same dump,
-through the index of a multistream dump; a small dump without an index is read once. The result depends only on the dumps and
-the template tables, so a repeated run learns the same templates.
+    collect   task by task: the template pages of a range of a dump, and the unknown templates of articles at evenly spaced places
+    learn     one task: the definitions of the templates that prose calls and no table has, with the templates that they call
+
+The result depends only on the dumps, the template tables and the division into tasks, so any number of workers learns the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..codec import Count, Record, decode, encode
 from ..config import CorpusConfig
-from ..records import FileRange, Page
-from ..reports.summary import count
-from ..sources import dumps, multistream
-from ..storage import files
-from ..text.wikitext import Templates, is_redirect, load_templates, namespaces
+from ..config.input_kinds import PROJECTS
+from ..dataset import shards
+from ..dataset.build import STATE
+from ..dataset.manifest_records import RowFile
+from ..dataset.tasks import InputRange, TaskReport
+from ..records import FileRange, Page, Task
+from ..sources import dumps
+from ..storage.files import PRIVATE_MODE, digest, read_json, size, write_json
+from ..storage.stamp import read_unchanged
+from ..storage.storage import storage_errors
+from ..text.wikitext import is_redirect, load_templates, namespaces
 from ..text.wikitext.templates.braces import normalize
 from ..text.wikitext.templates.learn import Definition, compile_definition, link
 from ..text.wikitext.templates.survey import Survey, survey
 from ..text.wikitext.templates.table import UNKNOWN
 
-__all__ = ["Learned", "is_article", "learn", "restore"]
-
 _MIN_PLACES, _MAX_PLACES, _PLACE_BYTES = 4, 64, 8 << 20  # places of the sample: one in 8 MB, within these limits
 _SAMPLE_SHARE, _MIN_SAMPLE = 0.05, 1 << 20  # characters of articles per compressed byte (about 1 % of the text), and at least
-_STREAMS_SHARE, _MIN_STREAMS = 1e-7, 200  # streams of 100 pages per compressed byte (about 2 % of the dump), and at least
-_MAX_UNINDEXED = 16 << 20  # bytes of dumps without an index that are read once more for their templates
-_MAX_TEXT = 200 << 20  # bytes of template pages in memory
+_MAX_TRIAL_BYTES = 16 << 20  # a trial reads no larger dump from start to end
 _MAX_NAMES, _MAX_ROUNDS = 1000, 8  # unknown templates of the sample; redirects and templates within templates
+_BATCH_CHARACTERS = 1 << 20
 _MISSING = "not in the dump"
+_SCHEMA = pa.schema([("name", pa.string()), ("revised", pa.string()), ("text", pa.string())])
+_LEARNED = f"{STATE}/work/learned.json"
 
 
-class Learned(NamedTuple):
-    """The templates learned from a wiki's dumps.
+class Sample(NamedTuple):
+    """The places of a wiki where articles are read: every `step`-th task from `first` on, `characters` of each."""
 
-    Attributes:
-        wiki: Database name of the wiki.
-        bodies: Wikitext by template name.
-        revisions: For each template page used, its last change and the SHA-256 of its text.
-        unknown: For each other unknown template in prose, the reason.
-        skipped: Why no template was looked up, or "".
-    """
+    first: int
+    step: int
+    characters: int
+
+
+class Learned(Record, frozen=True, kw_only=True):
+    """The templates learned from a wiki's dumps."""
+
+    bodies: dict[str, str]
+    """Wikitext by template name."""
+    revisions: dict[str, tuple[str, str]]
+    """For each template page used, its last change and the SHA-256 of its text."""
+    unknown: dict[str, str]
+    """For each other unknown template in prose, the reason."""
+
+
+class TemplatesReport(TaskReport, frozen=True, kw_only=True):
+    """The template pages of a task, and the number of calls of unknown templates: in prose, and alone on a line."""
 
     wiki: str
-    bodies: dict[str, str]
-    revisions: dict[str, tuple[str, str]]
-    unknown: dict[str, str]
-    skipped: str = ""
-
-    def to_json(self) -> str:
-        """Return the text that `CorpusConfig.learned` stores."""
-        found = {"wiki": self.wiki, "bodies": self.bodies, "revisions": self.revisions, "unknown": self.unknown}
-        return json.dumps(found, ensure_ascii=False, sort_keys=True)
+    language: str
+    pages: RowFile
+    inputs: Sequence[InputRange]
+    unknown: dict[str, Count]
+    alone: dict[str, Count]
 
     @property
-    def found_any(self) -> bool:
-        """Whether the sample of articles has unknown templates."""
-        return bool(self.bodies or self.unknown)
-
-    @property
-    def summary(self) -> str:
-        """Describe the result in a line."""
-        if self.skipped:
-            return f"{self.wiki}: no templates learned: {self.skipped}"
-        reasons = sorted(Counter(self.unknown.values()).items(), key=lambda item: (-item[1], item[0]))
-        rest = ", ".join(f"{number} {reason}" for reason, number in reasons[:4])
-        learned = f"{self.wiki}: {count(len(self.bodies), 'template')} learned from the dump"
-        return learned + (f"; not learned: {rest}" if rest else "")
+    def files(self) -> Sequence[RowFile]:
+        """The file of template pages."""
+        return [self.pages]
 
 
-def learn(parts: Sequence[FileRange], config: CorpusConfig) -> list[Learned]:
-    """Learn the templates of each wiki in these ranges of dumps; wikis without template pages are left out."""
-    wikis: dict[str, list[tuple[FileRange, dumps.Site]]] = {}
-    sites = {path: dumps.read_site(path) for path in sorted({part.path for part in parts})}
-    for part in parts:
-        wikis.setdefault(sites[part.path].dbname, []).append((part, sites[part.path]))
-    found = (_learn(wiki, ranges, config) for wiki, ranges in sorted(wikis.items()))
-    return [learned for learned in found if learned is not None]
+def samples(tasks: Iterable[Task], config: CorpusConfig) -> dict[str, Sample]:
+    """Choose the places of each wiki whose templates are learned."""
+    wikis: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks if config.learn_templates else ():
+        if task.kind in PROJECTS:
+            wikis[dumps.read_site(task.parts[0].path).dbname].append(task)
+    chosen: dict[str, Sample] = {}
+    for wiki, of_wiki in wikis.items():
+        total = sum(part.end - part.start for task in of_wiki for part in task.parts)
+        if config.max_documents and total > _MAX_TRIAL_BYTES:
+            continue
+        step = -(-len(of_wiki) // max(_MIN_PLACES, min(_MAX_PLACES, total // _PLACE_BYTES)))
+        characters = max(_MIN_SAMPLE, int(_SAMPLE_SHARE * total)) // len(of_wiki[::step])
+        chosen[wiki] = Sample(of_wiki[0].number, step, characters)
+    return chosen
+
+
+@dataclass(frozen=True)
+class Collect:
+    """Write the template pages of a task's range of a dump, and count the unknown templates of its first articles."""
+
+    root: Path
+    config: CorpusConfig
+    samples: dict[str, Sample]
+
+    def __call__(self, task: Task) -> TemplatesReport:
+        with storage_errors("cannot read the input"):
+            return read_unchanged((part.path for part in task.parts), lambda: self._read(task))
+
+    def _read(self, task: Task) -> TemplatesReport:
+        (part,) = task.parts
+        site, counts = dumps.read_site(part.path), Survey()
+        name = f"{STATE}/work/templates-{task.number:05d}.arrow"
+        pages = shards.write(self.root, name, _SCHEMA, _batches(self._templates(task, part, site, counts)))
+        return TemplatesReport(
+            wiki=site.dbname,
+            language=site.language,
+            pages=pages,
+            inputs=[InputRange(**part._asdict(), sha256=digest(part.path, part.start, part.end))],
+            unknown=dict(sorted(counts.unknown.items())),
+            alone=dict(sorted(counts.alone.items())),
+        )
+
+    def _templates(self, task: Task, part: FileRange, site: dumps.Site, counts: Survey) -> Iterator[Page]:
+        """Yield the template pages, and survey articles until the task's share of the sample is read."""
+        sample = self.samples.get(site.dbname)
+        if sample is None:
+            return
+        table = load_templates(site.language, dict(self.config.templates))
+        left = -1 if (task.number - sample.first) % sample.step else sample.characters
+        for page in dumps.read_pages(part, site, self.config.max_page_bytes):
+            if not isinstance(page, Page):
+                continue
+            if left >= 0:
+                left -= len(page.text)
+                if _is_article(page):
+                    survey(page.text, table, counts)
+            if page.namespace == namespaces.TEMPLATE:
+                yield page
+
+
+def _is_article(page: Page) -> bool:
+    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text))
+
+
+def _batches(pages: Iterable[Page]) -> Iterator[pa.RecordBatch]:
+    rows: list[tuple[str, str, str]] = []
+    characters = 0
+    for page in pages:
+        rows.append((_name(page), page.revised, page.text))
+        characters += len(page.text)
+        if characters > _BATCH_CHARACTERS:
+            yield _batch(rows)
+            rows, characters = [], 0
+    yield _batch(rows)
+
+
+def _batch(rows: list[tuple[str, str, str]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.record_batch([pa.array(column, pa.string()) for column in columns], schema=_SCHEMA)
+
+
+def _name(page: Page) -> str:
+    return normalize(page.title.partition(":")[2])
+
+
+def learn(root: Path, reports: Iterable[TemplatesReport], config: CorpusConfig) -> None:
+    """Learn the templates of each wiki from the reports of its tasks, in order. Wikis without template pages are left out."""
+    counts, files, languages = defaultdict[str, Survey](Survey), defaultdict[str, list[Path]](list), dict[str, str]()
+    for report in reports:
+        counts[report.wiki].unknown.update(report.unknown)
+        counts[report.wiki].alone.update(report.alone)
+        languages[report.wiki] = report.language
+        files[report.wiki] += [root / report.pages.name] * bool(report.pages.rows)
+    learned = {wiki: _learn(languages[wiki], counts[wiki], files[wiki], config) for wiki in sorted(files) if files[wiki]}
+    write_json(root / _LEARNED, {wiki: encode(found) for wiki, found in learned.items()}, PRIVATE_MODE)
+
+
+def _learn(language: str, counts: Survey, files: list[Path], config: CorpusConfig) -> Learned:
+    # Each round reads the definitions of the names that the round before has found: first those of prose, then redirects'
+    # targets and the templates that definitions call.
+    table = load_templates(language, dict(config.templates))
+    names = wanted = _unknown(counts)
+    definitions: dict[str, Definition] = {}
+    revisions: dict[str, tuple[str, str]] = {}
+    for _ in range(_MAX_ROUNDS):
+        pages = _find(files, wanted)
+        for name in wanted:
+            definitions[name] = Definition(reason=_MISSING)
+            if name in pages:
+                revised, text = pages[name]
+                definitions[name] = compile_definition(text)
+                revisions[name] = revised, _sha256(text)
+        called = {name for done in wanted for name in definitions[done].calls}
+        wanted = sorted(name for name in called - definitions.keys() if table.kind(name) == UNKNOWN)
+        if not wanted:
+            break
+    definitions |= dict.fromkeys(wanted, Definition(reason=_MISSING))
+    bodies, unknown = link(definitions, names)
+    return Learned(bodies=bodies, revisions={name: revisions[name] for name in bodies}, unknown=unknown)
+
+
+def _unknown(counts: Survey) -> list[str]:
+    """Return the templates in prose that the table lacks, the most frequent first.
+
+    A template that is more often alone on its line shows a note or a box.
+    """
+    names = sorted(counts.unknown, key=lambda name: (-counts.unknown[name], name))
+    return [name for name in names if counts.unknown[name] >= counts.alone[name] and name and not name.endswith(":")][:_MAX_NAMES]
+
+
+def _find(files: Sequence[Path], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the last change and the text of template pages, the first of each name."""
+    wanted, found = pa.array(names, pa.string()), dict[str, tuple[str, str]]()
+    for batch in (batch for path in files for batch in shards.read_batches(path)) if names else ():
+        chosen = batch.filter(pc.is_in(batch.column("name"), wanted))
+        for row in chosen.to_pylist():
+            found.setdefault(row["name"], (row["revised"], row["text"]))
+    return found
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_learned(root: Path) -> dict[str, Learned]:
+    """Return the learned templates of each wiki, or nothing if the run learns none."""
+    return decode(read_json(root / _LEARNED) or {}, dict[str, Learned])
+
+
+def bodies_by_wiki(root: Path) -> tuple[tuple[str, str], ...]:
+    """Return the bodies of learned templates of each wiki as JSON, for `CorpusConfig.learned`."""
+    return tuple((wiki, json.dumps(learned.bodies)) for wiki, learned in read_learned(root).items())
 
 
 def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConfig) -> dict[str, str]:
@@ -89,133 +242,11 @@ def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConf
 
     `digests` maps names to the SHA-256 of the template pages. Templates whose page differs or is missing are left out.
     """
-    find = _finder(paths, dumps.read_site(paths[0]), config) if paths and not _needs_index(paths) else None
-    pages = find(sorted(digests)) if find else {}
-    return {
-        name: compile_definition(page.text).body
-        for name, page in pages.items()
-        if digests.get(name) == hashlib.sha256(page.text.encode()).hexdigest()
-    }
-
-
-def _needs_index(paths: Sequence[str]) -> bool:
-    """Return True for large dumps without an index, in which it takes long to find template pages."""
-    return sum(map(files.size, paths)) > _MAX_UNINDEXED and not all(map(multistream.find_index, paths))
-
-
-def _learn(wiki: str, ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) -> Learned | None:
-    site = ranges[0][1]
-    paths = sorted({part.path for part, _ in ranges})
-    if _needs_index(paths):
-        needs = "a dump of more than 16 MB needs its multistream index in the same directory"
-        return Learned(wiki, {}, {}, {}, skipped=needs)
-    find = _finder(paths, site, config)
-    if find is None:
-        return None
-    table = load_templates(site.language, dict(config.templates))
-    names = _unknown(_sample(ranges, config), table)
-    definitions: dict[str, Definition] = {}
-    revisions: dict[str, tuple[str, str]] = {}
-    wanted = names
-    for _ in range(_MAX_ROUNDS):
-        pages = find(wanted)
-        for name in wanted:
-            page = pages.get(name)
-            definitions[name] = compile_definition(page.text) if page else Definition(reason=_MISSING)
-            if page:
-                revisions[name] = page.revised, hashlib.sha256(page.text.encode()).hexdigest()
-        called = {name for done in wanted for name in definitions[done].calls}
-        wanted = sorted(name for name in called - definitions.keys() if table.kind(name) == UNKNOWN)
-        if not wanted:
-            break
-    definitions |= dict.fromkeys(wanted, Definition(reason=_MISSING))
-    bodies, unknown = link(definitions, names)
-    return Learned(wiki, bodies, {name: revisions[name] for name in bodies}, unknown)
-
-
-def _unknown(articles: Iterable[str], table: Templates) -> list[str]:
-    """Return the templates in prose that the table lacks, the most frequent first.
-
-    A template that is more often alone on its line shows a note or a box.
-    """
-    counts = Survey()
-    for text in articles:
-        survey(text, table, counts)
-    names = sorted(counts.unknown, key=lambda name: (-counts.unknown[name], name))
-    return [name for name in names if counts.unknown[name] >= counts.alone[name] and name and not name.endswith(":")][:_MAX_NAMES]
-
-
-def _sample(ranges: list[tuple[FileRange, dumps.Site]], config: CorpusConfig) -> Iterator[str]:
-    """Yield articles from the beginnings of evenly spaced ranges."""
-    size = sum(part.end - part.start for part, _ in ranges)
-    count = max(_MIN_PLACES, min(_MAX_PLACES, size // _PLACE_BYTES))
-    places = ranges[:: -(-len(ranges) // count)]
-    most = max(_MIN_SAMPLE, int(_SAMPLE_SHARE * size)) // len(places)
-    for part, site in places:
-        left = most
-        for page in dumps.read_pages(part, site, config.max_page_bytes):
-            if isinstance(page, Page):
-                left -= len(page.text)
-                if is_article(page, site.language):
-                    yield page.text
-            if left < 0:
-                break
-
-
-def is_article(page: Page, language: str) -> bool:
-    """Return True for a page of wikitext in the main namespace, unless it is a redirect."""
-    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text))
-
-
-Find = Callable[[Sequence[str]], Mapping[str, Page]]
-
-
-def _finder(paths: Sequence[str], site: dumps.Site, config: CorpusConfig) -> Find | None:
-    """Return a function that finds template pages by name, or None if the dump has none."""
-    prefixes = frozenset(name for name, number in site.namespaces.items() if number == namespaces.TEMPLATE) | {"template"}
-    indexes = [multistream.find_index(path) for path in paths]
-    if all(indexes):
-        offsets = multistream.TemplateOffsets(indexes, prefixes)
-        most = max(_MIN_STREAMS, int(_STREAMS_SHARE * sum(map(files.size, paths))))
-        return _Streams(paths, site, config.max_page_bytes, offsets, most).find if len(offsets) else None
-    pages: dict[str, Page] = {}
-    held = 0
-    ranges = (FileRange(path, path, 0, files.size(path)) for path in paths)
-    for page in chain.from_iterable(dumps.read_pages(part, site, config.max_page_bytes) for part in ranges):
-        if isinstance(page, Page) and page.namespace == namespaces.TEMPLATE and held < _MAX_TEXT:
-            pages.setdefault(_name(page), page)
-            held += len(page.text)
-    return (lambda names: pages) if pages else None
-
-
-def _name(page: Page) -> str:
-    return normalize(page.title.partition(":")[2])
-
-
-class _Streams:
-    """Read template pages from the streams that an index names, up to a number of streams."""
-
-    def __init__(
-        self, paths: Sequence[str], site: dumps.Site, largest: int, offsets: multistream.TemplateOffsets, most: int
-    ) -> None:
-        self.paths, self.site, self.largest, self.offsets, self.left = paths, site, largest, offsets, most
-
-    def find(self, names: Sequence[str]) -> dict[str, Page]:
-        """Return the pages of the templates. If the streams run out, the last names get none."""
-        streams: dict[tuple[int, int], set[str]] = {}
-        for name in names:
-            place = self.offsets.find(name)
-            if place is not None and (place in streams or len(streams) < self.left):
-                streams.setdefault(place, set()).add(name)
-        self.left -= len(streams)
-        found: dict[str, Page] = {}
-        for (number, offset), wanted in sorted(streams.items()):
-            path = self.paths[number]
-            part = FileRange(path, path, offset, files.size(path))
-            for page in islice(dumps.read_pages(part, self.site, self.largest), multistream.PAGES_PER_STREAM):
-                if isinstance(page, Page) and page.namespace == namespaces.TEMPLATE and (name := _name(page)) in wanted:
-                    found[name] = page
-                    wanted.remove(name)
-                if not wanted:
-                    break
-        return found
+    bodies: dict[str, str] = {}
+    for path in paths if digests else ():
+        for page in dumps.read_pages(FileRange(path, path, 0, size(path)), dumps.read_site(path), config.max_page_bytes):
+            if not isinstance(page, Page) or page.namespace != namespaces.TEMPLATE:
+                continue
+            if digests.get(name := _name(page)) == _sha256(page.text):
+                bodies[name] = compile_definition(page.text).body
+    return bodies

@@ -23,7 +23,7 @@ def test_it_ends_with_two_pairs_and_runs_twice(tmp_path: Path) -> None:
 def test_training_learns_words_but_no_labels_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six tenths of its steps teach words better than by frequency. No leak gives labels away: they stay near chance."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(demo, "_RECIPE", demo._RECIPE.replace("steps = 1000", "steps = 600"))
+    monkeypatch.setattr(demo, "_STEPS", 600)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # the demo sets it: other tests of this process do not get it
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

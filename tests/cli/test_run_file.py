@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from calling import call
 
-from bertdata.cli.run_file import EXAMPLE
 from bertdata.sample import sample
+
+EXAMPLE = call("run", "--example").out
 
 
 @pytest.mark.slow
@@ -34,13 +35,13 @@ def test_one_file_runs_all_commands_and_skips_complete_ones(tmp_path: Path) -> N
 def test_values_of_all_types_become_options(text: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     table = (
-        f'text = ["{text}"]\noutput = "{tmp_path / "corpus"}"\nlanguages = ["en", "und"]\ninline_templates = false\nworkers = 1'
+        f'text = ["{text}"]\noutput = "{tmp_path / "corpus"}"\nlanguages = ["en", "und"]\nlearn_templates = false\nworkers = 1'
     )
     file.write_text(f"[build-corpus]\n{table}\nmax-rejects = 0\ndedup_paragraphs = true\nmath = 'drop'\n", encoding="utf-8")
     assert call("run", file).code == 0
     config = json.loads((tmp_path / "corpus" / "manifest.json").read_text())["config"]
     assert config["filters"]["languages"] == ["en", "und"] and config["choice"]["dedup_paragraphs"] is True
-    assert (config["math"], config["inline_templates"]) == ("drop", False)
+    assert (config["math"], config["learn_templates"]) == ("drop", False)
 
 
 @pytest.mark.parametrize(
@@ -68,5 +69,4 @@ def test_a_file_with_mistakes_is_refused(tmp_path: Path, text: str, says: str) -
 
 def test_an_example_is_printed() -> None:
     assert "--example" in call("run").err
-    assert call("run", "--example").out == EXAMPLE
     assert not re.search(r"^\w+-\w+ =", EXAMPLE, re.M), "one spelling of keys"

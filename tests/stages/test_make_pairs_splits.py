@@ -13,6 +13,7 @@ from conftest import Build, Run, digests, read_manifest, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertdata.cli import cli
 from bertdata.cli.inspect import show
 from bertdata.stages.rows.partitions import Layout
 
@@ -54,7 +55,7 @@ def test_a_validation_split_shares_nothing_with_train(
     assert digests(again) == digests(pairs)
     show(pairs, count=0)
     assert "validation: NotNext" in capsys.readouterr().out
-    show(pairs, count=1, number=len(train))
+    cli.main(["inspect", str(pairs), "--row", str(len(train))], standalone_mode=False)
     assert capsys.readouterr().out.startswith(f"row {len(train)} ")
     program = f"import datasets; d = datasets.load_dataset({str(pairs)!r}); print({{k: v.num_rows for k, v in d.items()}})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=_offline(tmp_path))

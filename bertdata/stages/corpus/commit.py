@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...codec import decode, replace
+from ...codec import decode, encode, replace
 from ...config import CorpusConfig
 from ...dataset import manifest
 from ...dataset.manifest_records import (
@@ -32,6 +32,7 @@ from ...storage.files import open_file
 from ...tally import Tally
 from ...text.filters import OPTIONS
 from ..corpus_report import TEMPLATES, CorpusReport, most_frequent, tally, under, without_rare_templates
+from ..learning import Learned, read_learned
 from ..selection.rewrite import replace_rewritten
 from .plan_tasks import packages
 
@@ -75,7 +76,7 @@ class CorpusCommit:
             rejects=rejects,
             drops=replace_rewritten(root, drops),
             dropped_templates=_dropped_templates(sums),
-            learned_templates=tuple(_learned(wiki, text) for wiki, text in self.config.learned),
+            learned_templates=tuple(_learned(wiki, learned) for wiki, learned in read_learned(root).items()),
             formulas=_formulas(sums),
             ignored_files=self.ignored,
         )
@@ -131,14 +132,13 @@ def _dropped_templates(sums: Sums) -> DroppedTemplates:
     return DroppedTemplates(calls=calls, most_frequent=most_frequent(names, _MAX_LISTED))
 
 
-def _learned(wiki: str, text: str) -> LearnedTemplates:
+def _learned(wiki: str, learned: Learned) -> LearnedTemplates:
     """Return what the run learned from the template pages of a wiki."""
-    learned = json.loads(text)
     return LearnedTemplates(
         wiki=wiki,
-        sha256=hashlib.sha256(text.encode()).hexdigest(),
-        templates={name: TemplateRevision(revised=at, sha256=sha256) for name, (at, sha256) in learned["revisions"].items()},
-        unknown=learned["unknown"],
+        sha256=hashlib.sha256(json.dumps(encode(learned), sort_keys=True).encode()).hexdigest(),
+        templates={name: TemplateRevision(revised=at, sha256=sha256) for name, (at, sha256) in learned.revisions.items()},
+        unknown=learned.unknown,
     )
 
 

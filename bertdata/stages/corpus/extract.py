@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_config
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from ...storage.files import digest
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
 from ..corpus_report import CorpusReport, without_rare_templates
+from ..learning import bodies_by_wiki
 from ..listing import Listing
 from ..selection.facts import Facts
 from ..text_counts import count_text
@@ -48,10 +50,10 @@ class Extract:
         most = quota(task.number, self.count, self.config.max_documents)  # of a trial
         # Facts are collected while the documents are in memory, so that no rule has to read them again.
         facts = Facts(self.config.choice, kind in PROJECTS) if self.choosing else None
-        counts = Counts(Counter())
+        counts, config = Counts(Counter()), replace_config(self.config, learned=bodies_by_wiki(root))
         with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
             ledger = _Ledger(counts.numbers, rejects, drops, most, facts)
-            records = source_records.read(kind, task.parts, self.config, counts)
+            records = source_records.read(kind, task.parts, config, counts)
             shard = shards.write(root, shards.name("train", task.number, self.count), shards.DOCUMENT, ledger.batches(records))
         return CorpusReport(
             kind=kind,

@@ -1,4 +1,4 @@
-"""Build a corpus: extract each task into a shard, choose documents, rewrite the shards that lose some."""
+"""Build a corpus: learn templates, extract each task into a shard, choose documents, rewrite the shards that lose some."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from ...config.input_kinds import PROJECTS
 from ...dataset.tasks import StoredValue, perform, stored
 from ...records import Task
 from ...run.job import Job, Stage, on_worker
+from .. import learning
 from ..corpus_report import CorpusReport
+from ..selection import facts
 from ..selection.choose import choose, losses
-from ..selection.facts import samples
 from ..selection.rewrite import Rewrite
 from .commit import CorpusCommit
 from .extract import Extract
 from .plan_tasks import CorpusPlan, packages
-
-__all__ = ["CorpusJob"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +30,14 @@ class CorpusJob(Job):
 
     Attributes:
         sources: Number of tasks by source, in order. Each task writes a shard.
+        samples: Where each wiki's articles are read to learn its templates. Empty to learn none.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are not read, by kind of input and suffix.
     """
 
     config: CorpusConfig
     sources: dict[str, int]
+    samples: dict[str, learning.Sample]
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
 
@@ -49,6 +50,7 @@ class CorpusJob(Job):
             packages=packages(config),
             config=config,
             sources=dict(Counter(task.kind for task in plan.tasks)),
+            samples=learning.samples(plan.tasks, config),
             inputs=StoredValue.written(root, "inputs", plan.inputs),
             ignored={kind: dict(suffixes) for kind, suffixes in plan.ignored.items()},
         )
@@ -59,10 +61,34 @@ class CorpusJob(Job):
         return sum(self.sources.values())
 
     @property
+    def pages(self) -> int:
+        """Number of tasks that read dumps. They are the first ones."""
+        return sum(count for source, count in self.sources.items() if source in PROJECTS)
+
+    @property
     def chooses(self) -> bool:
         """Whether documents are chosen after the extraction."""
-        choice, has_pages = self.config.choice, not self.sources.keys().isdisjoint(PROJECTS)
-        return has_pages or choice.dedup != "none" or choice.dedup_paragraphs or samples(choice)
+        choice = self.config.choice
+        return bool(self.pages) or choice.dedup != "none" or choice.dedup_paragraphs or facts.samples(choice)
+
+    @property
+    def learns(self) -> bool:
+        """Whether templates are learned before the extraction."""
+        return bool(self.samples)
+
+    @on_worker
+    def collect(self, task: Task) -> int:
+        """Write the template pages of a task's range of a dump."""
+        work = learning.Collect(self.roots[0], self.config, self.samples)
+        self.once("collect", task, work, learning.TemplatesReport)
+        return task.number
+
+    @on_worker
+    def learn(self, _: object) -> list[int]:
+        """Learn templates, after all pages are collected. Return the numbers of all tasks."""
+        reports = self.reports("collect", self.pages, learning.TemplatesReport)
+        learning.learn(self.roots[0], (report for (report,) in reports), self.config)
+        return [*range(self.count)]
 
     @on_worker
     def extract(self, task: Task) -> int:
@@ -90,9 +116,9 @@ class CorpusJob(Job):
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
         """Return the stages of a run on this machine."""
-        extract = Stage("extract", self.extract, tasks)
+        learn = [Stage("collect", self.collect, tasks[: self.pages]), Stage("learn", self.learn, [None])]
         choose = [Stage("choose", self.choose, [None]), Stage("rewrite", self.rewrite, range(self.count))]
-        return [extract, *choose] if self.chooses else [extract]
+        return [*learn * self.learns, Stage("extract", self.extract, tasks), *choose * self.chooses]
 
     def finish(self) -> None:
         """Add up the counts, and write the data card and the manifest."""

@@ -109,7 +109,7 @@ def _table(article: Article, config: CorpusConfig) -> Templates:
 
 @cache
 def _templates(language: str, tables: tuple[tuple[str, str], ...], learned: str) -> Templates:
-    return load_templates(language, dict(tables), json.loads(learned)["bodies"] if learned else {})
+    return load_templates(language, dict(tables), json.loads(learned or "{}"))
 
 
 def _reason_to_drop(page: Page, site: dumps.Site, namespaces: frozenset[int], config: CorpusConfig) -> str:
