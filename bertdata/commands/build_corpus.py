@@ -31,6 +31,8 @@ from ..stages.corpus.job import CorpusJob
 from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.corpus.sources import source
+from ..stages.selection import facts
+from ..stages.selection.choose import check_memory, needed_bytes
 from ..storage.files import digest, is_local, to_path
 from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
@@ -40,6 +42,10 @@ __all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
 
 _FILES = ("exclude", "exclude_ids")
 _MAX_LISTED = 8  # input files listed in a plan
+# Average bytes of input per document and per paragraph of 100 characters, as in English Wikipedia (compressed), Project Gutenberg
+# and FineWeb, which differ from other input by a factor of two or more: the task checks again when it knows the numbers.
+_PAGE_BYTES, _DOCUMENT_BYTES, _PARAGRAPH_BYTES = 3_000, {"books": 400_000, "text": 3_000}, 400
+_MAX_UNSPLIT = 0.03  # documents of one long sentence, as a share of a source
 Maps = Sequence[str | Callable[[Document], Document | str]]
 
 
@@ -137,8 +143,8 @@ def plan_corpus(
         bytes=sum(sizes),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_listed(cut.inputs), *_excluded(settings), *_wiki_notes(cut)),
-        warnings=partial(_unmatched_ids, settings),
+        notes=(*_listed(cut.inputs), *_choosing(cut.inputs, settings), *_excluded(settings), *_wiki_notes(cut)),
+        warnings=partial(_warnings, settings),
     )
 
 
@@ -152,6 +158,19 @@ def _listed(inputs: Sequence[Input]) -> Iterator[str]:
         yield f"  and {count(len(more), 'more file')}, {size(sum(entry.bytes for entry in more))}"
 
 
+def _choosing(inputs: Sequence[Input], config: CorpusConfig) -> Iterator[str]:
+    """Estimate the memory of the task that chooses. Raise StorageError if this machine has less."""
+    choice = config.choice
+    if choice.dedup == "none" and not (choice.dedup_paragraphs or facts.samples(choice)):
+        return
+    documents = sum(entry.bytes // _DOCUMENT_BYTES.get(entry.source, _PAGE_BYTES) for entry in inputs)
+    documents = min(documents, config.max_documents or documents)
+    paragraphs = sum(entry.bytes // _PARAGRAPH_BYTES for entry in inputs)
+    check_memory(choice, documents, paragraphs)
+    needed = size(needed_bytes(choice, documents, paragraphs))
+    yield f"  choosing   {needed} of memory in one task, for about {count(documents, 'document')}"
+
+
 def _excluded(config: CorpusConfig) -> Iterator[str]:
     """Count the ids and word runs of the files that list documents to drop."""
     if config.exclude_ids:
@@ -162,8 +181,15 @@ def _excluded(config: CorpusConfig) -> Iterator[str]:
         yield f"  exclude    {count(grams.examples, 'example')} with {count(len(grams), 'run')} of words{short}"
 
 
-def _unmatched_ids(config: CorpusConfig, corpus: DataSet[CorpusManifest]) -> Iterator[str]:
-    """Warn of listed ids that no document has, because a mistyped id drops nothing."""
+def _warnings(config: CorpusConfig, corpus: DataSet[CorpusManifest]) -> Iterator[str]:
+    """Warn of listed ids that no document has, because a mistyped id drops nothing, and of text without sentences."""
+    for name, entry in corpus.manifest.sources.items():
+        unsplit = entry.unsplit_documents or 0
+        if unsplit > _MAX_UNSPLIT * entry.documents:
+            yield (
+                f"{unsplit:,} of {entry.documents:,} documents of {name} are one sentence of more than 1,000 characters, so "
+                f"make-pairs drops them or cuts them anywhere. Look at some: bertdata inspect {corpus.path}"
+            )
     ids = len(load_ids(config.exclude_ids)) if config.exclude_ids else 0
     dropped = sum(stage.dropped.get("excluded id", 0) for stage in corpus.counts)
     if dropped < ids:

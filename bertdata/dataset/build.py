@@ -41,6 +41,7 @@ from .differences import FIELDS_WITHOUT_EFFECT, differences
 STATE, MANIFEST, REPORT, RUN = ".bertdata", "manifest.json", "report.html", "run.json"
 DATA = ("README.md", REPORT, "data", "rejects", "dropped", "vocab.txt", "tokenizer.json", "tokenizer_config.json")
 REPLACING = f"{STATE}/replacing"  # in a build with `overwrite`: read changed inputs again instead of raising ResumeError
+_REFUSED = f"{STATE}/refused"  # in a build with too many rejects: the next run may have other inputs
 _TOKEN = f"{STATE}/run.sha256"  # in a store: names the newest command
 _CLEARED = f"{STATE}/cleared"  # in a build: the old dataset is removed, and the moves have begun
 _ADVICE = "replace it with `overwrite`, or choose another `output`"
@@ -112,6 +113,8 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
             empty = isinstance(error, EmptyResultError) and not isinstance(error, TooManyRejectsError)
             if local and (empty or not (root / STATE / "tasks").exists()):
                 _discard(root)
+            elif isinstance(error, TooManyRejectsError):
+                write_text(root / _REFUSED, "", PRIVATE_MODE)
             raise
         if local and is_complete(root):
             with committing(root):
@@ -156,12 +159,12 @@ def _settle(directory: Path) -> None:
 
 
 def _refuse_unfinished(directory: Path, identity: dict[str, Any], overwrite: bool) -> None:
-    """Raise ResumeError for an unfinished run with another identity, or remove it with `overwrite`."""
+    """Raise ResumeError for an unfinished run with another identity, or remove it with `overwrite` or if it was refused."""
     local = is_local(directory)
     for build, stored in builds(directory).items():
         if not (changes := differences(stored, identity)):
             continue
-        if not overwrite:
+        if not overwrite and not (build / _REFUSED).exists():
             detail = f" ({left / 1e6:,.1f} MB)" if local and (left := size(build)) >= 50_000 else ""
             raise ResumeError(
                 f"{build}{detail} is an unfinished run with other settings or inputs; what differs: {few(changes, 5, '; ')}: "
@@ -193,7 +196,8 @@ def _begin(root: Path, identity: dict[str, Any], overwrite: bool) -> None:
             _clear_store(root)
         write_json(root / _TOKEN, uuid.uuid4().hex, PRIVATE_MODE)
     write_json(root / STATE / RUN, identity, PRIVATE_MODE)
-    if overwrite:  # this file tells the workers, which may run on other machines, to accept inputs that have changed
+    if overwrite or (root / _REFUSED).exists():
+        # This file tells the workers, which may run on other machines, to accept inputs that have changed.
         write_text(root / REPLACING, "")
     else:
         remove(root / REPLACING)
@@ -201,7 +205,7 @@ def _begin(root: Path, identity: dict[str, Any], overwrite: bool) -> None:
 
 def _clear_store(directory: Path) -> None:
     """Remove a dataset or an unfinished run from a store: the manifest first, so that readers find no dataset."""
-    for name in (MANIFEST, *DATA, f"{STATE}/tasks", f"{STATE}/work"):
+    for name in (MANIFEST, *DATA, f"{STATE}/tasks", f"{STATE}/work", _REFUSED):
         remove(directory / name)
 
 
@@ -253,7 +257,7 @@ def put_in_place(build: Path) -> None:
 
 def clean_up(directory: Path) -> None:
     """Remove the files of a run in a store that are not needed after its commit."""
-    for name in (f"{STATE}/tasks", f"{STATE}/work", REPLACING):
+    for name in (f"{STATE}/tasks", f"{STATE}/work", REPLACING, _REFUSED):
         with contextlib.suppress(OSError):  # an engine may commit twice at the same time
             remove(directory / name)
 

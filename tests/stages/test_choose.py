@@ -15,8 +15,9 @@ from mixed_inputs import Files, build, sentence, write_inputs
 
 from bertdata import keys
 from bertdata.config import ChoiceConfig
-from bertdata.errors import TooManyRejectsError, UsageError
+from bertdata.errors import StorageError, TooManyRejectsError, UsageError
 from bertdata.stages.corpus.job import CorpusJob
+from bertdata.stages.selection import choose as choose_module
 from bertdata.stages.selection import rewrite
 
 Rows = list[dict[str, Any]]
@@ -214,6 +215,15 @@ REFUSED = [
 def test_impossible_choices_are_refused(inputs: Files, tmp_path: Path, choice: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         build(tmp_path / "out", inputs, **choice)
+
+
+def test_more_documents_than_fit_into_memory_are_refused_first(
+    inputs: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose_module, "_BASE_BYTES", 1 << 60)
+    with pytest.raises(StorageError, match="of memory, and this machine has"):
+        build(tmp_path / "out", inputs)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_source_without_text_cannot_be_mixed(tmp_path: Path) -> None:
