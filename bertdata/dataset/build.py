@@ -13,9 +13,8 @@ first and the last rename, which takes milliseconds, readers find no dataset. If
 again.
 
 A store cannot rename directories. There, a run builds in the output directory under final names, after removing an old dataset.
-Each command writes a new token to ``.bertdata/run.sha256``. A job compares the token before each task and before the manifest
-is written, so an older command that is still running stops. Its last files may still arrive late: `verify` finds them by their
-digests.
+Each command writes a new token to ``.bertdata/run.sha256``. A job compares the token once, before it writes the manifest, so an
+older command that is still running does not finish. Its last files may arrive late: `verify` finds them by their digests.
 """
 
 from __future__ import annotations

@@ -12,12 +12,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StorageError, VerificationError
 from ..storage.files import digest, is_local, replacing
@@ -27,6 +28,9 @@ from ..storage.storage import storage_errors
 from .manifest import NAME, read, read_bytes
 from .manifest_records import File
 from .manifest_types import Manifest
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _AT_ONCE = 4  # files fetched at the same time
 _MAX_TRIES = 5  # for a file of a store
@@ -48,8 +52,10 @@ def local_copy(source: Path, manifest: Manifest, files: Iterable[File]) -> Path:
         # A file under its final name has the right digest: only its size is compared again.
         missing = [file for file in files if not _is_here(root / file.name, file)]
         _require_space(root, missing)
-        with storage_errors(f"cannot write {root}"), ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(partial(_fetch, source, root), missing))
+        with storage_errors(f"cannot write {root}"), ThreadPoolExecutor(_AT_ONCE) as pool, _progress() as progress:
+            bar = progress.add_task(f"copy {source}", total=sum(file.bytes for file in missing), visible=bool(missing))
+            for size in pool.map(partial(_fetch, source, root), missing):
+                progress.advance(bar, size)
         with replacing(root / NAME) as file:
             file.write(contents)
     read(root, type(manifest), sha256=sha256)
@@ -64,16 +70,27 @@ def _require_space(root: Path, missing: Sequence[File]) -> None:
     needed, free = sum(file.bytes for file in missing), shutil.disk_usage(root).free
     if free < needed:
         raise StorageError(
-            f"{root} has room for {free:,} bytes, but the copy needs {needed:,}: set XDG_CACHE_HOME to a directory of a larger "
-            "disk"
+            f"{root} has room for {free:,} bytes, but the copy needs {needed:,}: set XDG_CACHE_HOME to a larger disk"
         )
 
 
-def _fetch(source: Path, root: Path, file: File) -> None:
+def _progress() -> Progress:
+    """Return a bar of bytes on the terminal, or one that is not drawn elsewhere."""
+    from rich import progress
+    from rich.console import Console
+
+    text = progress.TextColumn("{task.description}", markup=False)
+    columns = text, progress.BarColumn(), progress.DownloadColumn(), progress.TransferSpeedColumn()
+    return progress.Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
+
+
+def _fetch(source: Path, root: Path, file: File) -> int:
+    """Copy a file, and return its size."""
     with replacing(root / file.name) as target:
         _download(source / file.name, target.name)
         if digest(target.name) != file.sha256:
             raise VerificationError(f"{source / file.name} differs from its manifest (SHA-256): build it again with `overwrite`")
+    return file.bytes
 
 
 def _download(path: Any, target: str) -> None:

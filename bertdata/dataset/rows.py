@@ -99,8 +99,8 @@ class Shards:
             for shard in listed
             for batch in map_rows(directory / shard.name, shard, contents.settings, len(self.pieces), verify)
         ]
-        if not self.batches:
-            raise VerificationError(f"{self.paths[0]} has no record batch of split {self.split}: {_REMAKE}")
+        if not any(batch.num_rows for batch in self.batches):
+            raise VerificationError(f"{self.paths[0]} has no rows of split {self.split}: {_REMAKE}")
         self._check_same("columns", [[name for name in batch.schema.names if name in READ] for batch in self.batches])
         self.columns = tuple(name for name in READ if name in self.batches[0].schema.names)
         self._views = [{name: view(batch.column(name)) for name in self.columns} for batch in self.batches]

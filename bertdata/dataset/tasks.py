@@ -131,7 +131,6 @@ def perform(
                 return report
             if not (root / REPLACING).exists():
                 raise ResumeError(f"{changed} has changed since this run began: start again with `overwrite`")
-    check_begun(root)
     import pyarrow  # takes 0.3 s: commands that read only records need no Arrow
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a task takes one core; its threads would fight for it

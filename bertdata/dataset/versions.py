@@ -18,11 +18,9 @@ from pathlib import Path
 from .. import __version__
 from ..storage.files import digest
 
-__all__ = ["code_digest", "versions"]
-
 CODE_DIGITS = 16  # digits of the SHA-256 of the code: 64 bits distinguish versions
 NOT_IN_A_RUN = frozenset(("cli", "pipelines", "sample", "training", "verification"))  # their code does not affect any bytes
-_SOURCE_SUFFIXES = (".py", ".toml")  # code, and the tables it reads: templates, units
+_SOURCE_SUFFIXES = (".py", ".toml", ".html", ".md")  # code, the tables it reads, and the templates of the card and the report
 
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
@@ -55,24 +53,9 @@ def _sources() -> Iterator[tuple[str, str]]:
 
 
 def _version(name: str) -> str:
-    """Return the version of a package, or of a module's package. For a module outside packages, return its SHA-256."""
+    """Return the version of a package, or for a module outside packages the SHA-256 of its source."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        if distribution := _distribution(name.partition(".")[0]):
-            return distribution.version
         spec = importlib.util.find_spec(name)
         return f"sha256:{digest(Path(spec.origin))}" if spec and spec.origin and os.path.isfile(spec.origin) else "unknown"
-
-
-def _distribution(package: str) -> metadata.Distribution | None:
-    """Return the distribution of a top-level package or module, or None if it was not installed.
-
-    `packages_distributions` parses the file lists of all packages for this, which takes over a second.
-    """
-    for each in metadata.distributions():
-        declared = (each.read_text("top_level.txt") or "").split()
-        files = "" if declared else "\n" + (each.read_text("RECORD") or "")
-        if package in declared or f"\n{package}/" in files or f"\n{package}.py," in files:
-            return each
-    return None

@@ -74,17 +74,15 @@ class Job:
         object.__setattr__(self, "tokens", tuple(map(token, self.roots)))
 
     def check(self) -> None:
-        """Raise an error on a host with other versions, on one that does not see the build, and after a newer run has begun."""
+        """Raise an error on a host with other versions, and on one that does not see the build."""
         here = installed(self.packages)
         if other := [f"{name} {here[name]}, not {version}" for name, version in self.versions.items() if here[name] != version]:
             raise UsageError(
                 f"a worker on {os.uname().nodename} has {'; '.join(other)} as where this command runs. Install the same versions "
                 "on all hosts ('code' is a digest of bertdata's source), then run the same command again"
             )
-        for root, known in zip(self.roots, self.tokens, strict=True):
+        for root in self.roots:
             check_begun(root)
-            if token(root) != known:
-                raise OutputLockedError(f"{root}: a newer run replaced this one. Run one command at a time")
 
     def once(self, stage: str, task: Task, work: Callable[[Task], R], kind: type[R], root: Path | None = None) -> R:
         """Do a task and record its report, of the type `kind`, or return the report of an earlier run."""
@@ -115,6 +113,9 @@ class Job:
                     complete = moved[0].parent.parent
                     raise StorageError(f"{complete} is complete, the others are not: run the same command again")
                 self.check()
+                for root, known in zip(self.roots, self.tokens, strict=True):
+                    if token(root) != known:
+                        raise OutputLockedError(f"{root}: a newer run replaced this one. Run one command at a time")
                 self.finish()
             for root in left:
                 put_in_place(root)
