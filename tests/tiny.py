@@ -77,7 +77,8 @@ def statistics(lengths: Sequence[int], config: PairsConfig) -> dict[str, Any]:
     found: dict[str, Any] = {"rows": rows, "documents": rows, "repeated_ids": 0, "tokens": tokens}
     if name := LABEL_1_COUNTS.get(config.objective):
         found |= {name: rows // 2, f"{name}_share": 0.5}
-    found |= {"mean_length": tokens / rows, "padding_share": 1 - tokens / (rows * config.max_seq_length), "unknown_share": 0.0}
+    found |= {"mean_length": tokens / max(1, rows), "padding_share": 1 - tokens / max(1, rows * config.max_seq_length)}
+    found["unknown_share"] = 0.0
     if config.masking == "static":
         found |= {"masked": 0, "masked_share": 0.0, "max_predictions": config.max_predictions or 19}
     return found

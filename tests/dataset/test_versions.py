@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import os
 import shutil
@@ -11,107 +10,65 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, read_manifest, read_rows
+from conftest import REPOSITORY, read_manifest
 
 from bertdata.config import PairsConfig
 from bertdata.dataset import versions
 
-pytestmark = pytest.mark.long
 
-
-def test_doctests() -> None:
-    assert doctest.testmod(versions).failed == 0
-
-
-def test_what_decides_no_byte_is_not_listed() -> None:
-    named = versions.versions(PairsConfig().packages).keys()
-    assert named == {"bertdata", "code", "unicode", "tokenizers"}
+def test_only_versions_that_decide_bytes_are_listed() -> None:
+    assert versions.versions(PairsConfig().packages).keys() == {"bertdata", "code", "unicode", "tokenizers"}
+    assert versions.versions(["tokenizers", "this"])["this"].startswith("sha256:")
 
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A copy of the package, as a wheel would install it."""
-    site = tmp_path / "site"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(REPOSITORY / "bertdata", site / "bertdata", ignore=ignored)
-    shutil.copytree(REPOSITORY / "pipelines", site / "bertdata" / "pipelines", ignore=ignored)
+    site, ignored = tmp_path / "site", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(REPOSITORY / "bertdata", site / "bertdata", ignore=ignored, dirs_exist_ok=True)
     return site
 
 
-def _run_copy(site: Path, *arguments: object, code: int = 0, cwd: Path | None = None) -> str:
+def run_copy(site: Path, *command: object, code: int = 0) -> str:
     environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "bertdata", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd or site, check=False, timeout=300)
+    words = [sys.executable, *map(str, command)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=site, check=False, timeout=300)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 
 
-def _change_code(site: Path) -> None:
-    """Change one line: titles of JSON lines get a sign in front of them."""
-    path = site / "bertdata" / "stages" / "corpus" / "sources" / "base.py"
-    source = path.read_text()
-    old = "return Document(id, source, code, title, url, sentences, starts, as_of, licence)"
-    assert source.count(old) == 1
-    path.write_text(source.replace(old, old.replace("title", "'#' + title")))
-
-
-def _code_of(site: Path) -> str:
-    program = "from bertdata.dataset.versions import code_digest; print(code_digest())"
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=site, check=True
-    ).stdout
-
-
-def _append(path: Path) -> None:
-    with path.open("a") as file:
-        file.write("\n# a comment\n")
+def code_of(site: Path) -> str:
+    return run_copy(site, "-c", "from bertdata.dataset.versions import code_digest; print(code_digest())").strip()
 
 
 @pytest.mark.slow
-def test_the_digest_is_of_the_code_that_writes_bytes(copied: Path) -> None:
-    """A wheel has the digest of its clone. Comments in `cli` and `pipelines` change nothing, a table of templates does."""
-    before = _code_of(copied)
-    assert before.strip() == versions.code_digest()
-    _append(copied / "bertdata" / "cli" / "build.py")
-    _append(copied / "bertdata" / "pipelines" / "engine.py")
-    assert _code_of(copied) == before
-    _append(copied / "bertdata" / "text" / "wikitext" / "templates" / "tables" / "en.toml")
-    changed = _code_of(copied)
-    assert changed != before
-    _append(copied / "bertdata" / "run" / "job.py")
-    assert _code_of(copied) not in (before, changed)
-
-
-@pytest.fixture
-def lines(tmp_path: Path) -> Path:
-    """Two files, of a task each: the second one is broken, so that a run with few rejects stops half done."""
-    folder = tmp_path / "in"
-    folder.mkdir()
-    rows = [
-        json.dumps({"id": str(n), "title": f"Tea {n}", "text": f"The tea of day {n} is ready. It is hot."}) for n in range(2000)
-    ]
-    (folder / "a.jsonl").write_text("\n".join(rows))
-    (folder / "b.jsonl").write_text("\n".join([*rows[:500], *["{broken"] * 1500]))
-    return folder
+def test_the_digest_is_of_the_code_and_tables_that_decide_bytes(copied: Path) -> None:
+    digests = [code_of(copied)]
+    assert digests == [versions.code_digest()], "a wheel has the digest of its clone"
+    for name in ("cli/verify.py", "text/wikitext/templates/tables/en.toml", "run/job.py", "reports/card.md"):
+        with (copied / "bertdata" / name).open("a") as file:
+            file.write("\n# a comment\n")
+        digests.append(code_of(copied))
+    assert digests[0] == digests[1] and len({*digests}) == 4
 
 
 @pytest.mark.slow
-def test_changed_code_does_not_continue_a_run(copied: Path, lines: Path, tmp_path: Path) -> None:
-    """It would mix documents of both codes; the dataset that the old code finishes stays complete for the new one."""
-    arguments = ("build-corpus", "--text", lines, "--task-bytes", 1 << 16, "--workers", 1, "--output", tmp_path / "corpus")
-    _run_copy(copied, *arguments, code=3)
-    old = tmp_path / "old"
-    shutil.copytree(copied, old)
-    _change_code(copied)
-    refused = _run_copy(copied, *arguments, "--max-rejects", 1, code=5)
+def test_changed_code_does_not_continue_a_run(copied: Path, tmp_path: Path) -> None:
+    """It would mix documents of both; the dataset that the old code finishes stays complete for the new one."""
+    rows = [json.dumps({"title": f"Tea {n}", "text": f"The tea of day {n} is ready. It is hot."}) for n in range(2000)]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text("\n".join(rows))
+    (tmp_path / "in" / "b.jsonl").write_text("\n".join([*rows[:500], *["{broken"] * 1500]))  # stops a run with few rejects
+    options = ("--text", tmp_path / "in", "--task-bytes", 1 << 16, "--workers", 1, "--output", tmp_path / "corpus")
+    arguments = ("-m", "bertdata", "build-corpus", *options)
+    run_copy(copied, *arguments, code=3)
+    shutil.copytree(copied, old := tmp_path / "old")
+    with (copied / "bertdata" / "text" / "language.py").open("a") as file:
+        file.write("\n# changed\n")
+    refused = run_copy(copied, *arguments, "--max-rejects", 1, code=5)
     assert "versions.code: " in refused and "unfinished run with other settings" in refused
-    _run_copy(old, *arguments, "--max-rejects", 1)
-    assert {row["title"][0] for row in read_rows(tmp_path / "corpus")} == {"T"}
-    made = read_manifest(tmp_path / "corpus")["versions"]
-    assert made["code"] == _code_of(old).strip()
-    for again in ((), ("--dry-run",)):
-        said = _run_copy(copied, *arguments, "--max-rejects", 1, *again)
-        assert "is complete already: nothing to do" in said
-    _run_copy(copied, *arguments, "--max-rejects", 1, "--overwrite")
-    assert {row["title"][0] for row in read_rows(tmp_path / "corpus")} == {"#"}
+    run_copy(old, *arguments, "--max-rejects", 1)
+    assert read_manifest(tmp_path / "corpus")["versions"]["code"] == code_of(old)
+    assert "nothing to do" in run_copy(copied, *arguments, "--max-rejects", 1)
+    run_copy(copied, *arguments, "--max-rejects", 1, "--overwrite")
+    assert read_manifest(tmp_path / "corpus")["versions"]["code"] == code_of(copied)
