@@ -5,8 +5,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READERS := .venv-readers
 
-SIZE ?= small
-
 .PHONY: help demo test quick long nightly coverage docs bench lint style types all-tests quick-tests clean
 
 help:
@@ -53,7 +51,7 @@ docs: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --editable '.[peers]' --constraint constraints.txt
-	$(BIN)/python benchmarks/all.py --size $(SIZE)
+	for name in extraction tokens pairs loader scale; do echo; echo "## $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 lint: style types
 

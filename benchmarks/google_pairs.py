@@ -8,77 +8,58 @@ front or the back; another document is drawn at most ten times.
 from __future__ import annotations
 
 import random
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = ["Text", "make"]
-
-Ints = npt.NDArray[np.int64]
+Segment = tuple[int, int, int]  # document, and start and end in its tokens
 
 
-class Text(NamedTuple):
-    """A corpus as concatenated ids: sentence starts and the end [S + 1], document starts in these [D + 1], names."""
-
-    tokens: npt.NDArray[Any]
-    sentences: Ints
-    documents: Ints
-    ids: list[str]
-    origins: list[tuple[str, ...]]
-
-
-Segment = tuple[int, int]  # start and end in the tokens
-Made = list[tuple[Segment, Segment, int]]
-
-
-def make(text: Text, length: int, *, short_seq_prob: float = 0.1, seed: int = 1) -> Made:
-    """Return A, B and the label of each pair."""
-    draw, made = random.Random(seed), Made()
-    starts = text.sentences.tolist()
-    documents = [range(a, b) for a, b in zip(text.documents[:-1].tolist(), text.documents[1:].tolist(), strict=True) if a < b]
-    room = length - 3
-    for number, document in enumerate(documents):
-        first = document.start
-        while first < document.stop:
-            target = draw.randint(2, room) if draw.random() < short_seq_prob else room
-            last = _fill(starts, first, document.stop, target)
+def make(
+    documents: Sequence[Sequence[int]], length: int, *, short: float = 0.1, seed: int = 1
+) -> list[tuple[Segment, Segment, int]]:
+    """Return A, B and the label of each pair. A document is the starts of its sentences in tokens, and the end of the last."""
+    draw, made, room = random.Random(seed), list[tuple[Segment, Segment, int]](), length - 3
+    for number, starts in enumerate(documents):
+        first, stop = 0, len(starts) - 1
+        while first < stop:
+            target = draw.randint(2, room) if draw.random() < short else room
+            last = _fill(starts, first, target)
             cut = first + (draw.randint(1, last - first - 1) if last - first > 1 else 1)
-            a, label = (starts[first], starts[cut]), 0
+            a, label = (number, starts[first], starts[cut]), 0
             if cut < last and draw.random() < 0.5:
-                b, first = (starts[cut], starts[last]), last
+                b, first = (number, starts[cut], starts[last]), last
             else:
-                b, label, first = _random_text(draw, starts, documents, number, target - (a[1] - a[0])), 1, cut
-            if a[1] > a[0] and b[1] > b[0]:
+                b, label, first = _random_text(draw, documents, number, target - (a[2] - a[1])), 1, cut
+            if a[2] > a[1] and b[2] > b[1]:
                 made.append((*_shorten(draw, a, b, room), label))
     draw.shuffle(made)
     return made
 
 
-def _fill(starts: list[int], first: int, stop: int, target: int) -> int:
+def _fill(starts: Sequence[int], first: int, target: int) -> int:
     """Return the end of a chunk of sentences that reaches the target."""
     last = first + 1
-    while last < stop and starts[last] - starts[first] < target:
+    while last < len(starts) - 1 and starts[last] - starts[first] < target:
         last += 1
     return last
 
 
-def _random_text(draw: random.Random, starts: list[int], documents: list[range], own: int, target: int) -> Segment:
+def _random_text(draw: random.Random, documents: Sequence[Sequence[int]], own: int, target: int) -> Segment:
     for _ in range(10):
         other = draw.randrange(len(documents))
         if other != own:
             break
-    first = draw.choice(documents[other])
-    return starts[first], starts[_fill(starts, first, documents[other].stop, target)]
+    starts = documents[other]
+    first = draw.randrange(len(starts) - 1)
+    return other, starts[first], starts[_fill(starts, first, target)]
 
 
 def _shorten(draw: random.Random, a: Segment, b: Segment, room: int) -> tuple[Segment, Segment]:
     """Remove tokens from the front or back of the longer side until both fit."""
-    (a_start, a_end), (b_start, b_end) = a, b
+    (a_document, a_start, a_end), (b_document, b_start, b_end) = a, b
     while a_end - a_start + b_end - b_start > room:
         front = draw.random() < 0.5
         if a_end - a_start > b_end - b_start:
             a_start, a_end = (a_start + 1, a_end) if front else (a_start, a_end - 1)
         else:
             b_start, b_end = (b_start + 1, b_end) if front else (b_start, b_end - 1)
-    return (a_start, a_end), (b_start, b_end)
+    return (a_document, a_start, a_end), (b_document, b_start, b_end)

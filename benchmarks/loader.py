@@ -1,102 +1,73 @@
-"""Measure the loader in batches per second, compared with loaders that a skilled user writes in an hour.
+"""Measure the loader in rows per second, compared with loaders that a skilled user writes in an hour.
 
-    python benchmarks/loader.py pairs-128
-    python benchmarks/loader.py packed-1024 --batch-size 16 --workers 0 --workers 4 --seconds 10
+    python benchmarks/loader.py                            English dumps and books of ../shared/data, or the sample
+    python benchmarks/loader.py --workers 0 --seconds 10
 
-DIR is an output of make-pairs. The default is pairs made from the sample.  The others are a NumPy collator on rows of `datasets`
-and of litdata (benchmarks/alternatives.py lists their limits).  All loaders return masked batches of the same rows,
-shuffled, in the same tensors, with the same number of workers: padded, or unpadded for packed rows.  They take turns in one run,
-and the median of the rounds counts: wall time with workers, CPU time without.
+The others are a NumPy collator on rows of `datasets` and of litdata. All loaders return the same rows, shuffled and masked, in
+the same tensors: padded, or joined without padding for packed rows. They take turns in one run, and the median of the rounds
+counts: CPU time without workers, wall time with workers. What the others lack: the share of masked tokens is right only on
+average, order and masks depend on the state of a generator and on the number of workers, and a resumed run has others.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from alternatives import Make, alternatives
-from ratios import ratio
+from inputs import heading, rows
+from torch.utils.data import DataLoader
 
 import bertdata
 from bertdata.dataset.rows import Shards
-from bertdata.training import loader
+from bertdata.training.loader import BatchFormat
 
-SIZES = {
-    "tiny": ["{pairs} --seconds 0.1 --workers 0 --batch-size 32", "{packed} --seconds 0.1 --workers 0 --batch-size 4"],
-    "small": ["{pairs} --seconds 3", "{packed} --seconds 3 --batch-size 16"],
-    "full": ["{pairs} --seconds 20", "{packed} --seconds 20 --batch-size 16"],
-}
-WARM, ROUNDS = 10, 5  # untimed warm-up batches; rounds
+WARM, ROUNDS, SHARE = 10, 5, 0.15  # untimed warm-up batches; rounds; share of masked tokens
+Make = Callable[[], Iterable[Any]]
 
 
-def main() -> int:
-    """Print the rates."""
+def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directory", type=Path, metavar="DIR", nargs="?", help="pairs, as make-pairs writes them")
-    parser.add_argument("--batch-size", type=int, default=128)
-    parser.add_argument("--workers", type=int, action="append", help="may be repeated; 0 and 2 if not given")
-    parser.add_argument("--seconds", type=float, default=4.0, help="how long to measure each")
+    parser.add_argument("--workers", type=int, action="append", help="may be repeated  [default: 0 and 2]")
+    parser.add_argument("--seconds", type=float, default=4.0, help="how long to measure each loader  [default: 4]")
+    parser.add_argument("--work", type=Path, help="directory for inputs, which later runs use again")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    print(heading())
+    print("\n| rows, workers | loader | tokens/s | ratio |\n|---|---|---:|---:|")
     with tempfile.TemporaryDirectory() as scratch:
-        shards = Shards(options.directory or _sample(Path(scratch)))
-        print(f"{shards.paths[0]}: {len(shards)} rows, batches of {options.batch_size} at up to {shards.max_seq_length}\n")
-        for workers in options.workers or [0, 2]:
-            _compare(shards, options.batch_size, workers, options.seconds, Path(scratch))
-    return 0
+        work = options.work or Path(scratch)
+        pairs = rows(work, "pairs", bertdata.PairsConfig())
+        packed = rows(work, "packed", bertdata.PairsConfig(objective="documents", max_seq_length=1024, pack=True))
+        for path, batch_size in ((pairs, 128), (packed, 16)):
+            for workers in options.workers or [0, 2]:
+                compare(Shards(path), batch_size, workers, options.seconds, Path(scratch))
 
 
-def _compare(shards: Shards, batch_size: int, workers: int, seconds: float, work: Path) -> None:
-    longest, steps = [shards.max_seq_length], 1 << 30
-
-    def ours(**format: Any) -> Make:
-        return lambda: loader.batches(shards, batch_size, steps=steps, workers=workers, format=loader.BatchFormat(**format))
-
-    if shards.packed:
-        runs, per_row = {"bertdata": ours(unpadded=True)}, float(shards.lengths.mean())
-    else:
-        runs, per_row = {"bertdata": ours(widths=longest, dense_labels=True)}, 1.0
-        runs["bertdata, four widths"] = ours(dense_labels=True)
-    if rows := _rows(shards):
-        runs |= alternatives(shards, rows, batch_size, workers, work)
-    rates = {name: rate * batch_size * per_row for name, rate in _rates(runs, seconds, by_clock=workers > 0).items()}
-    kind = f"packed rows of {shards.max_seq_length}, masked, unpadded" if shards.packed else "padded and masked batches"
-    unit = "tokens/s" if shards.packed else "rows/s"
+def compare(shards: Shards, batch_size: int, workers: int, seconds: float, work: Path) -> None:
+    """Measure all loaders on a dataset, and print their rows of the table."""
+    shape = BatchFormat(unpadded=True) if shards.packed else BatchFormat(dense_labels=True)
+    runs: dict[str, Make] = {
+        "bertdata": lambda: bertdata.batches(shards, batch_size, steps=1 << 30, workers=workers, format=shape)
+    }
+    runs |= alternatives(shards, batch_size, workers, work)
+    per_batch = batch_size * float(shards.lengths.mean())
+    rates = {name: rate * per_batch for name, rate in measure(runs, seconds, by_clock=workers > 0).items()}
+    kind = f"{'packed, ' if shards.packed else ''}up to {shards.max_seq_length} tokens, {workers} workers"
     for name, rate in rates.items():
-        print(f"{name:34} {workers:7} {rate:13,.0f} {unit}  {rates['bertdata'] / rate:6.2f} x")
-        if not name.startswith("bertdata"):
-            ratio(f"{kind}, {workers} workers", rates["bertdata"], unit, name, rate)
-    print()
+        print(f"| {kind} | {name} | {rate:,.0f} | {rates['bertdata'] / rate:.2f} |", flush=True)
 
 
-def _rows(shards: Shards) -> Any:
-    """Return the rows of the same files, mapped by `datasets`."""
-    try:
-        import datasets
-    except ImportError:
-        print("the others are left out: pip install datasets litdata", file=sys.stderr)
-        return None
-    files = sorted((shards.paths[0] / "data").glob(f"{shards.split}-*.arrow"))
-    rows = datasets.concatenate_datasets([datasets.Dataset.from_file(str(file)) for file in files])
-    names = [name for name in shards.columns if not name.startswith("masked_lm_")]
-    return rows.select_columns([name for name in names if not (shards.packed and name == "token_type_ids")])
-
-
-def _sample(scratch: Path) -> Path:
-    """Make pairs from the sample included with bertdata."""
-    print("making pairs of the sample ...", file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "bertdata", "demo", "--output", scratch], check=True, capture_output=True)
-    return scratch / "pairs"
-
-
-def _rates(runs: dict[str, Make], seconds: float, *, by_clock: bool) -> dict[str, float]:
+def measure(runs: dict[str, Make], seconds: float, *, by_clock: bool) -> dict[str, float]:
     """Return the batches per second of each loader: the median of rounds in which all take turns."""
     clock = time.perf_counter if by_clock else time.process_time
     iterators = {name: iter(make()) for name, make in runs.items()}
@@ -113,6 +84,102 @@ def _rates(runs: dict[str, Make], seconds: float, *, by_clock: bool) -> dict[str
     return {name: statistics.median(rates) for name, rates in found.items()}
 
 
+class Collator:
+    """Mask rows, and join packed rows or pad the others."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.size, self.special, self.packed = shards.vocab_size, shards.special, shards.packed
+        self.never = np.zeros(shards.vocab_size, bool)
+        self.never[sorted(shards.special.never)] = True
+        self.random = np.random.default_rng(0)
+
+    def __call__(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        return self._joined(rows) if self.packed else self._padded(rows)
+
+    def _joined(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        ids = np.concatenate([row["input_ids"] for row in rows]).astype(np.int64)
+        begins = np.cumsum([0, *(len(row["input_ids"]) for row in rows)])
+        starts = np.concatenate([*(row["document_starts"] + at for row, at in zip(rows, begins, strict=False)), begins[-1:]])
+        sizes = np.diff(starts)
+        batch = {"input_ids": ids, "labels": self._mask(ids), "position_ids": np.arange(len(ids)) - np.repeat(starts[:-1], sizes)}
+        batch |= {"cu_seqlens": starts.astype(np.int32), "token_type_ids": np.zeros_like(ids)}
+        return {**{name: torch.from_numpy(values) for name, values in batch.items()}, "max_seqlen": int(sizes.max())}
+
+    def _padded(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        lengths = np.array([len(row["input_ids"]) for row in rows])
+        seen = np.arange(lengths.max()) < lengths[:, None]
+        batch = {"attention_mask": seen.astype(np.int64)}
+        for name, fill in (("input_ids", self.special.pad), ("token_type_ids", 0)):
+            batch[name] = np.full(seen.shape, fill, np.int64)
+            batch[name][seen] = np.concatenate([row[name] for row in rows])
+        batch["labels"] = self._mask(batch["input_ids"])
+        batch["next_sentence_label"] = np.array([row["next_sentence_label"] for row in rows], np.int64)
+        return {name: torch.from_numpy(values) for name, values in batch.items()}
+
+    def _mask(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Mask ids in place, and return labels."""
+        chosen = (self.random.random(ids.shape, np.float32) < SHARE) & ~self.never[ids]
+        labels, at = np.where(chosen, ids, -100), np.flatnonzero(chosen)
+        kinds, flat = self.random.random(len(at), np.float32), ids.reshape(-1)
+        flat[at[kinds < 0.8]] = self.special.mask
+        words = at[kinds >= 0.9]
+        flat[words] = self.random.integers(0, self.size, len(words))
+        return labels
+
+
+class _Rows(torch.utils.data.Dataset[Any]):
+    """Rows of `datasets` as NumPy arrays, one batch at a time."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows.with_format("numpy")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitems__(self, numbers: list[int]) -> list[dict[str, Any]]:
+        columns = self.rows[numbers]
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _row(shards: Shards, columns: list[str], number: int) -> dict[str, Any]:
+    row = shards[number]
+    return {name: np.asarray(row[name]) for name in columns}
+
+
+def alternatives(shards: Shards, batch_size: int, workers: int, work: Path) -> dict[str, Make]:
+    """Return the endless loaders of other libraries, by name."""
+    names = ["input_ids", "document_starts"] if shards.packed else ["input_ids", "token_type_ids", "next_sentence_label"]
+    collate, found = Collator(shards), dict[str, Make]()
+    try:
+        import datasets
+
+        files = sorted(map(str, (shards.paths[0] / "data").glob(f"{shards.split}-*.arrow")))
+        table = datasets.load_dataset("arrow", data_files=files, split="train", cache_dir=str(work / "cache")).select_columns(
+            names
+        )
+        loader = functools.partial(DataLoader, shuffle=True, drop_last=True, collate_fn=collate, num_workers=workers)
+        found["a NumPy collator on `datasets`"] = lambda: again(loader(_Rows(table), batch_size))
+        import litdata  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        print(f"{error}: install the extra `peers` of a clone", file=sys.stderr)
+        return found
+    path = work / f"litdata-{shards.paths[0].name}"
+    if not path.exists():
+        row = functools.partial(_row, shards, names)
+        litdata.optimize(row, list(range(len(shards))), output_dir=str(path), chunk_bytes="64MB", num_workers=1)
+
+    def of_litdata() -> Any:
+        streamed = litdata.StreamingDataset(str(path), shuffle=True, drop_last=True)
+        return litdata.StreamingDataLoader(streamed, batch_size=batch_size, collate_fn=collate, num_workers=workers)
+
+    return {**found, "a NumPy collator on litdata": lambda: again(of_litdata())}
+
+
+def again(loader: Any) -> Iterator[Any]:
+    """Repeat a loader without end."""
+    while True:
+        yield from loader
+
+
 if __name__ == "__main__":
-    print(f"bertdata {bertdata.__version__}, torch {torch.__version__}")
-    sys.exit(main())
+    main()
