@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _LINE_INTERVAL_S = 30.0  # between two lines of progress without a terminal
-_MIN_DAYS_S = 14 * 86400.0  # seconds from which a duration is printed in days
 _quiet = False
 _answers: list[Callable[[], Answer]] = [stopped]  # of the running command to a signal; the last one counts
 
@@ -39,7 +39,8 @@ def running(*, quiet: bool, verbose: bool, writes: bool) -> Iterator[None]:
     _quiet = quiet
     _answers[1:] = [] if writes else [lambda: Answer("stopped; nothing was written. Run the same command to start again")]
     before = logging.root.manager.disable
-    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
+    if verbose:
+        logging.basicConfig(level=logging.INFO)
     logging.disable(logging.NOTSET if verbose else logging.CRITICAL)  # Dask and others install their own handlers
     try:
         with warnings.catch_warnings():
@@ -109,7 +110,7 @@ class ProgressPrinter:
     def show(self, name: str, done: float, total: float, facts: str, seconds_left: float | None = None) -> None:
         """Show that `done` of `total` is finished, and `facts` such as "3 of 9 tasks"."""
         if seconds_left is not None and done < total:
-            facts += f"  left {duration(seconds_left)}"
+            facts += f"  left {timedelta(seconds=round(seconds_left))}"
         if self._bars:
             if name not in self._ids:
                 self._ids[name] = self._bars.add_task(clean(f"{name:12}"), total=None, facts="")
@@ -152,15 +153,3 @@ def bytes_of(printer: ProgressPrinter, name: str) -> Callable[[int, int], None]:
         printer.show(name, done, total, facts, (total - done) / rate if rate else None)
 
     return show
-
-
-def duration(seconds: float) -> str:
-    """Format a duration as hours, minutes and seconds, or as days from 14 days on.
-
-    >>> duration(59.6), duration(360000), duration(34.6e6)
-    ('0:01:00', '100:00:00', '400 days')
-    """
-    if seconds >= _MIN_DAYS_S:
-        return f"{seconds / 86400:,.0f} days"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

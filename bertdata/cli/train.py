@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -27,9 +27,6 @@ from ..training.resume import changes, checkpoints, local_output, steps_of
 from .build import output_options
 from .console import ProgressPrinter, echo
 from .options import Command, local_path, with_option_names
-
-if TYPE_CHECKING:
-    pass
 
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
 _FIGURES = {  # of a record of metrics
