@@ -23,7 +23,7 @@ _COMMANDS = {
     "run": "Run the commands of one TOML file, from the input to a trained model.",
     "inspect": "Show a summary and examples of a dataset, or the state of a run.",
     "report": "Write an HTML report about datasets or training runs, and compare them.",
-    "trace": "Trace one document from wikitext to training rows.",
+    "trace": "Trace one document from its wikitext to its sentences.",
     "verify": "Check datasets for corruption and inconsistent contents.",
     "doctor": "Check this machine's setup: versions, optional packages, memory and disk.",
     "demo": "Run the full pipeline on the included sample.",

@@ -1,4 +1,4 @@
-"""`bertdata trace`: follow one document from wikitext to training rows."""
+"""`bertdata trace`: follow one document from its wikitext to its sentences."""
 
 from __future__ import annotations
 
@@ -8,51 +8,38 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..pieces import shown
 from ..reports.summary import count
 from ..reports.trace import Trace
 from ..storage.terminal import clean
-from .console import echo, print_wrapped
+from .console import print_wrapped
 from .options import Command, to_path
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-_MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES, _MAX_ROWS = 6, 240, 12, 4  # limits without --full
+_MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES = 6, 240, 12  # limits without --full
 
 
 @click.command("trace", cls=Command, arrow=True, writes=False)
 @click.argument("corpus", type=to_path)
 @click.argument("name", metavar="ID|TITLE")
 @click.option("--wikipedia", multiple=True, metavar="PATH", help="Dumps that the corpus was built from, to show the wikitext.")
-@click.option(
-    "--vocab", type=to_path, metavar="PATH", help="Vocabulary to encode the sentences with.  [default: the vocabulary of --pairs]"
-)
-@click.option("--pairs", type=to_path, metavar="PATH", help="Dataset of make-pairs, to show the rows that contain the document.")
-@click.option("--full", is_flag=True, help="Show all changes, sentences and rows, and the wikitext.")
-def command(corpus: Path, name: str, wikipedia: tuple[str, ...], vocab: Path | None, pairs: Path | None, full: bool) -> None:
+@click.option("--full", is_flag=True, help="Show all changes and sentences, and the wikitext.")
+def command(corpus: Path, name: str, wikipedia: tuple[str, ...], full: bool) -> None:
     """Trace one document of CORPUS, selected by id or title.
 
-    The output shows its paragraphs and sentences. Add --wikipedia for the wikitext and what each stage removed, and --pairs
-    for tokens and rows.
+    The output shows its paragraphs and sentences. Add --wikipedia for the wikitext and what each step removed.
 
     \b
-        bertdata trace corpus enwiki:12 --wikipedia dumps --pairs pairs
+        bertdata trace corpus enwiki:12 --wikipedia dumps
     """
     from ..stages.trace import trace
 
-    traced = trace(corpus, name, wikipedia=wikipedia, vocab=vocab, pairs=pairs)
-    print_wrapped(_lines(traced, full))
-    if pairs is not None:
-        from .inspect import show_row
-
-        for row in traced.rows[: None if full else _MAX_ROWS]:
-            echo()
-            show_row(pairs, {"row": row.number, **row.columns})
+    print_wrapped(_lines(trace(corpus, name, wikipedia=wikipedia), full))
 
 
 def _lines(traced: Trace, full: bool) -> Iterator[tuple[int, int, Text]]:
-    """Yield the lines of the trace, without the rows."""
+    """Yield the lines of the trace."""
     yield _line("bold", f"{traced.id}  {traced.title}  {traced.language}")
     yield from (_line("", line) for line in traced.fate)
     for step in traced.steps:
@@ -71,16 +58,11 @@ def _lines(traced: Trace, full: bool) -> Iterator[tuple[int, int, Text]]:
     sentences = [(not index, text) for paragraph in traced.paragraphs for index, text in enumerate(paragraph)]
     for number, (is_first, sentence) in enumerate(sentences[: None if full else _MAX_SENTENCES]):
         yield _line("", f"{'¶ ' if is_first else '  '}{number:3d}  {sentence}", 0, 7)
-        if traced.pieces:
-            yield _line("dim", " ".join(shown(piece, traced.mark) for piece in traced.pieces[number]), 7, 7)
     if len(sentences) > _MAX_SENTENCES and not full:
         yield _line("", f"… {len(sentences) - _MAX_SENTENCES} more sentences", 2)
     if full and traced.wikitext:
         yield _line("bold", "wikitext:")
         yield from (_line("", line) for line in traced.wikitext.split("\n"))
-    if traced.rows:
-        numbers = ", ".join(str(row.number) for row in traced.rows)
-        yield _line("bold", f"{count(len(traced.rows), 'row')} with a sentence of it: {numbers}")
 
 
 def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> tuple[int, int, Text]:

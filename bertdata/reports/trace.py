@@ -32,15 +32,8 @@ class TracedStep(NamedTuple):
     changes: list[Change]
 
 
-class TracedRow(NamedTuple):
-    """A row that contains a sentence of the document: its number in the dataset, and its columns."""
-
-    number: int
-    columns: dict[str, Any]
-
-
 class Trace(NamedTuple):
-    """The trace of one document. `wikitext`, `steps`, `lost` and `dump` need its dump, `pieces` and `rows` a vocabulary."""
+    """The trace of one document. `wikitext`, `steps`, `lost` and `dump` need its dump."""
 
     id: str
     title: str
@@ -50,9 +43,6 @@ class Trace(NamedTuple):
     steps: list[TracedStep]
     lost: list[tuple[str, int]]  # templates that produced no words, and how often each was called
     paragraphs: list[list[str]]
-    pieces: list[list[str]]  # the tokens of each sentence
-    rows: list[TracedRow]
-    mark: str = "##"
     dump: str = ""
 
 
