@@ -1,18 +1,16 @@
-"""Kill a command before each change that it makes on the disk, one after the other, and finish it with the same command.
+"""Kill a command before its changes on the disk, one after the other, and finish it with the same command.
 
-    python every_change.py DIRECTORY '{"old": […], "arguments": […], "how": […], "first": 1, "step": 5}'
+    python every_change.py DIRECTORY '{"old": […], "arguments": […], "first": 1, "step": 5, "again": 0, "full": false}'
 
-The command runs in forks of this process, so that it need not load its libraries a hundred times; a hook of Python itself
-(`sys.addaudithook`) sees every call that makes, opens for writing, renames or removes something below DIRECTORY, and kills.
-Prints, as JSON, how many changes an unbroken run makes and what went wrong.  With `again`, the run that goes on is killed as
-well: the first run at its change number `again`, the second one at each.  With `full`, nothing is killed: from that change on
-the disk has no space, and the command must say so, with exit code 4.
+The command runs in forks of this process, which has loaded the libraries. An audit hook sees every call that makes, opens for
+writing, renames or removes something below DIRECTORY. `old` writes the dataset that the command replaces. With `again`, the first
+run is killed at that change, and the second one at each. With `full`, the disk has no space from that change on: the command must
+say so, with exit code 4. Prints, as JSON, the number of changes of a whole run, and what went wrong.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -21,26 +19,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import bertdata.chains.build_corpus
-import bertdata.chains.make_pairs
-import bertdata.chains.train_vocab  # noqa: F401
+import bertdata.commands.build_corpus
+import bertdata.commands.make_pairs
+import bertdata.commands.train_vocab  # noqa: F401
 from bertdata.cli import main
+from bertdata.storage.files import digest
 
 _CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
-def watch(work: str, number: int, told: Path, full: bool) -> None:
-    """Count changes below `work` into a file; die before the one of this number, or let it and all later ones fail."""
-    seen = 0
+def watch(work: str, number: int, count: Path, full: bool) -> None:
+    """Count changes below `work` into a file. Die before the one of this number, or let it and all later ones fail."""
+    seen, descriptor = 0, os.open(count, os.O_WRONLY | os.O_CREAT)
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         nonlocal seen
-        if event == "open":
-            changes = bool(args[2] & _WRITES) and str(args[0]).startswith(work)
-        else:
-            changes = event in _CHANGES and (not str(args[0]).startswith("/") or str(args[0]).startswith(work))
-        if changes:
+        below = bool(args) and (str(args[0]).startswith(work) or (event != "open" and not str(args[0]).startswith("/")))
+        if below and (event in _CHANGES or (event == "open" and bool(args[2] & _WRITES))):
             seen += 1
             if seen == number and not full:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -49,12 +45,11 @@ def watch(work: str, number: int, told: Path, full: bool) -> None:
             if not number:
                 os.pwrite(descriptor, b"%6d" % seen, 0)
 
-    descriptor = os.open(told, os.O_WRONLY | os.O_CREAT)
     sys.addaudithook(hook)
 
 
 def run(work: Path, arguments: list[str], number: int | None = None, full: bool = False) -> int:
-    """Run the command in a fork, killed before its change `number`; return its exit code, that of a signal below zero."""
+    """Run the command in a fork, killed before its change `number`. Return its exit code, which is negative for a signal."""
     if pid := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     said = os.open(work.with_name("said"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -70,58 +65,46 @@ def run(work: Path, arguments: list[str], number: int | None = None, full: bool 
     os._exit(99)
 
 
-def digests(work: Path) -> dict[str, str]:
-    """Hash every file that a reader of `work` sees."""
-    files = [path for path in sorted(work.rglob("*")) if path.is_file()]
-    seen = [path for path in files if not any(part[0] == "." for part in path.relative_to(work).parts)]
-    return {path.relative_to(work).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in seen}
+def files(work: Path) -> tuple[dict[str, str], list[str]]:
+    """Return the digest of every file that a reader sees, and the hidden files that a finished run must not leave."""
+    paths = {path.relative_to(work): path for path in sorted(work.rglob("*")) if path.is_file()}
+    hidden = [name for name in paths if any(part[0] == "." for part in name.parts)]
+    left = [str(name) for name in hidden if name.name not in ("lock", "commit", "run.json")]
+    return {name.as_posix(): digest(path) for name, path in paths.items() if name not in hidden}, left
 
 
-def left(work: Path) -> list[str]:
-    """Name what a finished run must not leave."""
-    hidden = [path for path in work.rglob("*") if any(part[0] == "." for part in path.relative_to(work).parts)]
-    known = {".bertdata", "lock", "commit", "run.json"}
-    return [str(path) for path in hidden if path.name not in known]
+def part(digests: dict[str, str], name: str) -> dict[str, str]:
+    """Return the digests of the files of one dataset."""
+    return {path: digest for path, digest in digests.items() if path.startswith(name)}
 
 
-def whole(work: Path, *known: dict[str, str]) -> bool:
-    """Return True if every directory with a manifest is one of the datasets that are known, file by file."""
-    found = digests(work)
-    for manifest in work.glob("[!.]*/manifest.json"):
-        name = manifest.parent.name + "/"
-        own, *others = ({k: d for k, d in one.items() if k.startswith(name)} for one in (found, *known))
-        if own not in others:
-            return False
-    return True
-
-
-def try_all(directory: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """Kill at each change, run again, and tell what was wrong."""
+def try_all(
+    directory: Path, old: list[str], arguments: list[str], first: int, step: int, again: int, full: bool
+) -> dict[str, Any]:
+    """Kill at each change, run again, and return what was wrong."""
     work, kept, wrong = directory / "work", directory / "kept", []
-    arguments, how, again, full = told["arguments"], told["how"], told.get("again", 0), told.get("full", False)
     work.mkdir(parents=True)
-    if told["old"]:
-        assert run(work, told["old"]) == 0, work.with_name("said").read_text()
+    assert not old or run(work, old) == 0, work.with_name("said").read_text()
     shutil.copytree(work, kept)
-    old = digests(work)
-    assert run(work, [*arguments, *how], 0) == 0, work.with_name("said").read_text()
-    new, changes = digests(work), int((directory / "count").read_text())
-    for number in range(told["first"], changes + 1, told["step"]):
+    before = files(work)[0]
+    assert run(work, arguments, 0) == 0, work.with_name("said").read_text()
+    after, changes = files(work)[0], int((directory / "count").read_text())
+    for number in range(first, changes + 1, step):
         shutil.rmtree(work)
         shutil.copytree(kept, work)
-        codes = [run(work, [*arguments, *how], again or number, full)]
-        refused, done = work.with_name("said").read_text(), codes[0] == 0 and digests(work) == new
+        codes = [run(work, arguments, again or number, full)]
+        said = work.with_name("said").read_text()
+        told = not full or codes[0] == 0 or (codes[0] == 4 and "free some space" in said and "same command" in said)
         if again:
-            codes.append(run(work, [*arguments, *how], number))
-        stood = whole(work, old, new)
-        codes.append(run(work, [*arguments, *how]))
-        same, rest = digests(work) == new, left(work)
-        told_so = not full or done or (codes[0] == 4 and "free some space" in refused and "same command" in refused)
-        if not (stood and same and told_so and codes[-1] == 0) or rest:
-            said = refused + work.with_name("said").read_text()
-            wrong.append({"change": number, "codes": codes, "whole": stood, "same": same, "left": rest, "said": said})
+            codes.append(run(work, arguments, number))
+        seen = files(work)[0]
+        made = [f"{path.parent.name}/" for path in work.glob("[!.]*/manifest.json")]
+        whole = all(part(seen, name) in (part(before, name), part(after, name)) for name in made)  # the old or the new dataset
+        codes.append(run(work, arguments))
+        if not (told and whole and codes[-1] == 0 and files(work) == (after, [])):
+            wrong.append({"change": number, "codes": codes, "whole": whole, "said": said + work.with_name("said").read_text()})
     return {"changes": changes, "wrong": wrong}
 
 
 if __name__ == "__main__":
-    print(json.dumps(try_all(Path(sys.argv[1]), json.loads(sys.argv[2])), indent=1))
+    print(json.dumps(try_all(Path(sys.argv[1]), **json.loads(sys.argv[2])), indent=1))

@@ -1,20 +1,29 @@
-"""Runs killed before every change they make on the disk: given again, they end in the same bytes."""
+"""Runs killed before a change on the disk, or at any moment: the same command ends in the same bytes."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
+import subprocess
+import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Build
-from processes import Started
+from conftest import STEPS, Build, Run, command_line, digests, leftovers
+from processes import Started, start
 
 pytestmark = pytest.mark.long
-
-COMMANDS = ("build-corpus", "train-vocab", "make-pairs")
+NIGHTLY = pytest.mark.nightly
 CHOOSING = ("--dedup", "near", "--near-threshold", 0.6, "--dedup-paragraphs", "--sample-documents", 40)
+CASES = [  # command, whether it replaces a dataset, first change to kill at, step, change of an earlier kill, full disk
+    ("build-corpus", True, 12, 55, 0, False),
+    ("train-vocab", True, 12, 30, 0, False),
+    ("make-pairs", True, 12, 55, 0, False),
+    *(pytest.param(name, replaces, 1, 9, 0, False, marks=NIGHTLY) for name in STEPS for replaces in (False, True)),
+    *(pytest.param(name, False, 2, 41, 40, False, marks=NIGHTLY) for name in STEPS),
+    *(pytest.param(name, False, 3, 31, 0, True, marks=NIGHTLY) for name in STEPS),
+]
 
 
 @pytest.fixture(scope="session")
@@ -29,59 +38,47 @@ def small(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return root
 
 
-def at_every_change(small: Path, directory: Path, name: str, overwrite: bool, **more: Any) -> dict[str, Any]:
-    """Kill a command before its changes `first`, `first` + `step` and so on, and give it again; return what was wrong."""
-    output = directory / "work" / ("out-{length}" if name == "make-pairs" else "out")
-    lines: dict[str, list[object]] = {
-        "build-corpus": ["build-corpus", "--text", small / "text.jsonl", "--task-bytes", 1 << 16],
-        "train-vocab": ["train-vocab", small / "corpus", "--size", 500],
-        "make-pairs": ["make-pairs", small / "corpus", "--vocab", small / "vocab", "--shards", 2],
+@pytest.mark.parametrize(("name", "replaces", "first", "step", "again", "full"), CASES)
+def test_a_kill_before_a_change(
+    small: Path, tmp_path: Path, name: str, replaces: bool, first: int, step: int, again: int, full: bool
+) -> None:
+    output = tmp_path / "all" / "work" / ("out-{length}" if name == "make-pairs" else "out")
+    words: dict[str, list[object]] = {
+        "build-corpus": ["--text", small / "text.jsonl", "--task-bytes", 1 << 16, *CHOOSING],
+        "train-vocab": [small / "corpus", "--size", 500],
+        "make-pairs": [small / "corpus", "--vocab", small / "vocab", "--shards", 2],
     }
-    lines["choosing"] = [*lines["build-corpus"], *CHOOSING]
-    lines["make-pairs"] += ["--max-seq-length", 64, "--max-seq-length", 128]
-    where = ["--workers", 1, "--output", output]
-    other = ["--dedup", "none"] if name in ("build-corpus", "choosing") else ["--seed", 7]
-    old = [*lines["build-corpus" if name == "choosing" else name], *other, *where] if overwrite else []
-    told = {"old": [*map(str, old)], "arguments": [*map(str, [*lines[name], *where])], "how": ["--overwrite"] * overwrite, **more}
+    words["make-pairs"] += ["--max-seq-length", 64, "--max-seq-length", 128]
+    line = [*map(str, [name, *words[name], "--workers", 1, "--output", output])]
+    other = ["--max-documents", "70"] if name == "build-corpus" else ["--seed", "7"]
+    told = {"old": [*line, *other] if replaces else [], "arguments": [*line, *["--overwrite"] * replaces]}
+    told |= {"first": first, "step": step, "again": again, "full": full}
     code = Path(__file__).with_name("every_change.py").read_text(encoding="utf-8")
-    done = Started([str(directory), json.dumps(told)], Path.cwd(), {**os.environ}, code)
+    process = Started([str(tmp_path / "all"), json.dumps(told)], Path.cwd(), {**os.environ}, code)
     try:
-        assert done.wait(1200) == 0, done.communicate()
+        assert process.wait(1200) == 0, process.communicate()
     finally:
-        done.kill()
-    found: dict[str, Any] = json.loads(done.communicate()[0])
-    return found
+        process.kill()
+    found = json.loads(process.communicate()[0])
+    assert found["wrong"] == [] and found["changes"] > 50
 
 
-CASES = [(name, overwrite) for name in (*COMMANDS, "choosing") for overwrite in (False, True)]
-STEP = {"build-corpus": 17, "train-vocab": 13, "make-pairs": 29, "choosing": 41}  # of 60 to 280 changes
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "overwrite"), CASES)
-def test_a_kill_before_each_change(small: Path, tmp_path: Path, name: str, overwrite: bool) -> None:
-    found = at_every_change(small, tmp_path / "all", name, overwrite, first=1 + overwrite * 3, step=STEP[name])
-    assert found["wrong"] == []
-    assert found["changes"] > 50
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_kill_before_some_changes(small: Path, tmp_path: Path, name: str) -> None:
-    """Three moments of a replacement: begun, at work, and between its last renames."""
-    found = at_every_change(small, tmp_path / "some", name, True, first=12, step=55 if name != "train-vocab" else 30)
-    assert found["wrong"] == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_kill_of_the_run_that_resumes(small: Path, tmp_path: Path, name: str) -> None:
-    found = at_every_change(small, tmp_path / "again", name, False, first=2, step=3 * STEP[name], again=40)
-    assert found["wrong"] == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", [*COMMANDS, "choosing"])
-def test_a_disk_that_is_full_from_each_change_on(small: Path, tmp_path: Path, name: str) -> None:
-    """Exit code 4, and a message that names the way out, whatever file it strikes."""
-    found = at_every_change(small, tmp_path / "full", name, False, first=3, step=2 * STEP[name], full=True)
-    assert found["wrong"] == []
+@NIGHTLY
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", STEPS)
+def test_kills_at_random_moments(run: Run, parts: Path, text: Path, tmp_path: Path, name: str, workers: int) -> None:
+    """From the start of Python to the commit, once and twice in a row."""
+    arguments = [name, *command_line(name, text, parts), "--workers", workers, "--output"]
+    begun = time.monotonic()
+    run(*arguments, tmp_path / "whole")
+    whole, chance = time.monotonic() - begun, random.Random(f"{name} {workers}")
+    for number in range(8):
+        output = tmp_path / f"out-{number}"
+        for _ in range(1 + number % 2):
+            process = start(*arguments, output)
+            try:
+                process.wait(chance.random() * whole)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        run(*arguments, output)
+        assert digests(output) == digests(parts / name) and leftovers(output) == []
