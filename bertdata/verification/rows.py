@@ -1,9 +1,9 @@
 """Check the rules for rows: length, positions of special tokens, segment ids, labels, static masks.
 
-    nsp, sop          [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
-    documents         [CLS] … [SEP], segment ids 0, no other special token
-    causal            no [CLS], [SEP] only at the end, segment ids 0
-    packed            each segment follows the rules above
+    nsp, sop     [CLS] A [SEP] B [SEP], segment ids 0…0 1…1, half of a shard's labels 1
+    documents    [CLS] … [SEP], segment ids 0, no other special token
+    causal       no [CLS], [SEP] only at the end, segment ids 0
+    packed       each segment follows the rules above
 
 Rows are checked as flat arrays of tokens [T] with ends [N + 1]. The segments of packed rows are checked like rows.
 """
