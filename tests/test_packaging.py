@@ -92,7 +92,7 @@ def test_messages_name_the_libraries_of_each_extra() -> None:
             found += [more for name in each.extras for more in requirements(name)] if each.name == "bertdata" else [each]
         return found
 
-    for extra, (_, listed, _) in EXTRAS.items():
+    for extra, listed in EXTRAS.items():
         ours, theirs = ({each.name: each for each in found} for found in (map(Requirement, listed), requirements(extra)))
         assert ours.keys() == theirs.keys(), extra
         for name, requirement in ours.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from conftest import REPOSITORY
 
-from bertdata.stages.selection.rules import REASONS
+from bertdata.stages.selection.choose import REASONS
 
 DOC = (REPOSITORY / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")
 REASON_AT = {"Reject": 1, "Drop": 0, "reject": 0, "Unreadable": 0, "Damage": 2}  # the argument of these calls that is a reason

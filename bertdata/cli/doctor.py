@@ -12,13 +12,14 @@ from importlib import metadata
 import click
 
 from .. import __version__
-from ..extras import EXTRAS, install, missing
+from ..extras import EXTRAS, install
 from ..reports.summary import count, size
 from ..storage import cgroup
 from ..storage.process import cores, usable_cpus
 from .console import echo
 from .options import Command
 
+_NAME = re.compile(r"[\w.-]+")  # of the package of a requirement
 _FAST = {"WordPiece": "nanotoken", "byte-level BPE": "gigatoken"}  # libraries of encoders
 _MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
 
@@ -30,8 +31,7 @@ def command() -> None:
     Lines that begin with ! suggest a change. The command changes nothing.
     """
     _show("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
-    needed = [re.split("[<>=!~]", each)[0] for each in metadata.requires("bertdata") or () if ";" not in each]
-    for name in needed:
+    for name in (each for each in metadata.requires("bertdata") or () if ";" not in each):
         version = _version(name)
         _show(name, version or "not installed", "" if version else f"pip install {name}")
     for model, library in _FAST.items():
@@ -46,13 +46,15 @@ def command() -> None:
     for name, directory in (("disk here", os.getcwd()), ("disk of TMPDIR", tempfile.gettempdir())):
         disk = shutil.disk_usage(directory)
         _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")
-    for extra, (purpose, _, modules) in EXTRAS.items():
-        _show(f"extra {extra}", f"{f'not installed ({install(extra)})' if missing(modules) else 'installed'}: {purpose}")
+    for extra, libraries in EXTRAS.items():
+        state = f"installed: {', '.join(libraries)}" if all(map(_version, libraries)) else f"not installed: {install(extra)}"
+        _show(f"extra {extra}", state)
 
 
-def _version(package: str) -> str:
+def _version(requirement: str) -> str:
+    """Return the installed version of a requirement's package, or an empty string."""
     try:
-        return metadata.version(package)
+        return metadata.version(_NAME.match(requirement)[0])  # type: ignore[index]
     except metadata.PackageNotFoundError:
         return ""
 
