@@ -20,7 +20,6 @@ from .console import echo
 from .options import Command
 
 _NAME = re.compile(r"[\w.-]+")  # of the package of a requirement
-_FAST = {"WordPiece": "nanotoken", "byte-level BPE": "gigatoken"}  # libraries of encoders
 _MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
 
 
@@ -34,9 +33,6 @@ def command() -> None:
     for name in (each for each in metadata.requires("bertdata") or () if ";" not in each):
         version = _version(name)
         _show(name, version or "not installed", "" if version else f"pip install {name}")
-    for model, library in _FAST.items():
-        slow = f"encoded by tokenizers, ten times slower than {library}: pip install {library}"
-        _show(model, f"encoded by {library} {version}" if (version := _version(library)) else slow)
     limits, total = cgroup.limits(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
     limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
