@@ -11,6 +11,7 @@ import io
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
@@ -18,7 +19,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, StandardOption
 from bertdata import errors
 from bertdata.dataset.build import is_in_place
 from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.extras import install, missing
+from bertdata.extras import install
 from bertdata.records import Task
 from bertdata.run.job import Job
 from bertdata.stages.corpus.job import CorpusJob
@@ -45,7 +46,7 @@ def parse(arguments: Sequence[str]) -> PipelineOptions:
         if not chosen.runner:
             raise UsageError(f"{arguments[0]}: a local run takes no options of Beam. Omit it, or name a --runner, too")
         if _name(options) == "DaskRunner":
-            if missing(("dask", "distributed")):
+            if find_spec("distributed") is None:
                 raise UsageError(f"--runner=DaskRunner needs Dask. Install it with: {install('dask')}")
             from apache_beam.runners.dask.dask_runner import DaskOptions
 
