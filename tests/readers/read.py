@@ -2,8 +2,7 @@
 
     .venv-readers/bin/python tests/readers/read.py mds DIR
 
-It runs in the environment of requirements.txt beside it, which `make long` makes, and imports nothing of bertdata's; `jsonl` and
-`parquet` are read by `datasets`, which bertdata's own environment has.
+It runs in the environment of requirements.txt beside it, which `make nightly` makes, and imports nothing of bertdata's.
 """
 
 from __future__ import annotations
@@ -63,50 +62,7 @@ def tfrecord(directory: Path) -> Rows:
         yield from map(_sample, tfrecord_loader(str(path), None))
 
 
-def hdf5(directory: Path) -> Rows:
-    """The arrays, row by row."""
-    import h5py
-
-    for path in sorted((directory / "data").glob("*.hdf5")):
-        with h5py.File(path) as file:
-            arrays = {name: file[name][:].tolist() for name in file}
-        yield from (dict(zip(arrays, values, strict=True)) for values in zip(*arrays.values(), strict=True))
-
-
-def lddl(directory: Path) -> Rows:
-    """What LDDL's loader makes of each pair, file by file: the loader itself shuffles them."""
-    import pyarrow.parquet as pq
-    import transformers
-    from lddl.torch.bert import _decode_record_batch, _to_encoded_inputs
-    from lddl.utils import get_all_parquets_under
-
-    tokenizer = transformers.BertTokenizerFast(str(directory / "vocab.txt"))
-    paths = get_all_parquets_under(str(directory / "data"))
-    for path in sorted(paths, key=lambda path: int(Path(path).stem.rpartition("-")[2])):
-        for batch in pq.read_table(path).to_batches():
-            for pair in _decode_record_batch(batch):
-                made = _to_encoded_inputs([pair], tokenizer)
-                yield {name: values[0].tolist() for name, values in made.items()}
-
-
-def _texts(kind: str, directory: Path, suffix: str) -> Rows:
-    from datasets import load_dataset
-
-    paths = [str(path) for path in sorted((directory / "data").glob(f"*.{suffix}"))]
-    yield from load_dataset(kind, data_files=paths, split="train", cache_dir=str(directory.parent / f"cache-{suffix}"))
-
-
-def jsonl(directory: Path) -> Rows:
-    """The texts, by `datasets`."""
-    return _texts("json", directory, "jsonl")
-
-
-def parquet(directory: Path) -> Rows:
-    """The texts, by `datasets`."""
-    return _texts("parquet", directory, "parquet")
-
-
-READERS = {read.__name__: read for read in (mds, mds_streaming, megatron, tfrecord, hdf5, lddl, jsonl, parquet)}
+READERS = {read.__name__: read for read in (mds, mds_streaming, megatron, tfrecord)}
 
 if __name__ == "__main__":
     name, where = sys.argv[1:]
