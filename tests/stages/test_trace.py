@@ -28,7 +28,7 @@ def test_a_page_is_followed_to_its_sentences(sample_corpus: Path) -> None:
 
 
 def test_a_name_that_nothing_has_is_an_error(sample_corpus: Path) -> None:
-    with pytest.raises(UsageError, match="nothing of this id"):
+    with pytest.raises(UsageError, match="this id is not in"):
         bertdata.trace(sample_corpus, "sampleenwiki:999999")
     with pytest.raises(UsageError, match="--title WORDS"):
         bertdata.trace(sample_corpus, "River Elyn", wikipedia=SAMPLE)

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ... import keys, rows
 from ...codec import Count, Record
@@ -23,7 +24,7 @@ from ...pieces import bare
 from ...tally import StageCounts
 from ...text.language import writing
 from ...tokens import vocab
-from .partitions import Layout, Tokens, from_piece
+from .partitions import Layout, joined, origins_in, schema
 from .partners import DocumentOrigin
 from .static_masks import mask_rows
 
@@ -80,47 +81,47 @@ class BuildPartition:
     origins: tuple[tuple[str, str], ...]
 
     def __call__(self, number: int, pieces: Iterable[tuple[int, bytes]]) -> None:
-        # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a
-        # random key of the document instead, so that any division makes the same rows.
-        unsorted = Tokens.joined(from_piece(data) for _, data in pieces)
-        drawn = keys.many(self.layout.seed, "order", last=zip(unsorted.ids)).tolist()
-        documents = unsorted.take(sorted(range(len(drawn)), key=[*zip(drawn, unsorted.ids, strict=True)].__getitem__))
-        del unsorted
-        # The digest of everything the rows are made from. It is part of the task's description, so
-        # rows are made again if a document changed, and reused if not.
-        content = hashlib.sha256(documents.header())
-        for column in documents.columns:
-            content.update(column)
-        partition, origins = self._partition(documents), documents.origins
+        # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a random key of the document
+        # instead, so that any division makes the same rows.
+        vocabulary = vocab.of_run(self.vocabulary)
+        documents = joined((data for _, data in pieces), schema(vocabulary))
+        ids = documents.column("id").to_pylist()
+        drawn = keys.many(self.layout.seed, "order", last=zip(ids)).tolist()
+        order = sorted(range(len(drawn)), key=[*zip(drawn, ids, strict=True)].__getitem__)
+        documents = documents.take(pa.array(order, pa.int64()))
+        # The digest of everything the rows are made from. It is part of the task's description, so rows are made again if a
+        # document changed, and reused if not.
+        content = hashlib.sha256(documents.serialize())
+        origins = origins_in(documents)
+        partition = self._partition(vocabulary, documents, origins)
         del documents
-        tokens = _tokens(origins, partition, vocab.of_run(self.vocabulary).special.unk)
+        tokens = _tokens(origins, partition, vocabulary.special.unk)
         numbers = {origin: number for number, origin in enumerate(self.origins)}
         origin = np.array([numbers[each[:2]] for each in origins], np.uint16) if numbers else None
         facts = _facts(origins) if self.layout.partners.scripts else {}
         for output in self.outputs:
-            task = [number, content.hexdigest()]
-            rows_of, split = vocab.of_run(self.vocabulary), self.layout.split_of(number)
-            work = _Build(output, rows_of, partition, origin, tokens, facts, *split)
+            task, split = [number, content.hexdigest()], self.layout.split_of(number)
+            work = _Build(output, vocabulary, partition, origin, tokens, facts, *split)
             perform(output.root, "pairs", number, task, work, PartitionReport)
 
-    def _partition(self, documents: Tokens) -> rows.Partition:
-        vocabulary = vocab.of_run(self.vocabulary)
-        ids, sizes, words = documents.columns
-        tokens = np.frombuffer(ids, np.uint16 if len(vocabulary.pieces) <= 1 << 16 else np.uint32)
-        counts = np.array(documents.lengths[1], np.int64) // 4
-        continues = np.frombuffer(words, bool) if words else _continues_of_run(self.vocabulary).take(tokens)
-        sentences = np.append(0, np.cumsum(np.frombuffer(sizes, "<u4"), dtype=np.int64))
+    def _partition(
+        self, vocabulary: vocab.Vocabulary, documents: pa.RecordBatch, origins: list[DocumentOrigin]
+    ) -> rows.Partition:
+        tokens, sizes, words = (documents.column(name).flatten().to_numpy(False) for name in ("ids", "sizes", "continues"))
+        counts = documents.column("sizes").value_lengths().to_numpy()
+        continues = words if len(words) else _continues_of_run(self.vocabulary).take(tokens)
+        sentences = np.append(0, np.cumsum(sizes, dtype=np.int64))
         begin = sentences[sentences < len(tokens)]
         if continues[begin].any():  # the first token of a sentence always begins a word
             continues = continues.copy()
             continues[begin] = False
-        partners, origins = self.layout.partners, documents.origins
+        partners = self.layout.partners
         names, groups = _numbered(origins, partners.group)
         is_chinese = not partners.across and any(origin.script in writing.CHINESE for origin in {*origins})
         variants = _variants_of_run(self.vocabulary) if is_chinese else None
         first = np.append(0, np.cumsum(counts))
         of_group = groups if len(names) > 1 else None
-        return rows.Partition(tokens, continues, sentences, first, documents.ids, of_group, variants)
+        return rows.Partition(tokens, continues, sentences, first, documents.column("id").to_pylist(), of_group, variants)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,9 @@
-"""Encode documents with one shared encoder per process, even if an engine unpickles a step many times.
-
-An encoder is a tokenizer with a cache of words, and with ``chinese_words`` also a word dictionary. A local worker unpickles its
-steps once. Dask unpickles them for each task and would start with an empty cache.
-"""
+"""Encode documents with one encoder per process, because Dask unpickles a job for each task."""
 
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,15 +15,9 @@ from ...tokens import vocab
 from ...tokens.encode import Encoder
 from ...tokens.segment import WordEncoder
 
-__all__ = ["DocumentsEncoder", "encoder_of_run"]
-
-_MAX_ENCODERS = 2  # encoders kept per process: a cluster worker may alternate between two runs
-_encoders: dict[tuple[str, str], DocumentsEncoder] = {}  # by the digest of a vocabulary and the segmenter; the last used is last
-_making = threading.Lock()
-
 
 class DocumentsEncoder:
-    """Encode documents with a run's vocabulary. Each call uses the cache of its thread."""
+    """Encode documents with a run's vocabulary, by one thread at a time."""
 
     def __init__(self, vocabulary: vocab.Vocabulary, chinese_words: str) -> None:
         self._lock = threading.Lock()
@@ -46,12 +37,7 @@ class DocumentsEncoder:
             return *self._encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
 
 
+@lru_cache(maxsize=2)  # a cluster worker may alternate between two runs
 def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:
     """Return this process' encoder for the vocabulary that the driver stored for the workers."""
-    key = (vocabulary.sha256, chinese_words)
-    with _making:
-        encoder = _encoders.pop(key, None) or DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)
-        _encoders[key] = encoder
-        while len(_encoders) > _MAX_ENCODERS:
-            del _encoders[next(iter(_encoders))]
-    return encoder
+    return DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)

@@ -7,27 +7,25 @@ document stays in ``validation`` for any seed, length and number of partitions.
 
 from __future__ import annotations
 
-import json
 import math
-import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate, chain, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ... import keys
 from ...config import PairsConfig
+from ...dataset import shards
 from ...dataset.tasks import StoredValue
 from ...records import Task
+from ...tokens import vocab
+from ...tokens.vocab import Vocabulary
 from ..corpus_reader import DocumentReader
 from .encoding import encoder_of_run
 from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
-
-__all__ = ["Layout", "Tokenize", "Tokens", "from_piece", "shard_count", "to_piece"]
 
 _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
 
@@ -95,73 +93,20 @@ class Layout(NamedTuple):
         return "validation", partition - self.train, self.validation
 
 
-@dataclass(frozen=True)
-class Tokens:
-    """Documents as ids.
+def schema(vocabulary: Vocabulary) -> pa.Schema:
+    """Return the schema of tokenized documents: names, ids, tokens of each sentence, and whether a token continues a word.
 
-    Attributes:
-        ids: Document ids [D].
-        origins: Source, language and script of each [D].
-        lengths: Bytes of each document in each of `columns` [3][D].
-        columns: The bytes of three arrays: ids, the tokens of each sentence in four bytes, and a mask of the tokens that continue
-            a word, which is empty if the vocabulary marks them with ``##``.
+    The last column has empty lists if the vocabulary marks such tokens with ``##``.
     """
-
-    ids: list[str]
-    origins: list[DocumentOrigin]
-    lengths: list[list[int]]
-    columns: list[bytes]
-
-    @cached_property
-    def _edges(self) -> list[list[int]]:
-        return [[*accumulate(lengths, initial=0)] for lengths in self.lengths]
-
-    def take(self, numbers: Sequence[int]) -> Tokens:
-        """Return some documents."""
-        columns = [
-            b"".join([data[edges[number] : edges[number + 1]] for number in numbers]) if data else b""
-            for data, edges in zip(self.columns, self._edges, strict=True)
-        ]
-        ids, origins = [self.ids[number] for number in numbers], [self.origins[number] for number in numbers]
-        return Tokens(ids, origins, [[lengths[number] for number in numbers] for lengths in self.lengths], columns)
-
-    @classmethod
-    def joined(cls, parts: Iterable[Tokens]) -> Tokens:
-        """Return the documents of all parts."""
-        found = [*parts]
-        ids = [*chain.from_iterable(part.ids for part in found)]
-        origins = [*chain.from_iterable(part.origins for part in found)]
-        lengths = [[*chain.from_iterable(part.lengths[number] for part in found)] for number in range(3)]
-        return cls(ids, origins, lengths, [b"".join([part.columns[number] for part in found]) for number in range(3)])
-
-    def header(self) -> bytes:
-        """Return all fields except the columns, as JSON."""
-        kinds = {origin: number for number, origin in enumerate(dict.fromkeys(self.origins))}
-        return json.dumps([self.ids, [*kinds], [*map(kinds.__getitem__, self.origins)], *self.lengths]).encode()
+    ids = pa.uint16() if len(vocabulary.pieces) <= 1 << 16 else pa.uint32()
+    names = [(name, pa.string()) for name in ("id", "source", "language", "script")]
+    return pa.schema([*names, ("ids", pa.list_(ids)), ("sizes", pa.list_(pa.uint32())), ("continues", pa.list_(pa.bool_()))])
 
 
-_HEADER_BYTES = struct.Struct("<Q")
-
-
-def to_piece(documents: Tokens) -> bytes:
-    """Serialize documents: the length of the header, the header, then the columns."""
-    header = documents.header()
-    return b"".join([_HEADER_BYTES.pack(len(header)), header, *documents.columns])
-
-
-def from_piece(data: bytes) -> Tokens:
-    """Read the documents of a piece.
-
-    >>> written = Tokens(["a"], [DocumentOrigin("books", "en")], [[2], [0], [0]], [b"12", b"", b""])
-    >>> from_piece(to_piece(written)) == written
-    True
-    """
-    at = _HEADER_BYTES.size + _HEADER_BYTES.unpack_from(data)[0]
-    ids, kinds, numbers, *lengths = json.loads(data[_HEADER_BYTES.size : at])
-    origins = [DocumentOrigin(*kind) for kind in kinds]
-    edges = [*accumulate(map(sum, lengths), initial=at)]
-    columns = [data[start:end] for start, end in pairwise(edges)]
-    return Tokens(ids, [origins[number] for number in numbers], lengths, columns)
+def joined(pieces: Iterable[bytes], schema: pa.Schema) -> pa.RecordBatch:
+    """Return the documents of pieces as one record batch."""
+    batches = [pa.ipc.read_record_batch(pa.py_buffer(piece), schema) for piece in pieces]
+    return shards.joined(batches)[0] if batches else pa.RecordBatch.from_pylist([], schema)
 
 
 @dataclass
@@ -175,25 +120,36 @@ class Tokenize:
 
     def __call__(self, task: Task) -> list[tuple[int, bytes]]:
         """Return the serialized documents of each non-empty partition, in order of partitions."""
-        by_partition = defaultdict[int, list[Tokens]](list)
+        parts = defaultdict[int, list[pa.RecordBatch]](list)
         for documents in self.documents(task):
-            partitions = self.layout.of_documents(documents.ids, documents.origins)
-            order = sorted(range(len(partitions)), key=partitions.__getitem__)
-            for partition, numbers in groupby(order, partitions.__getitem__):
-                by_partition[partition].append(documents.take([*numbers]))
-        return [(partition, to_piece(Tokens.joined(by_partition.pop(partition)))) for partition in sorted(by_partition)]
+            found = np.array(self.layout.of_documents(documents.column("id").to_pylist(), origins_in(documents)))
+            order = np.argsort(found, kind="stable")
+            numbers, starts = np.unique(found[order], return_index=True)
+            for number, rows in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+                parts[number].append(documents.take(pa.array(rows)))
+        return [(number, shards.joined(parts.pop(number))[0].serialize().to_pybytes()) for number in sorted(parts)]
 
-    def documents(self, task: Task) -> Iterator[Tokens]:
+    def documents(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield the documents of a task, some at a time."""
-        encode = encoder_of_run(self.vocabulary, self.chinese_words)
+        encode, form = encoder_of_run(self.vocabulary, self.chinese_words), schema(vocab.of_run(self.vocabulary))
         names = ("id", "source", "language", "sentences", "paragraph_starts")
         most = 0 if self.chinese_words == "none" else _SEGMENTED_BYTES
         for ids, sources, languages, documents, paragraphs in self.reader.columns(task, *names, most=most):
             tokens, ends, continues = encode(languages, documents, paragraphs)
             found = origins(sources, languages, documents, self.layout.partners.scripts)
-            sentences = documents.value_lengths().to_numpy()
-            counts = np.diff(np.append(0, ends)[np.append(0, np.cumsum(sentences))])  # tokens of each document
-            sizes = np.diff(ends, prepend=0).astype("<u4")
-            lengths = [counts * tokens.itemsize, sentences * sizes.itemsize, counts * (len(continues) > 0)]
-            columns = [column.tobytes() for column in (tokens, sizes, continues)]
-            yield Tokens(ids.to_pylist(), found, [each.tolist() for each in lengths], columns)
+            sentences = np.append(0, np.cumsum(documents.value_lengths().to_numpy()))
+            edges, sizes = np.append(0, ends)[sentences], np.diff(ends, prepend=0)
+            marked = edges if len(continues) else np.zeros_like(edges)
+            lists = [(edges, tokens), (sentences, sizes), (marked, continues)]
+            columns = [
+                pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, form.field(name).type.value_type))
+                for name, (offsets, values) in zip(form.names[4:], lists, strict=True)
+            ]
+            scripts = pa.array([origin.script for origin in found], pa.string())
+            yield pa.RecordBatch.from_arrays([ids, sources, languages, scripts, *columns], schema=form)
+
+
+def origins_in(documents: pa.RecordBatch) -> list[DocumentOrigin]:
+    """Return the source, language and script of tokenized documents."""
+    columns = (documents.column(name).to_pylist() for name in ("source", "language", "script"))
+    return [*map(DocumentOrigin, *columns)]
