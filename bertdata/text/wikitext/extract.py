@@ -6,7 +6,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -115,12 +115,23 @@ class Extractor:
         for _, step in _STEPS:
             wikitext = step(wikitext, page, self.namespaces)
         templates_on = page.templates is not None
+        found = paragraphs(wikitext, lines if self.list_introductions == "drop" else None, templates_on)
+        return self.finish(found, page.formulas, lines, templates_on)
+
+    def formulas(self) -> Formulas:
+        """Return the writer of a page's formulas."""
+        return Formulas(self.math)
+
+    def finish(
+        self, found: Sequence[Paragraph], formulas: Formulas, lines: Counter[str], templates_on: bool = False
+    ) -> list[str]:
+        """Return the text of paragraphs with inline markup, without list introductions and the sentences of dropped formulas."""
         drops = self.list_introductions == "drop"
         texts: list[str] = []
-        for paragraph in paragraphs(wikitext, lines if drops else None, templates_on):
+        for paragraph in found:
             text = finish(figures_of_tags(paragraph.text) if self.math == "text" else paragraph.text, templates_on)
-            if page.formulas.found:
-                text = page.formulas.finish(paragraph.text, text, lambda whole: self.split(whole, self.language))
+            if formulas.found:
+                text = formulas.finish(paragraph.text, text, lambda whole: self.split(whole, self.language))
             if drops and paragraph.before_block and self._introduces(paragraph, text):
                 lines["list introduction"] += 1
                 last = self.split(text, self.language)[-1:]

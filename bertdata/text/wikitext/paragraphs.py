@@ -43,7 +43,7 @@ class Paragraph:
     may_be_title: bool = False
 
 
-class _Page:
+class Page:
     """Build the paragraphs of a page from its lines, one line at a time."""
 
     def __init__(self, templates_on: bool, dropped: Counter[str] | None) -> None:
@@ -227,7 +227,7 @@ def paragraphs(text: str, dropped: Counter[str] | None, templates_on: bool = Fal
             text = drop_boxes(text)
         if FORMULA in text or HOLE in text:
             text = _CENTRED.sub(r":\2", text)
-    page = _Page(templates_on, dropped)
+    page = Page(templates_on, dropped)
     for line in text.split("\n"):  # over half of all lines are blank or list items: handle them without calling `line`
         if not line:
             if page.lines:

@@ -11,6 +11,7 @@ page (flags A, H and -) are ignored: OpenCC converts complete documents.
 
 import re
 from itertools import zip_longest
+from typing import Any
 
 from ...errors import UsageError
 
@@ -106,3 +107,19 @@ def resolve_variants(text: str, language: str, variant: str) -> str:
             parts.append("}-")
     parts.append(text[done:])
     return "".join(parts)
+
+
+def choose_word(found: dict[str, Any], language: str, variant: str) -> str:
+    """Return the word of a ``-{…}-`` that Parsoid has parsed, an object such as ``{"twoway": [{"l": "zh-cn", "t": "域"}]}``.
+
+    >>> choose_word({"twoway": [{"l": "zh-cn", "t": "域"}, {"l": "zh-tw", "t": "體"}]}, "zh", "zh-tw")
+    '體'
+    >>> choose_word({"disabled": {"t": "-x-"}}, "zh", ""), choose_word({"add": True, "twoway": []}, "zh", "")
+    ('-x-', '')
+    """
+    disabled, words = found.get("disabled"), found.get("twoway") or found.get("oneway") or ()
+    if isinstance(disabled, dict):
+        return str(disabled.get("t", ""))
+    by_code = {str(word.get("l", "")).lower(): str(word.get("t", "")) for word in words if isinstance(word, dict)}
+    wanted = _wanted(language, variant) if language in _CODES else [variant.lower()]
+    return next((by_code[code] for code in wanted if code in by_code), next(iter(by_code.values()), ""))
