@@ -50,7 +50,8 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
     \b
         bertdata download wikipedia --language zh --output dumps
     """
-    from ..sources.download import fetch_all, find_dump, missing_bytes, open_session
+    from ..sources.download import fetch_all, missing_bytes, open_session
+    from ..sources.wikimedia import find_dump
 
     with open_session(contact) as session:
         dump = find_dump(session, language, date, base_url)

@@ -47,7 +47,8 @@ def download_wikipedia(
         Traceback (most recent call last):
         bertdata.errors.UsageError: `language`: 'english' is not a language code: use en
     """
-    from ..sources.download import fetch_all, find_dump, open_session  # importing requests takes 0.1 s
+    from ..sources.download import fetch_all, open_session
+    from ..sources.wikimedia import find_dump
 
     with open_session(contact) as session:
         dump = find_dump(session, language, date, base_url)

@@ -13,7 +13,7 @@ _MIN_ITEMS = 3
 _MAX_ITEM_CHARACTERS = 120  # mean of a list
 _MAX_LIST_SHARE = 0.5  # of a text; dialogue, verses and minutes of meetings have more lines that look like items
 _SPOKEN = re.compile(r"[.?!…,:»”\"'’]\s*$|[?!…]|^\W*[\"“„«¿¡]")
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*")
+_TABLE_RULE = re.compile(r"\|?:?-+:?(?:\|:?-+:?)+\|?")  # without spaces
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
 
 
@@ -81,7 +81,7 @@ def _table_rows(lines: list[str]) -> Iterator[int]:
         while at < len(lines) and "|" in lines[at]:
             at += 1
         rows = lines[first:at]
-        if len(rows) > 1 and (all(map(_ROW.fullmatch, rows)) or any(map(_TABLE_RULE.fullmatch, rows))):
+        if len(rows) > 1 and (all(map(_ROW.fullmatch, rows)) or any(_TABLE_RULE.fullmatch("".join(row.split())) for row in rows)):
             yield from range(first, at)
         at += 1
 

@@ -21,7 +21,6 @@ from bertdata.records import Document, FileRange
 from bertdata.sources import dumps
 from bertdata.sources.books import clean
 from bertdata.sources.books.xhtml import passages
-from bertdata.sources.books.xml_tags import attributes
 from bertdata.sources.bzip2 import Block
 from bertdata.sources.encodings import decode
 from bertdata.sources.lines import paragraphs
@@ -230,7 +229,6 @@ CASES: list[Case] = [
     ("book in Dutch", lambda text: clean("Language: Dutch\n*** START OF THE PROJECT GUTENBERG EBOOK A ***\n\n" + text), BOOK),
     ("lines", paragraphs, BOOK),
     ("XHTML", passages, MARKUP),
-    ("attributes", attributes, MARKUP),
     ("wikitext without templates", lambda text: extract_paragraphs(text, language="en"), WIKI),
     ("wikitext with templates", lambda text: extract_paragraphs(text, language="en", templates=TABLE), WIKI),
     *(

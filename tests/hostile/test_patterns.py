@@ -34,11 +34,7 @@ BOUNDED = {  # patterns that see no more than so many characters, and why
     ("bertdata.text.sentences.cuts", "_ENUMERATOR"): (9, "cut gives it fewer than nine characters"),
     ("bertdata.text.sentences.cuts", "_ITEM"): (12, "cut gives it twelve characters"),
     ("bertdata.text.sentences.cuts", "_TOOK_UP"): (200, "_goes_on gives it _WITHIN characters"),
-    ("bertdata.sources.books.back", "_REFERENCE"): (200, "_entries gives it the last _TAIL_CHARACTERS characters of a line"),
     ("bertdata.text.sentences.words", "_LONG_WORD"): (24, "is_written_out gives it _LOOK_BACK_CHARS characters"),
-    ("bertdata.sources.books.back", "_SEE"): (70, "_entries gives it no text of 70 characters"),
-    ("bertdata.sources.books.back", "_DATE"): (200, "_entries gives it the last _TAIL_CHARACTERS characters of a line"),
-    ("bertdata.sources.books.notation", "_CODE"): (500, "_is_code gives it _MAX_SCORE_CHARACTERS characters of a line"),
     ("bertdata.sources.books.headings", "_NUMERAL"): (150, "is_heading gives it no text longer than _MAX_HEADING_CHARACTERS"),
     ("bertdata.text.wikitext.convert.units", "_POWER"): (32, "find_unit gives it no code longer than _MAX_CODE_CHARACTERS"),
     ("bertdata.text.wikitext.convert.call", "_RANGE"): (200, "_read_values gives it _MAX_LIST_CHARACTERS characters"),
@@ -59,13 +55,11 @@ ANCHORED = {  # patterns that would take quadratic time in a search, and why not
     ("bertdata.sources.books.headings", "_CHAPTER"): _LINE,
     ("bertdata.sources.books.headings", "_NOTES_LINE"): _LINE,
     ("bertdata.sources.books.headings", "_NUMBERED"): _LINE,
-    ("bertdata.sources.books.xml_tags", "_TAG"): _ONWARD,
-    ("bertdata.sources.books.xml_tags", "_UNQUOTED"): _ONWARD,
-    ("bertdata.sources.books.notation", "_NUMBERS"): _LINE,
-    ("bertdata.sources.books.sentence_lines", "_NAME"): _NAME,
-    ("bertdata.sources.dumps.checksums", "_SUMS"): _NAME,
-    ("bertdata.sources.dumps.multistream", "_DUMP"): _NAME,
-    ("bertdata.sources.dumps.multistream", "_INDEX"): _NAME,
+    ("bertdata.sources.checksums", "_SUMS"): _NAME,
+    ("bertdata.sources.multistream", "_DUMP"): _NAME,
+    ("bertdata.sources.multistream", "_INDEX"): _NAME,
+    ("bertdata.sources.lists", "_ITEM"): _LINE,
+    ("bertdata.sources.lists", "_TABLE_RULE"): _LINE,
     ("bertdata.sources.text", "_TITLE_TEXT"): _LINE,
     ("bertdata.sources.text", "_TITLE_BYTES"): _LINE,
     ("bertdata.text.wikitext.paragraphs", "_HEADING"): _LINE,
@@ -75,6 +69,8 @@ ANCHORED = {  # patterns that would take quadratic time in a search, and why not
     ("bertdata.text.wikitext.pages", "_REDIRECT"): "it is matched once against a page",
 }
 CLOSED = {  # patterns that see only strings with this end, and why
+    ("bertdata.sources.books.markup", "_COMMENT"): ("-->", "parse removes openings that have no end"),
+    ("bertdata.sources.books.markup", "_CDATA"): ("]]>", "parse removes openings that have no end"),
     ("bertdata.text.wikitext.external", "_LINK"): ("]", "drop_addresses gives it a line up to its last bracket"),
 }
 MAX_CPU_S = 0.5  # seconds of the processor: a linear pattern takes hundredths, one that backtracks may take years
@@ -85,7 +81,7 @@ BUILT = {  # patterns made when the program runs: the source of the call, and an
         r"(?:(?<!\w)(?:etc|т\. ?д|т\. ?п|и др|m\.? ?m|κ\.?λπ|di|la|laser)|\d ?(?:[kcm]?m[²³]?|ha|k?g|[kMG]?Hz|°[CF]|кг|χλμ))\s?$"
     ),
     ("bertdata.cli.inspect", r"'\\s*'.join(map(re.escape, search.split()))"): r"the\s*ferry\s*crossed",
-    ("bertdata.sources.dumps.header", "f'<{name}>([^<]*)</{name}>'"): "<base>([^<]*)</base>",
+    ("bertdata.sources.wikis", "f'<{name}>([^<]*)</{name}>'"): "<base>([^<]*)</base>",
 }
 
 

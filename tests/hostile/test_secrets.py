@@ -20,10 +20,7 @@ from conftest import SAMPLE, Build, Run, digests, read_rows
 from loopback import listening
 
 from bertdata import credentials
-from bertdata.errors import BertDataError, TransferError, UsageError
-from bertdata.sources.download.client import Client
-from bertdata.sources.download.transfer import fetch_all
-from bertdata.sources.download.wikimedia import find_dump
+from bertdata.errors import BertDataError, UsageError
 from bertdata.storage import files
 from bertdata.storage.stores import check_url
 
@@ -242,8 +239,6 @@ WRONG = [  # commands that cannot be right, with a secret somewhere in them
     ["download", "wikipedia", "--language", "en", "--base-url", "URL", "--output", "{tmp}/x"],
     ["download", "wikipedia", "--language", "en", "--base-url", "LOGIN", "--output", "{tmp}/x"],
     ["download", "wikipedia", "--language", "URL", "--output", "URL"],
-    ["download", "hub", "ada/books", "--base-url", "LOGIN", "--output", "{tmp}/x"],
-    ["download", "hub", "URL", "--revision", "URL", "--output", "{tmp}/x"],
     ["build-corpus", "--text", "s3://SECRET@bucket/a.jsonl", "--output", "{tmp}/x"],
     ["build-corpus", "--text", "gs://SECRET@bucket/a.jsonl", "--output", "{tmp}/x"],
     ["build-corpus", "--text", "ftp://SECRET@127.0.0.1:9/a.jsonl", "--output", "{tmp}/x"],
@@ -279,11 +274,6 @@ def test_a_mirror_that_asks_for_a_login(closed: Closed, netrc: Path, run: Run, t
     options = ["download", "wikipedia", "--language", "zh", "--date", 20261101, "--output", tmp_path / "out", "--base-url"]
     failed = run(*options, closed.url, code=6)
     closed.files[f"{folder}/{name}"] = body
-    client = Client({})
-    with pytest.raises(TransferError, match="has been stopped"):
-        dump = find_dump(client, "zh", "20261101", closed.url)
-        fetch_all(dump.files, tmp_path / "out", client, connections=1, progress=lambda file, at: client.stopped.set())
-    assert (tmp_path / "out" / ".download" / f"{name}.part").exists()
     assert not leaks(tmp_path, failed.stdout, failed.stderr)
     done = run(*options, closed.url)
     assert (tmp_path / "out" / name).read_bytes() == body

@@ -35,9 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(files: Path, output: Path, max_words: str, workers: int = 1, **more: Any) -> Path:
     choice = ChoiceConfig(dedup="none", max_words=max_words)
-    config = CorpusConfig(
-        text_documents="lines", text_lines=50, text_marks="drop", task_bytes=1 << 16, language="en", choice=choice
-    )
+    config = CorpusConfig(text_documents="lines", text_lines=50, task_bytes=1 << 16, language="en", choice=choice)
     bertdata.build_corpus(text=files, output=output, config=config, workers=workers, **more)
     return output
 

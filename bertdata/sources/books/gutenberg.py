@@ -43,7 +43,7 @@ _NOTICE = re.compile(  # a block of a sister's header
 )
 _MAX_HEADER_GAP = 3  # blocks without a notice inside a sister's header
 _INSIDE = re.compile(  # a notice between the volumes or works of a file
-    r"\W*(?:(?:the )?project gutenberg(?:['’]s)? e-?(?:text|book)s? (?:of|#|\*|is)|this (?:is the )?(?:e-?text|e-?book"
+    r"\W{0,99}(?:(?:the )?project gutenberg(?:['’]s)? e-?(?:text|book)s? (?:of|#|\*|is)|this (?:is the )?(?:e-?text|e-?book"
     r"|electronic (?:version|text|edition))\b.{0,200}\bgutenberg|project gutenberg['’]s .{1,200}, (?:by|volume)\b)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -7,12 +7,15 @@ import re
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
+from ..lines import drop_controls
+
 VOID = frozenset("br hr img input link meta col area base embed param source track wbr".split())  # noqa: SIM905
 # A malformed tag, whose last quotation mark is missing: a `>` follows, and no `" >` that could end the value.
 _UNQUOTED = re.compile(
-    r"""<([A-Za-z][\w:.-]*)((?:[^<>"']|"[^"<>]*"|'[^'<>]*')*)["'][^<>"']*>(?![^<"']{0,999}["'][^<>"']{0,999}>)"""
+    r"""<([A-Za-z][\w:.-]*)(?![\w:.-])((?:[^<>"']|"[^"<>]*"|'[^'<>]*')*)["'][^<>"']*>(?![^<"']{0,999}["'][^<>"']{0,999}>)"""
 )
-_COMMENT = re.compile(r"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 
 
 class Tag(NamedTuple):
@@ -34,11 +37,12 @@ def parse(markup: str) -> list[Tag | str]:
     >>> parse("<P>Tea &amp; <!-- <b> -->cake<br/>")
     [Tag(name='p', attributes={}), 'Tea & cake', Tag(name='br', attributes={})]
     """
+    markup = drop_controls(markup)
     # html.parser looks for the end of each comment and each tag in all of the rest. So remove those without an end first.
     for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>")):
         last = max(0, markup.rfind(closing))
         markup = markup[:last] + markup[last:].replace(opening, "")
-    markup = _COMMENT.sub(lambda part: html.escape(part[1] or ""), markup).replace("<![", "<!")
+    markup = _COMMENT.sub("", _CDATA.sub(lambda part: html.escape(part[1]), markup)).replace("<![", "<!")
     last = markup.rfind(">") + 1
     parser = _Parser()
     parser.feed(_UNQUOTED.sub(r"<\1\2>", markup[:last]) + re.sub("<[A-Za-z/!?][^<]*", "", markup[last:]))

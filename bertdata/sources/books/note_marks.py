@@ -30,10 +30,10 @@ _LARGE = re.compile(r"drop|initial|lettrine|(?:first|big|large)-?(?:letter|cap)|
 _ALT = re.compile(rf"(?:[\w ]{{0,40}}\b(?:letter|initial|cap|capital)\W{{1,3}})?({_LETTER})[\"”’.]?", re.IGNORECASE)
 _ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskаеийоуюя")
 # Before an initial that is a picture or is written (in large letters or not), after it, and around text for screen readers.
-_PICTURED, _WRITTEN, _PLAIN, _END, _UNSEEN = "\x1b", "\x1c", "\x1d", "\x1e", "\x1f"
+_PICTURED, _WRITTEN, _PLAIN, _END, _UNSEEN = "\x01", "\x02", "\x03", "\x04", "\x05"
 _KINDS = f"[{_PICTURED}{_WRITTEN}{_PLAIN}]"
-_INITIAL = re.compile(rf"([\s\"“„«‘¿¡—-]*)({_KINDS})([^{_END}]*){_END}(?:\s*{_KINDS}\3{_END})*(\s*)")
-_ANY_INITIAL = re.compile(f"{_PICTURED}[^{_END}]*{_END}|[{_WRITTEN}{_PLAIN}{_END}]")
+_INITIAL = re.compile(rf"([\s\"“„«‘¿¡—-]{{0,99}})({_KINDS})([^{_PICTURED}-{_UNSEEN}]{{0,3}}){_END}(?:\s*{_KINDS}\3{_END})*(\s*)")
+_ANY_INITIAL = re.compile(f"{_PICTURED}[^{_PICTURED}-{_UNSEEN}]{{0,3}}{_END}|[{_WRITTEN}{_PLAIN}{_END}]")
 
 
 class Styles(NamedTuple):
@@ -115,13 +115,14 @@ def join_pending(initial: str, text: str) -> tuple[str, str]:
 
 
 def join_initial(text: str, words: Mapping[str, int]) -> str:
-    """Join a paragraph's initial with the rest of its word. `words` counts the words of the page, in lower case.
+    r"""Join a paragraph's initial with the rest of its word. `words` counts the words of the page, in lower case.
 
-    >>> join_initial("\x1cQ\x1e\nuillmere is small.", {})
+    >>> join_initial("\x02Q\x04\nuillmere is small.", {})
     'Quillmere is small.'
-    >>> join_initial("\x1cA\x1e mill stands here.", {"mill": 2})
+    >>> join_initial("\x02A\x04 mill stands here.", {"mill": 2})
     'A mill stands here.'
     """
+    text = text.lstrip()
     found = _INITIAL.match(text)
     if not found:
         return _ANY_INITIAL.sub("", text)
@@ -133,8 +134,9 @@ def join_initial(text: str, words: Mapping[str, int]) -> str:
     if is_copy or (kind == _PICTURED and not goes_on):
         return opening + letter[:-1] + rest
     if gap and joined not in words:
-        is_word = letter[-1].lower() in _ONE_LETTER_WORDS and (gap == " " or words.get(word.lower(), 0) > 1)
-        if is_word or not goes_on or kind == _PLAIN:
+        is_known = words.get(word.lower(), 0) > 1
+        is_word = (gap == " " or is_known) if letter[-1].lower() in _ONE_LETTER_WORDS else kind == _PLAIN and "\n" not in gap
+        if is_word or not goes_on or (kind == _PLAIN and is_known):
             return f"{opening}{letter} {rest}"
     return opening + letter + rest
 
@@ -146,9 +148,9 @@ def unseen(tags: list[Tag], text: str) -> str:
 
 
 def drop_copies(text: str) -> str:
-    """Drop text for screen readers that repeats the text after it or before it.
+    r"""Drop text for screen readers that repeats the text after it or before it.
 
-    >>> drop_copies("\x1fQuillmere\x1fQuillmere is small."), drop_copies("\x1fQuillmere\x1fuillmere is small.")
+    >>> drop_copies("\x05Quillmere\x05Quillmere is small."), drop_copies("\x05Quillmere\x05uillmere is small.")
     ('Quillmere is small.', 'Quillmere is small.')
     """
     before, *others = text.split(_UNSEEN)

@@ -125,7 +125,7 @@ def _from_epub(id: str, name: str, file: IO[bytes], reading: Reading, max_bytes:
     if _has_only_words(lines):
         return Reject(id, "too-large", f"{name}: {_ONLY_WORDS}")
     title_page = [""]  # earlier pages are dropped
-    if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep", footnotes="drop"))):
+    if not (paragraphs := clean_parts(Parts(title_page, lines), reading._replace(verse="keep"))):
         return Drop("no prose", id)
     language = epub.language.partition("-")[0].lower()
     return Prose(id, "books", language, epub.title or _stem(name), "", paragraphs, licence=LICENCE)

@@ -65,7 +65,7 @@ _MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
 _MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
 _MAX_INLINE_PARTS, _MAX_INLINE_CHARACTERS = 12, 60  # of a note mark, an initial or hidden text
-_CONTROLS = re.compile("[\x1b-\x1f]")  # of `note_marks`
+_CONTROLS = re.compile("[\x01-\x05]")  # of `note_marks`
 
 
 class Passage(NamedTuple):

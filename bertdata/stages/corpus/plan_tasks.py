@@ -74,7 +74,7 @@ def quota(number: int, tasks: int, max_documents: int) -> int:
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
     """Return the packages whose versions affect the bytes of a corpus."""
-    names = ("py3langid", *sentences.packages(config.sentence_splitter))
+    names = ("charset-normalizer", "py3langid", *sentences.packages(config.sentence_splitter))
     if config.choice.dedup == "near":
         from ..selection import minhash
 

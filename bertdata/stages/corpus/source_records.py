@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ...config import CorpusConfig
 from ...records import Article, Document, Drop, FileRange, Prose, Reject
+from ...sources.lines import drop_controls
 from .editing import edit
 from .filtering import excluded, reason_to_drop
 from .sources import Counts, source
@@ -35,9 +36,18 @@ def read(kind: str, parts: Iterable[FileRange], config: CorpusConfig, counts: Co
     """
     for part in parts:
         records = source(kind).read([part], config, counts)
-        documents = (document(record, config) if isinstance(record, Prose) else record for record in records)
+        documents = (document(_printable(record, counts), config) if isinstance(record, Prose) else record for record in records)
         for record in up_to_limits(documents, part, kind):
             yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
+
+
+def _printable(prose: Prose, counts: Counts) -> Prose:
+    """Drop control characters from a document's text and title, and count the documents that had any."""
+    title, *paragraphs = map(drop_controls, (prose.title, *prose.paragraphs))
+    if title == prose.title and paragraphs == prose.paragraphs:
+        return prose
+    counts.add("marks", {"control characters": 1})
+    return prose._replace(title=title, paragraphs=[paragraph for paragraph in paragraphs if paragraph.strip()])
 
 
 def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Counts) -> Document | Drop | Reject:
