@@ -126,7 +126,7 @@ def test_a_number_of_workers_that_is_none_is_named(tmp_path: Path, workers: Any)
 
 
 def test_small_functions() -> None:
-    assert bertdata.extract_paragraphs("A '''kettle''' sings.[1]\n* a list") == ["A kettle sings.[1]"]
+    assert bertdata.extract_paragraphs("A '''kettle''' sings over the fire.\n* a list") == ["A kettle sings over the fire."]
     assert bertdata.split_sentences("It sings. It boils.", "en") == ["It sings.", "It boils."]
     known = bertdata.load_templates("en")
     assert bertdata.extract_paragraphs("It is {{convert|5|km|mi}} long.", templates=known) == [

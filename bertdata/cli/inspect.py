@@ -76,7 +76,7 @@ def command(
             for line in explained(directory, explain):
                 echo(line)
         elif not (as_json or filters or row is not None):
-            show(directory, count=n, epoch=epoch, order=order)
+            show(directory, count=n, epoch=epoch, order=order, contents=contents)
         elif isinstance(contents, VocabManifest) and row is not None:
             _show_pieces(directory, [row])
         else:
@@ -87,7 +87,7 @@ def command(
                     detail = record.get("detail") or record.get("where", "")
                     echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
                 else:
-                    show_row(directory, record, epoch, wanted["search"])
+                    show_row(directory, record, epoch, wanted["search"], contents)
             if filters and not records and n:
                 named = ", ".join(f"{name} {text}" for name, text in filters.items())
                 raise UsageError(f"{directory} contains nothing with {named}{_meant(directory, contents, wanted)}")
@@ -106,11 +106,19 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     return f": ids here look like {example(directory, contents)}" if wanted["id"] else ""
 
 
-def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread", summary: bool = True) -> None:
-    """Print a summary of a dataset, and examples in this order."""
+def show(
+    directory: Path,
+    *,
+    count: int,
+    epoch: int = 0,
+    order: Order = "spread",
+    summary: bool = True,
+    contents: Manifest | None = None,
+) -> None:
+    """Print a summary of a dataset, and examples in this order. `contents` is its manifest, if it has been read."""
     from ..commands.inspect import inspect
 
-    contents = read(directory)
+    contents = contents or read(directory)
     if epoch and isinstance(contents, PairsManifest) and contents.settings.masking == "static":
         raise UsageError(
             f"--epoch {epoch}: the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
@@ -128,7 +136,7 @@ def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread"
     elif not isinstance(contents, ExportManifest):  # show rows of the dataset that was exported instead
         for record in inspect(directory, n=count, order=order):
             echo()
-            show_row(directory, record, epoch)
+            show_row(directory, record, epoch, contents=contents)
 
 
 def _show_pieces(directory: Path, numbers: list[int] | None, count: int = 0) -> None:
@@ -146,12 +154,12 @@ def _show_pieces(directory: Path, numbers: list[int] | None, count: int = 0) -> 
         echo(coverage.table(contents.coverage, mark))
 
 
-def show_row(directory: Path, record: dict[str, Any], epoch: int = 0, search: str = "") -> None:
+def show_row(directory: Path, record: dict[str, Any], epoch: int = 0, search: str = "", contents: Manifest | None = None) -> None:
     """Print an example of `inspect`, with masks of `epoch` in color. `search` selects sentences."""
     from ..reports import examples
     from ..tokens.read import read_any
 
-    contents, row = read(directory), {name: value for name, value in record.items() if name not in ("row", "text")}
+    contents, row = contents or read(directory), {name: value for name, value in record.items() if name not in ("row", "text")}
     assert isinstance(contents, ReadableManifest)
     if isinstance(contents, CorpusManifest):
         _print(examples.document_lines(Document(**row), search=search), search=search)

@@ -18,7 +18,7 @@ from bertdata.reports.examples import document_lines
 def test_documents_pairs_and_vocabularies_are_shown(sample_corpus: Path, sample_vocab: Path, sample_pairs: Path) -> None:
     documents = call("inspect", sample_corpus, "--n", 2).out
     assert "¶   0" in documents and "sampleenwiki:" in documents
-    assert "    max_rejects" not in documents and "    definition_lists     drop\n" in documents, "a line for each setting"
+    assert "    max_page_bytes       16777216\n" in documents and "    dedup                exact\n" in documents, "one a line"
     pairs = call("inspect", sample_pairs, "--n", 8).out
     for word in ("IsNext (0)", "token_type_ids: 0 x", "masked (epoch 0):", "[MASK]", "to predict", "NotNext"):
         assert word in pairs
@@ -58,7 +58,7 @@ def test_json_has_an_object_for_each_example(sample_corpus: Path) -> None:
         (["--row", "0", "--id", "nope", "--json"], "--row and --id cannot be combined"),
         (["--row", "0", "--random"], "--row and --random cannot be combined"),
         (["--explain", "x", "--title", "x"], "--explain and --title cannot be combined"),
-        (["--explain", "River Ellyn", "--json"], "--explain prints text"),
+        (["--explain", "River Ellyn", "--json"], "--explain and --json cannot be combined"),
         (["--reason", "redirect", "--language", "zh"], "--reason and --language cannot be combined"),
         (["--json", "--id", "nope"], "nothing with --id nope: ids here look like sampleenwiki:"),
         (["--title", "no such title"], "nothing with --title no such title"),

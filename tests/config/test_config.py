@@ -40,12 +40,12 @@ def test_frozen_and_by_keyword_only(kind: Any) -> None:
 
 
 WRONG: list[tuple[Any, dict[str, Any], str]] = [
-    (CorpusConfig, {"definition_lists": "keeep"}, "`definition_lists` is 'keeep': use one of drop, keep: did you mean 'keep'?"),
+    (ChoiceConfig, {"dedup": "exakt"}, "`dedup` is 'exakt': use one of none, exact, near: did you mean 'exact'?"),
     (CorpusConfig, {"task_bytes": 65535}, "`task_bytes` is 65535: use 65,536 or more"),
     (CorpusConfig, {"max_page_bytes": 1023}, "`max_page_bytes` is 1023: expected an integer >= 1024"),
     (CorpusConfig, {"max_rejects": 1.1}, "`max_rejects` is 1.1: expected a number <= 1.0"),
     (CorpusConfig, {"language": 3}, "`language` is 3: expected text, got an integer"),
-    (CorpusConfig, {"inline_templates": "yes"}, "`inline_templates` is 'yes': expected true or false"),
+    (CorpusConfig, {"learn_templates": "yes"}, "`learn_templates` is 'yes': expected true or false"),
     (CorpusConfig, {"max_documents": True}, "`max_documents` is True: expected an integer, got true or false"),
     (CorpusConfig, {"max_rejects": None}, "`max_rejects` is None: expected a number, got None"),
     (CorpusConfig, {"templates": "own.toml"}, "`templates` is 'own.toml': expected a list"),
@@ -108,7 +108,7 @@ def test_identity_survives_json_and_makes_an_equal_configuration(kind: Any) -> N
 @pytest.mark.parametrize(
     ("kind", "free", "bound"),
     [
-        (CorpusConfig, {"max_rejects": 0.9}, {"definition_lists": "keep", "variant": "zh-tw", "map_functions": ("a:b",)}),
+        (CorpusConfig, {"max_rejects": 0.9}, {"math": "tex", "variant": "zh-tw", "map_functions": ("a:b",)}),
         (VocabConfig, {}, {"size": 99, "lowercase": False, "strip_accents": False, "sample_bytes": 4096, "seed": 2}),
         (PairsConfig, {"bucket_bytes": 1 << 20}, {"max_seq_length": 64, "short_seq_prob": 0.2, "seed": 2, "provenance": True}),
     ],
