@@ -90,7 +90,7 @@ def _articles(part: FileRange, config: CorpusConfig) -> Iterator[Article]:
 
 
 def _paragraphs(article: Article, config: CorpusConfig) -> Iterator[Prose]:
-    yield from _kept(extract(article, config, Counts(Counter(), {})))
+    yield from _kept(extract(article, config, Counts(Counter())))
 
 
 def _sentences(prose: Prose, config: CorpusConfig) -> Iterator[Document]:

@@ -17,6 +17,7 @@ from ..reports.summary import count, describe, size
 from ..run.plan import Plan, RunOptions, reused_tasks
 from ..run.progress import Progress
 from ..storage.files import is_local
+from ..storage.process import worker_count
 from ..storage.signals import Answer, stopped
 from ..tokens.read import read_any
 from . import console
@@ -82,6 +83,8 @@ class BuildReporter(ProgressPrinter):
             echo(with_option_names(line), err=not self._dry_run)
         if not self._dry_run:
             return
+        if plan.estimate and plan.to_do(options.overwrite):
+            echo(plan.estimate.line(worker_count(options.workers, len(plan.tasks), plan.bytes)))
         to_do = plan.to_do(options.overwrite)
         for directory in plan.directories:
             if directory not in to_do:

@@ -22,6 +22,7 @@ from ..dataset.versions import versions
 from ..errors import UsageError
 from ..records import Document
 from ..reports.summary import count, size
+from ..run.estimate import Estimate, of_files
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..sources.dumps import read_site
@@ -141,11 +142,18 @@ def plan_corpus(
         outputs=(Output(directory, identity),),
         tasks=cut.tasks,
         bytes=sum(sizes),
+        estimate=_estimate(cut.inputs, settings),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
         notes=(*_listed(cut.inputs), *_choosing(cut.inputs, settings), *_excluded(settings), *_wiki_notes(cut)),
         warnings=partial(_warnings, settings),
     )
+
+
+def _estimate(inputs: Sequence[Input], config: CorpusConfig) -> Estimate:
+    choice = config.choice
+    is_limit = bool(config.max_documents or choice.mix.strip() or choice.sample_documents or choice.word_limits)
+    return of_files([(entry.source, entry.name, entry.bytes) for entry in inputs], choice.dedup == "near", is_limit)
 
 
 def _listed(inputs: Sequence[Input]) -> Iterator[str]:

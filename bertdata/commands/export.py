@@ -20,6 +20,7 @@ from ..exports.base import ExportSource, read
 from ..exports.work import ExportJob
 from ..records import Task
 from ..reports.summary import count
+from ..run.estimate import of_export
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import refuse_to_replace
@@ -105,6 +106,7 @@ def plan_export(
         outputs=(Output(target, identity),),
         tasks=tasks,
         bytes=_bytes(tasks),
+        estimate=of_export(_bytes(tasks), settings.to),
         job=partial(ExportJob.of, tasks, source, settings, vocabulary),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
         notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),

@@ -18,6 +18,7 @@ from ..errors import UsageError
 from ..pieces import BEGINS, BERT_TOKENS
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import chinese_without_words, poor_fit
+from ..run.estimate import of_rows
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
@@ -152,6 +153,7 @@ def plan_pairs(
         outputs=tuple(map(Output, directories, identities)),
         tasks=source.tasks,
         bytes=source.text_bytes,
+        estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),
         job=partial(PairsJob.of, source, vocabulary, settings, widths),
         notes=notes,
         summary=_summary(source, partitions, directories),

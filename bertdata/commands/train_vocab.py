@@ -13,6 +13,7 @@ from ..dataset.manifest_types import VocabManifest
 from ..dataset.versions import versions
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import fewer, unknown
+from ..run.estimate import of_vocabulary
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import read, refuse_to_replace
@@ -87,6 +88,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         outputs=(Output(directory, identity),),
         tasks=sample.tasks,
         bytes=read_bytes,
+        estimate=of_vocabulary(read_bytes, settings.size),
         job=partial(VocabJob.of, source, settings, sample),
         warnings=warnings_of,
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +16,13 @@ from ..dataset import manifest
 from ..dataset.build import building, is_done, work_directory
 from ..dataset.data_set import DataSet
 from ..dataset.tasks import unfinished
-from ..errors import UsageError
+from ..errors import StorageError, UsageError
 from ..records import Task
-from ..reports.summary import count
+from ..reports.summary import count, size
+from ..storage.files import is_local
 from ..storage.process import worker_count
 from . import local
+from .estimate import Estimate
 from .job import Job
 from .progress import Progress, PythonReporter, Reporter
 from .state import write_stages
@@ -59,6 +62,7 @@ class Plan:
         summary: The plan in one line.
         tasks: The tasks of the first stage.
         bytes: The bytes of input.
+        estimate: The resources that the run takes.
         job: Makes the job from the build directory of each output (None if it is complete) and a directory for work files.
         notes: Further lines about the plan.
         warnings: Returns what to warn of in a finished dataset.
@@ -68,6 +72,7 @@ class Plan:
     summary: str
     tasks: Sequence[Task] = ()
     bytes: int = 0
+    estimate: Estimate | None = None
     job: Callable[[Sequence[Path | None], Path], Job] | None = None
     notes: tuple[str, ...] = ()
     warnings: Callable[[DataSet[Any]], Iterable[str]] = lambda _: ()
@@ -100,6 +105,7 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
     workers = _check_workers(options.workers)
     engine = _engine(options.beam_args) if options.beam_args else None  # refuses wrong options before anything is written
     reporter.plan(plan, options)
+    _check_space(plan, options.overwrite)
     for line in reused_tasks(plan):
         reporter.note(line)
     with contextlib.ExitStack() as stack:
@@ -125,6 +131,20 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
         for warning in plan.warnings(data_set):
             reporter.warning(warning)
     return data_sets
+
+
+def _check_space(plan: Plan, overwrite: bool) -> None:
+    """Raise StorageError if the disk has less than half of the estimated space: the estimate is right within a factor of two."""
+    directory = next(filter(is_local, plan.to_do(overwrite)), None)
+    if directory is None or plan.estimate is None or plan.estimate.is_limit or any(reused_tasks(plan)):
+        return
+    needed = plan.estimate.output + plan.estimate.work
+    free = shutil.disk_usage(next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())).free
+    if free < needed / 2:
+        raise StorageError(
+            f"{directory}: not enough space: the run takes about {size(round(needed))}, and {size(free)} are free. Free some "
+            "space, then run the same command again, or use an `output` on a larger disk"
+        )
 
 
 def _engine(arguments: Sequence[str]) -> Callable[[Job, Sequence[Task]], None]:

@@ -35,9 +35,9 @@ def shell(line: str, *arguments: object, **env: str) -> subprocess.CompletedProc
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small disk."""
+    """A disk on which a run begins, because it is larger than half of the estimate, and cannot end."""
     (path := tmp_path / "disk").mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path], capture_output=True, check=False).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=560k", "tmpfs", path], capture_output=True, check=False).returncode:
         pytest.skip("only root can mount a small disk")
     yield path
     subprocess.run(["umount", "-l", path], check=True)
