@@ -2,8 +2,7 @@
 
     python every_commit.py DIRECTORY true|false          replaces a dataset, or is the first
 
-Prints, as JSON, how many changes a commit makes, and which dataset is in place after each kill: at once, after the same command
-is run again, and after a command with other settings. Then the files that are left in the state directory.
+Prints, as JSON, for each kill: which dataset is in place at once, after the same command, and after one with other settings.
 """
 
 from __future__ import annotations
@@ -23,15 +22,18 @@ from bertdata.errors import OutputExistsError
 from bertdata.storage.files import write_json, write_text
 
 _CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink"}
-_OLD, _NEW, _OTHER = ({"command": name} for name in ("old", "new", "other"))
 _FILES = {"old": ("README.md", "data/a", "data/b", "dropped/a"), "new": ("README.md", "data/a", "data/b", "data/c", "rejects/a")}
 
 
-def write(root: Path, which: str) -> None:
-    """Write the files of a dataset, each of which holds its name, and its manifest."""
-    for name in _FILES[which]:
-        write_text(root / name, which)
-    write_json(root / "manifest.json", {"data": which})
+def command(directory: Path, name: str, which: str, *, dies: bool = False, overwrite: bool = False) -> None:
+    """Write a dataset, each of whose files has its name, unless it is complete; die when it is whole, before it is moved."""
+    with contextlib.suppress(OutputExistsError), building(directory, {"command": name}, overwrite=overwrite) as root:
+        if root is not None:
+            for file in _FILES[which]:
+                write_text(root / file, which)
+            write_json(root / "manifest.json", {"data": which})
+            if dies:
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 def seen(directory: Path) -> str:
@@ -40,16 +42,14 @@ def seen(directory: Path) -> str:
         return "none"
     which = json.loads((directory / "manifest.json").read_text())["data"]
     paths = [path for path in directory.rglob("*") if path.is_file() and ".bertdata" not in path.parts]
-    found = {path.relative_to(directory).as_posix(): path.read_text() for path in paths if path.name != "manifest.json"}
-    return which if found == dict.fromkeys(_FILES[which], which) else "mix"
+    contents = {path.relative_to(directory).as_posix(): path.read_text() for path in paths if path.name != "manifest.json"}
+    return which if contents == dict.fromkeys(_FILES[which], which) else "mix"
 
 
-def forked(work: Callable[[], None], directory: Path, number: int) -> bool:
-    """Do some work in a fork, killed before its change `number`; tell whether it was."""
+def killed(work: Callable[[], None], directory: Path, number: int) -> bool:
+    """Do some work in a fork, killed before its change `number`; return whether it was."""
     if pid := os.fork():
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        assert code in (0, -signal.SIGKILL)
-        return code != 0
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
     count = 0
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
@@ -65,45 +65,28 @@ def forked(work: Callable[[], None], directory: Path, number: int) -> bool:
     os._exit(0)
 
 
-def again(directory: Path, identity: dict[str, Any]) -> None:
-    """Give a command again, one that writes the new dataset where it is not whole."""
-    with contextlib.suppress(OutputExistsError), building(directory, identity) as root:
-        if root is not None:
-            write(root, "new")
-
-
-def try_all(work: Path, replaces: bool) -> dict[str, Any]:
-    """Kill the same command at each change of a commit. Return what is seen."""
+def main(work: Path, replaces: bool) -> None:
+    """Print the states after a kill at each change of a commit; the last one is without a kill."""
     kept, directory, after = (work / name for name in ("kept", "corpus", "after"))
     if replaces:
-        with building(kept, _OLD) as root:
-            write(root, "old")
-
-    def build() -> None:
-        with building(kept, _NEW, overwrite=True) as root:
-            write(root, "new")
-            os.kill(os.getpid(), signal.SIGKILL)  # when it is whole
-
-    assert forked(build, kept, 0)
-    states = []
-    for number in range(1, 200):
+        command(kept, "old", "old")
+    assert killed(lambda: command(kept, "new", "new", dies=True, overwrite=True), kept, 0)
+    states, number, again = [], 0, True
+    while again:
+        number += 1
         shutil.rmtree(directory, ignore_errors=True)
         shutil.copytree(kept, directory)
-        killed = forked((lambda: again(directory, _NEW)), directory, number)
-        state = [seen(directory)]
-        for step in (lambda: again(after, _NEW), lambda: again(after, _OTHER)):
+        again = killed(lambda: command(directory, "new", "new"), directory, number)
+        states.append([seen(directory)])
+        for name in ("new", "other"):
             shutil.rmtree(after, ignore_errors=True)
             shutil.copytree(directory, after)
-            assert not forked(step, after, 0)
-            state.append(seen(after))
-        assert not forked(lambda: again(directory, _NEW), directory, 0)
-        left = sorted({*os.listdir(directory / ".bertdata")} - {"lock", "commit", "run.json"})
-        states.append([*state, *left])
-        if not killed:
-            break
-    shutil.rmtree(work)
-    return {"changes": number, "states": states}
+            command(after, name, "new")
+            states[-1].append(seen(after))
+        left = {*os.listdir(after / ".bertdata")} - {"lock", "commit", "run.json"}
+        assert not left, left
+    print(json.dumps(states))
 
 
 if __name__ == "__main__":
-    print(json.dumps(try_all(Path(sys.argv[1]), json.loads(sys.argv[2]))))
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
