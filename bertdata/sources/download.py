@@ -106,7 +106,11 @@ def _get(session: requests.Session, url: str, **headers: str) -> Iterator[reques
     import requests
 
     try:
-        with session.get(url, headers=headers, stream=True, timeout=_TIMEOUTS_S) as response:
+        try:
+            opened = session.get(url, headers=headers, stream=True, timeout=_TIMEOUTS_S)
+        except ValueError as error:  # a redirect to something that is not an address
+            raise requests.exceptions.InvalidURL(url) from error
+        with opened as response:
             yield response
     except requests.RequestException as error:
         problem = f"{url}: {type(error).__name__}: check the network, and run the same command again"

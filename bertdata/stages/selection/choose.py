@@ -167,6 +167,8 @@ def _repeats(keys: Array, *tie_breakers: Array) -> tuple[Array, Array]:
 
     Items are in order of position, or of `tie_breakers` first, the least significant one first.
     """
+    if not keys.size:  # no documents are left
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     order = np.lexsort((*tie_breakers, *keys))
     is_later = np.zeros(len(order), bool)
     is_later[1:] = True
