@@ -76,7 +76,8 @@ def choose(root: Path, tasks: Mapping[str, int], choice: ChoiceConfig) -> None:
     """Decide about the documents of all tasks, which are counted by source, and write a record batch of losses for each task."""
     documents = Documents(root, tasks)
     check_memory(choice, documents.count, documents.long_paragraphs)
-    table = _table([loss for loss in _rules(documents, choice) if len(loss.documents)])
+    found = _rules(documents, choice) if documents.count else ()
+    table = _table([loss for loss in found if len(loss.documents)])
     kept = np.unique(table["kept"])
     kept_ids = documents.ids(kept[kept >= 0])
     offset = int(np.searchsorted(kept, 0))  # no document: -1 comes first
