@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .config import FilterConfig as FilterConfig
     from .config import PairsConfig as PairsConfig
     from .config import VocabConfig as VocabConfig
-    from .config.train import ModelConfig as ModelConfig
     from .config.train import OptimizerConfig as OptimizerConfig
     from .config.train import Phase as Phase
     from .config.train import TrainConfig as TrainConfig
@@ -44,7 +43,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .text.wikitext import extract_paragraphs as extract_paragraphs
     from .text.wikitext import load_templates as load_templates
     from .training import attention as attention
-    from .training.epoch_plan import BatchFormat as BatchFormat
     from .training.loader import batches as batches
     from .training.masks import MaskConfig as MaskConfig
     from .training.served import rows_of_step as rows_of_step
@@ -61,7 +59,7 @@ _NAMES = {  # module -> its public names, which are loaded when they are asked f
     "commands.make_pairs": ("make_pairs",),
     "commands.train_vocab": ("train_vocab",),
     "config": ("ChoiceConfig", "CorpusConfig", "FilterConfig", "PairsConfig", "VocabConfig"),
-    "config.train": ("ModelConfig", "OptimizerConfig", "Phase", "TrainConfig"),
+    "config.train": ("OptimizerConfig", "Phase", "TrainConfig"),
     "dataset.data_set": ("DataSet", "open"),
     "dataset.rows": ("Shards",),
     "errors": ("BertDataError",),
@@ -72,7 +70,6 @@ _NAMES = {  # module -> its public names, which are loaded when they are asked f
     "text.sentences": ("split_sentences",),
     "text.wikitext": ("Extraction", "Extractor", "extract_paragraphs", "load_templates"),
     "training.attention": ("attention",),  # the module itself
-    "training.epoch_plan": ("BatchFormat",),
     "training.loader": ("batches",),
     "training.masks": ("MaskConfig",),
     "training.served": ("rows_of_step", "steps_of"),

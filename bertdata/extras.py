@@ -10,7 +10,7 @@ import shlex
 from .errors import StorageError, UsageError, system_limit
 
 EXTRAS = {  # tests/test_packaging.py compares them with pyproject.toml; versions only where only some versions work
-    "train": ("torch", "safetensors"),
+    "train": ("torch", "safetensors", "transformers"),
     "hub": ("universal_pathlib", "datasets", "huggingface_hub"),
     "fast": ("gigatoken>=0.10,<0.11",),
     "zstd": ("backports.zstd",),
@@ -19,7 +19,7 @@ EXTRAS = {  # tests/test_packaging.py compares them with pyproject.toml; version
     "remote": ("universal_pathlib",),
     "s3": ("universal_pathlib", "s3fs"),
     "gs": ("universal_pathlib", "gcsfs"),
-    "tensorboard": ("torch", "safetensors", "tensorboard"),
+    "tensorboard": ("torch", "safetensors", "transformers", "tensorboard"),
     "transformers": ("transformers",),
     "dask": ("apache-beam[dask]",),
     "spark": ("pyspark>=3.5,<4",),

@@ -63,16 +63,14 @@ def _option(name: str) -> Callable[[Any], Any]:
     "a config.json, or a model of the Hugging Face Hub.  [default: model in RUN.TOML]",
 )
 @_option("init_from")
-@_option("checkpoint_words")
 @click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
 @output_options
 def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **options: Any) -> None:
     """Train an encoder on the rows of make-pairs, with the settings in RUN.TOML.
 
-    The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, predictions.json for a few rows, and at the end
-    report.html with the curves. After a signal (Ctrl-C, SIGTERM, SIGHUP), the run finishes its step and saves a checkpoint. A
-    second Ctrl-C stops it at once. Run the same command to resume from the last checkpoint; on one process, the result is
-    bit-identical. On several GPUs:
+    The run writes OUTPUT/checkpoint-STEP for `transformers`, metrics.jsonl, and at the end report.html with the curves. After a
+    signal (Ctrl-C, SIGTERM, SIGHUP), it finishes its step and saves a checkpoint. A second Ctrl-C stops it at once. Run the same
+    command to resume from the last checkpoint; on one process, the result is bit-identical. On several GPUs:
 
     \b
         torchrun --nproc-per-node 8 -m bertdata train run.toml --output run
@@ -113,12 +111,12 @@ def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **
 
 def _plan(recipe: Recipe) -> Iterator[str]:
     """Yield the lines of the training plan."""
-    model, config = recipe.model, recipe.config
-    heads = "masked words and pairs" if recipe.pairs else "masked words"
+    encoder, config = recipe.encoder, recipe.config
+    heads = "masked words and pairs" if encoder.target.pair_label else "masked words"
     sizes = " or ".join(dict.fromkeys(str(part.batch_size) for part in recipe.parts))
     steps = f"{count(config.total_steps, 'step')} of {sizes} rows"
-    yield f"train: {model.shape}, {model.parameters:,} parameters, to predict {heads}; {steps}"
-    yield from (f"  {note}" for note in getattr(model, "notes", ()))
+    yield f"train: {encoder.shape}, {encoder.parameters:,} parameters, to predict {heads}; {steps}"
+    yield from (f"  {note}" for note in encoder.notes)
     for part in recipe.parts:
         rows = part.shards
         planned = part.plan()

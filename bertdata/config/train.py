@@ -1,43 +1,34 @@
 """Configure a training run: model, optimizer, phases and other settings, read from TOML. The defaults are the BERT paper's.
 
 >>> config = parse_training("run.toml", 'phases = [{ shards = "pairs-128", steps = 90 }]')
->>> config.total_steps, config.batch_size, config.model.hidden_size, config.optimizer.warmup_steps
-(90, 256, 768, 10000)
+>>> config.total_steps, config.batch_size, config.optimizer.warmup_steps
+(90, 256, 10000)
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta
 
-from ..errors import UsageError
 from .base import FREE, Config, Count, Number, Positive, PositiveNumber, Seed, Share, option
-from .model import ModelConfig as ModelConfig
 from .pairs import mask_shares
 from .toml import from_table, parse_toml, read_toml
 
 _Decay = Annotated[float, Meta(ge=0, lt=1)]
-_BABYLM = [*(size * power for power in (10**6, 10**7, 10**8) for size in range(1, 10)), 10**9]  # the challenge's rules of 2025
-_UNITS = {"M": 10**6, "K": 1000, "": 1}
-_WORDS = re.compile(r"([1-9][0-9]{0,17})([MK]?)", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerConfig(Config):
-    """The optimizer and the schedule of its learning rate. The defaults are those of section A.2 of the BERT paper.
+    """AdamW and the schedule of its learning rate. The defaults are those of section A.2 of the BERT paper.
 
-    `epsilon` and `clip_norm` follow the paper's code, optimization.py. `clip_norm` 0 disables gradient clipping. `algorithm` is
-    ``bert`` (Adam without bias correction, as in that file), ``adamw`` or ``muon`` (matrices of the layers, and AdamW for the
-    rest). `schedule` is ``linear``, ``cosine``, or ``wsd``: constant, then a decay over the last `decay_share` of the steps.
+    `epsilon` and `clip_norm` follow the paper's code, optimization.py. `clip_norm` 0 disables gradient clipping. `schedule` is
+    ``linear``, ``cosine``, or ``wsd``: constant, then a decay over the last `decay_share` of the steps.
     """
 
-    algorithm: Literal["bert", "adamw", "muon"] = "bert"
     learning_rate: PositiveNumber = 1e-4
     schedule: Literal["linear", "cosine", "wsd"] = "linear"
     warmup_steps: Count = 10000
@@ -45,7 +36,6 @@ class OptimizerConfig(Config):
     beta_1: _Decay = 0.9
     beta_2: _Decay = 0.999
     epsilon: PositiveNumber = 1e-6
-    momentum: _Decay = 0.95
     weight_decay: Number = 0.01
     clip_norm: Number = 1.0
 
@@ -61,6 +51,7 @@ class OptimizerConfig(Config):
         >>> [round(wsd.rate(step, 10) * 1e4, 6) for step in (2, 4, 6, 7, 9)]
         [0.5, 1.0, 1.0, 0.5, 0.133975]
         """
+        decay = total * self.decay_share
         if step < self.warmup_steps:
             share = step / self.warmup_steps
         elif self.schedule == "linear":
@@ -68,13 +59,8 @@ class OptimizerConfig(Config):
         elif self.schedule == "cosine":
             share = (1 + math.cos(math.pi * (step - self.warmup_steps) / (total - self.warmup_steps))) / 2
         else:
-            share = decayed(step - total + total * self.decay_share, total * self.decay_share)
+            share = 1 - math.sqrt((step - total + decay) / decay) if step > total - decay else 1.0
         return self.learning_rate * share
-
-
-def decayed(step: float, steps: float) -> float:
-    """Return the share of the learning rate at a step of a decay. Before the decay, it is 1."""
-    return 1 - math.sqrt(step / steps) if step > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +75,6 @@ class Phase(Config):
         accumulation: Micro-batches per step.
         batch_size: Rows of a step, or 0 for the run's.
         masked_lm_prob: Share of masked tokens, or 0 for the run's.
-        learning_rate: Peak learning rate, or 0 for the optimizer's.
-        schedule: ``constant`` or ``decay`` within this phase, or empty for the schedule of the run.
     """
 
     shards: Annotated[tuple[str, ...], Meta(min_length=1)] = field(metadata=FREE)  # the identity of a run has their contents
@@ -100,20 +84,18 @@ class Phase(Config):
     accumulation: Positive = field(default=1, metadata=FREE)
     batch_size: Count = 0
     masked_lm_prob: Share = 0.0
-    learning_rate: Number = 0.0
-    schedule: Literal["", "constant", "decay"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
     """Settings of a training run. A resumed run may change FREE fields, because they do not affect the result.
 
-    `model` is a `ModelConfig`, or a masked-language model of `transformers`, which gets new weights: a directory, or the name of
-    a model of the Hugging Face Hub.
+    `model` is a table of settings of a configuration of `transformers`, by default BERT's with BERT-Base's size; or a model of
+    `transformers`, which gets new weights: a directory, or the name of a model of the Hugging Face Hub.
     """
 
     phases: Annotated[tuple[Phase, ...], Meta(min_length=1)]
-    model: ModelConfig | str = field(default_factory=ModelConfig)
+    model: dict[str, Any] | str = field(default_factory=dict)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     batch_size: Positive = 256
     init_from: str = option(
@@ -122,7 +104,6 @@ class TrainConfig(Config):
         identity=False,  # the identity of a run has the model's contents
         metavar="DIR",
     )
-    new_vocabulary: bool = False
     seed: Seed = 12345
     masked_lm_prob: Annotated[float, Meta(gt=0, le=1)] = 0.15
     max_predictions: Count = 0
@@ -132,7 +113,7 @@ class TrainConfig(Config):
     output: str = field(default="", metadata=FREE)
     compile: bool = field(default=False, metadata=FREE)
     gradient_checkpointing: bool = field(default=False, metadata=FREE)
-    unpadded: bool = field(default=False, metadata=FREE)  # compute without padding, with all tokens concatenated
+    unpadded: bool = field(default=False, metadata=FREE)  # train without padding, with flash attention
     workers: Count = field(default=2, metadata=FREE)
     log_every: Positive = field(default=100, metadata=FREE)
     evaluate_every: Positive = field(default=10000, metadata=FREE)
@@ -140,26 +121,14 @@ class TrainConfig(Config):
     save_every: Positive = field(default=10000, metadata=FREE)
     evaluate: str = field(default="", metadata=FREE)  # module:function, called with the directory and step of each checkpoint
     keep: Positive = field(default=3, metadata=FREE)
-    checkpoint_words: str = option(
-        "",
-        "Save the model after these numbers of words, as chck_1M, chck_2M and so on. Use a list such as 1M,2M,500K, or babylm "
-        "for every 1M up to 10M, every 10M up to 100M and every 100M up to 1000M.",
-        identity=False,
-        metavar="WORDS",
-    )
     tensorboard: bool = field(default=False, metadata=FREE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         mask_shares(self.mask_shares)
-        milestones(self.checkpoint_words)
         self._require(not self.evaluate or self.evaluate.count(":") == 1, "evaluate: name a function as module:function")
         self._require(
-            not self.init_from or self.model == ModelConfig(),
-            "init_from: omit [model] and --model, because the directory has a model",
-        )
-        self._require(
-            bool(self.init_from) or not self.new_vocabulary, "new_vocabulary: set init_from, the model to continue from"
+            not (self.init_from and self.model), "init_from: omit [model] and --model, because the directory has a model"
         )
         for phase in self.phases:
             self._require(self.rows_of(phase) % phase.accumulation == 0, "phases.accumulation must divide batch_size")
@@ -175,28 +144,7 @@ class TrainConfig(Config):
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step of the run."""
-        ends = list(itertools.accumulate(phase.steps for phase in self.phases))
-        phase, end = next((phase, end) for phase, end in zip(self.phases, ends, strict=True) if step < end)
-        rate = self.optimizer.rate(step, self.total_steps)
-        if phase.schedule:
-            share = decayed(step - end + phase.steps, phase.steps) if phase.schedule == "decay" else 1.0
-            return (phase.learning_rate or self.optimizer.learning_rate) * share
-        return rate * phase.learning_rate / self.optimizer.learning_rate if phase.learning_rate else rate
-
-
-def milestones(text: str) -> dict[str, int]:
-    """Return the word counts at which a run saves its model, in ascending order, by directory name.
-
-    >>> milestones("2M,500K"), list(milestones("babylm"))[9:12]
-    ({'chck_500K': 500000, 'chck_2M': 2000000}, ['chck_10M', 'chck_20M', 'chck_30M'])
-    """
-    if text == "babylm":
-        return {f"chck_{words // 10**6}M": words for words in _BABYLM}
-    matches = [_WORDS.fullmatch(each.strip()) for each in text.split(",")] if text else []
-    if not all(matches):
-        raise UsageError(f"checkpoint_words {text!r}: use babylm, or numbers of words such as 1M,2M,500K")
-    numbers = {f"chck_{each[0]}": int(each[1]) * _UNITS[each[2]] for each in matches if each}
-    return dict(sorted(numbers.items(), key=lambda item: item[1]))
+        return self.optimizer.rate(step, self.total_steps)
 
 
 def read_training(path: str | Path) -> TrainConfig:

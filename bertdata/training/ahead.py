@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-import numpy as np
+import numpy.typing as npt
 
-from ..config import OBJECTIVES
-from ..dataset.rows import Shards
 from .epoch_plan import Batch, EpochPlan
-from .masks import Masker
-from .unpadded import Arrays
 
-__all__ = ["StepsAhead", "masked_arrays"]
-
+Arrays = dict[str, npt.NDArray[Any]]
 _TOKENS_AHEAD = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
 
 
@@ -53,19 +49,3 @@ class StepsAhead:
                     break
                 batches.append(batch)
         return batches
-
-
-def masked_arrays(shards: Shards, masker: Masker, batch: Batch) -> Arrays:
-    """Return the rows of a batch as `Shards.gather` does, with their masks."""
-    arrays = shards.gather(batch.rows, batch.width)
-    continues = arrays.pop("continues_word", None)
-    if not OBJECTIVES[shards.objective].masks:
-        del arrays["token_type_ids"]
-        return arrays
-    if shards.masking == "static":
-        return arrays
-    # The identity of a row for its mask: a second copy of row 7 among 100 rows has number 107.
-    numbers = batch.rows + batch.copies * len(shards)
-    masked, positions, labels = masker(arrays["input_ids"], numbers, continues, epoch=batch.epoch)
-    arrays |= {"masked_lm_positions": positions.astype(np.uint16), "masked_lm_labels": labels.astype(np.int32)}
-    return arrays | {"input_ids": masked}

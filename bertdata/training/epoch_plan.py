@@ -22,27 +22,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from ..config.base import Config
 from ..dataset.rows import Shards
 from ..errors import EmptyResultError, UsageError
 from .permutation import Ints, shuffled
 
-__all__ = ["Batch", "BatchFormat", "EpochPlan", "PlanOptions", "plan_of", "widths"]
-
 _CHUNK_ROWS = 1 << 20  # rows shuffled and sorted at a time, so that temporary arrays stay small
 
 
-def widths(longest: int, count: int = 4) -> tuple[int, ...]:
+def even_widths(longest: int, count: int = 4) -> tuple[int, ...]:
     """Return `count` evenly spaced widths up to the longest length, in multiples of 8, which suit tensor cores.
 
-    >>> widths(128), widths(500), widths(16)
+    >>> even_widths(128), even_widths(500), even_widths(16)
     ((32, 64, 96, 128), (128, 256, 376, 500), (8, 16))
     """
     return tuple(sorted({min(longest, math.ceil(longest * step / count / 8) * 8) for step in range(1, count + 1)}))
@@ -111,7 +107,7 @@ class EpochPlan:
         parts: Sequence[tuple[int, float]] = (),
         whole: bool = False,
     ) -> None:
-        self.batch_size, self.widths, self.seed = batch_size, tuple(widths), seed
+        self.batch_size, self.widths, self.seed, self.whole = batch_size, tuple(widths), seed, whole
         if batch_size < 1 or list(self.widths) != sorted({*self.widths}) or not self.widths or self.widths[0] < 1:
             raise UsageError(f"batches of {batch_size} rows at widths {self.widths}. Use 1 row or more, and increasing widths")
         if lengths.max(initial=0) > self.widths[-1]:
@@ -125,12 +121,8 @@ class EpochPlan:
         self.batches = -(-self._entries // batch_size) if whole else self._entries // batch_size
         if not self.batches:
             raise EmptyResultError(f"{self._entries} rows do not fill one batch of {batch_size}: use a smaller batch size")
-        self._planned: tuple[int, npt.NDArray[Any], npt.NDArray[Any], Ints] = (
-            -1,
-            np.zeros(0, np.int64),
-            np.zeros(0, np.int64),
-            np.zeros(0, np.int64),
-        )
+        none = np.zeros(0, np.int64)
+        self._planned: tuple[int, npt.NDArray[Any], npt.NDArray[Any], Ints] = -1, none, none, none
 
     def __getitem__(self, step: int) -> Batch:
         """Return the batch of a step, counted over all epochs."""
@@ -219,31 +211,11 @@ def _parts(directories: Sequence[tuple[int, float]]) -> list[_Part]:
     return parts
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchFormat(Config):
-    """The shapes of batches, and how they store labels.
+def plan_of(shards: Shards, batch_size: int, *, seed: int, widths: Sequence[int] = (), whole: bool = False) -> EpochPlan:
+    """Return the plan of the rows of shards, by the weights of their directories.
 
-    Attributes:
-        widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
-            rows.
-        dense_labels: Return ``labels`` for all positions instead of ``masked_lm_positions`` and ``masked_lm_labels``.
-        unpadded: Concatenate rows, or the segments of packed rows, without padding.
+    The default widths are four equal steps up to the longest row, or the longest row for packed rows.
     """
-
-    widths: tuple[int, ...] = ()
-    dense_labels: bool = False
-    unpadded: bool = False
-
-
-class PlanOptions(TypedDict):
-    """The options of `plan_of`, except `whole`."""
-
-    seed: int
-    format: BatchFormat
-
-
-def plan_of(shards: Shards, batch_size: int, *, seed: int, format: BatchFormat | None = None, whole: bool = False) -> EpochPlan:
-    """Return the plan of the rows of shards, by the weights of their directories."""
-    steps = (format and format.widths) or ([shards.max_seq_length] if shards.packed else widths(shards.max_seq_length))
+    default = [shards.max_seq_length] if shards.packed else even_widths(shards.max_seq_length)
     parts = list(zip(shards.rows, shards.weights, strict=True))
-    return EpochPlan(shards.lengths, batch_size, widths=steps, seed=seed, parts=parts, whole=whole)
+    return EpochPlan(shards.lengths, batch_size, widths=widths or default, seed=seed, parts=parts, whole=whole)

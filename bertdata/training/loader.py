@@ -1,33 +1,30 @@
 """Load training batches: a plain DataLoader of masked and padded tensors that can start at any step immediately.
 
     shards = bertdata.Shards("pairs-128")
-    for batch in loader.batches(shards, 256, start_step=1000, workers=2, for_model=model):  # a model of transformers
+    for batch in bertdata.batches(shards, 256, start_step=1000, workers=2, for_model=model):  # a model of transformers
         loss = model(**batch).loss
 
 The rows of a step and their masks depend only on the seed and the step: they are the same with any number of workers, and
-all ranks share one global batch.  Workers prefetch shards from a store.
+all ranks share one global batch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..dataset.rows import Shards
-from ..errors import UsageError
 from ..extras import missing_package
 from ..storage.process import obey_parent
-from .epoch_plan import BatchFormat
 from .masks import MaskConfig
 
 try:
     import torch
 
+    from .batches import Batches
     from .passes import Loader, Steps
-    from .step_batches import Batches, Tensors
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
-
-__all__ = ["BatchFormat", "Batches", "MaskConfig", "Tensors", "batches"]
 
 
 def batches(
@@ -42,7 +39,9 @@ def batches(
     whole: bool = False,
     masks: MaskConfig | None = None,
     for_model: Any = None,
-    format: BatchFormat | None = None,
+    widths: Sequence[int] = (),
+    unpadded: bool = False,
+    dense_labels: bool = True,
     workers: int = 0,
     pin_memory: bool = False,
 ) -> Loader:
@@ -55,55 +54,43 @@ def batches(
         rank: Number of this process, from 0 on.
         world_size: Number of processes.
         start_step: The first step. A step is a global batch; steps are counted over all epochs.
-        steps: Number of steps, which may span epochs. After them, another pass raises UsageError. With None, a pass ends with its
-            epoch, and the next pass continues with the next epoch.
+        steps: Number of steps, which may span epochs. With None, a pass ends with its epoch, and the next pass is the next epoch.
         whole: For evaluation: the remaining rows form a last, short batch, so an epoch has every row. Every pass has the
             same rows with the masks of epoch 0.
         masks: Masking options. Default: as in BERT. Static masks are used unchanged.
-        for_model: A `transformers` model, or the name of its class, such as ``"BertForPreTraining"``. Batches have the arguments
-            of the model (`training.attention.for_transformers`), and unsuitable rows raise an error. Packed rows need the model
-            itself, or ``"custom"`` if your code separates their documents.
-        format: Widths, dense labels, and batches without padding. Default: padded to one of four widths.
+        for_model: A `transformers` model, its class or the name of its class. Batches have the arguments of the model, and
+            unsuitable rows raise an error. Packed rows need the model itself, or ``"custom"`` if your code separates their
+            documents.
+        widths: Widths that batches are padded to. Default: four equal steps up to the longest row, or the longest row for packed
+            rows.
+        unpadded: Concatenate rows, or the segments of packed rows, without padding.
+        dense_labels: Whether padded batches have ``labels`` for all positions. Otherwise they have ``masked_lm_positions`` and
+            ``masked_lm_labels`` [B, P], padded with 0 and -100, where P is the same for all batches of one width.
         workers: Number of reader processes, or 0 to read in this process.
         pin_memory: As in a DataLoader.
 
-    A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids`` and ``attention_mask`` [B, L]; for pairs
-    ``next_sentence_label`` [B]; and ``masked_lm_positions`` and ``masked_lm_labels`` [B, P], padded with 0 and `IGNORED` (-100).
-    With `dense_labels`, ``labels`` [B, L] replaces these two, with `IGNORED` where nothing is predicted. For the causal
-    objective: ``input_ids``, ``attention_mask`` and ``labels``. P is the same for all batches of one width.
+    A batch is a dict of int64 tensors: ``input_ids``, ``token_type_ids``, ``attention_mask`` and ``labels`` [B, L], with
+    -100 where nothing is predicted; and for pairs ``next_sentence_label`` [B]. Causal rows have no ``token_type_ids``.
 
-    Packed rows also have ``position_ids`` [B, L], counted from 0 in each segment, and ``document_ids`` [B, L], the segment number
-    from 1 on (0: padding), from which `training.attention` builds masks. They have ``document_starts`` [B, D], padded with 0, and
-    their labels of pairs are [B, D], padded with -100. D is the same for all batches.
+    Packed rows also have ``position_ids`` [B, L], counted from 0 in each segment; ``document_ids`` [B, L], the segment number
+    from 1 on, and 0 for padding; ``document_starts`` [B, D], padded with 0; and labels of pairs [B, D], padded with -100.
 
     An unpadded batch has ``input_ids``, ``token_type_ids``, ``position_ids`` and ``labels`` [T]; ``cu_seqlens`` [K + 1] in int32,
     the starts of the K segments followed by T; ``max_seqlen``, the number of tokens of the longest segment; and for pairs
     ``next_sentence_label`` [K].
 
-    ``loader.dataset.plan`` has the epoch and rows of a step, and the number of rows an epoch does not use.
-    ``loader.state_dict()`` and ``load_state_dict`` store and restore the position, ``set_epoch`` moves it, and ``len(loader)`` is
-    the number of steps of a pass.
+    ``loader.dataset.plan`` has the epoch and rows of a step. ``loader.state_dict()`` and ``load_state_dict`` store and restore
+    the position, and ``set_epoch`` moves it.
     """
-    if not isinstance(shards, Shards):
-        raise UsageError(
-            f"`shards` is {type(shards).__name__}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=type(shards).__name__
-        )
     # A DataLoader usually has three parts: a dataset of rows, a sampler that shuffles them, and a
     # function that collates rows to batches. Here an item of the dataset is a finished batch,
     # because the plan decides everything: which rows, in which order, at which width. The sampler
     # only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's
     # own.
     dataset = Batches(
-        shards,
-        batch_size,
-        seed=seed,
-        rank=rank,
-        world_size=world_size,
-        whole=whole,
-        masks=masks,
-        for_model=for_model,
-        format=format,
-    )
+        shards, batch_size, seed=seed, rank=rank, world_size=world_size, whole=whole, masks=masks, for_model=for_model,
+        widths=widths, unpadded=unpadded, dense_labels=dense_labels,
+    )  # fmt: skip
     return Loader(
         dataset,
         Steps(dataset.plan.batches, start_step, steps, repeat=whole, world_size=world_size),

@@ -14,8 +14,6 @@ from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..rows import masking
 
-__all__ = ["MaskConfig", "Masker"]
-
 Masked = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 

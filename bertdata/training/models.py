@@ -1,88 +1,106 @@
-"""Describe the models of `transformers` that batches can be made for, and check that rows suit a model.
+"""Describe a model of `transformers` by the parameters of its `forward` and its configuration, and check that rows suit it.
 
     target = target_of(transformers.GPT2LMHeadModel(config))
     target.check(shards)  # raises UsageError: masked rows would teach a causal model nothing useful
 
 A model of `transformers` ignores most arguments that it does not know, so a batch for another class often produces a meaningless
-loss.  `MODELS` lists the classes for which a test shows that each document of a packed row gets the logits that it gets alone.
+loss. Rows of one document suit any class. For packed rows, a test must show that a document gets the logits that it gets alone.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Container
 from typing import Any, NamedTuple
 
 from ..config import OBJECTIVES
 from ..dataset.rows import Shards
 from ..errors import UsageError
-from .epoch_plan import BatchFormat
-
-__all__ = ["CUSTOM", "MODELS", "ModelClass", "Target", "target_for", "target_of"]
 
 CUSTOM = "custom"  # the value of `for_model` for batches that the caller's own code reads
-
-
-class ModelClass(NamedTuple):
-    """The arguments of one class of `transformers`, and the rows that it learns from."""
-
-    causal: bool = False  # predicts each next token; the others predict masked tokens
-    pair_label: str = ""  # the argument for the label of a pair, if the class needs one
-    segments: bool = False  # takes `token_type_ids`
-    positions: bool = True  # takes `position_ids`; RoFormer's positions are relative, so they can count on over documents
-    after_padding: bool = False  # the first position is `pad_token_id + 1`, not 0
-    packed: bool = True  # documents of a row can be kept apart
-
-
-_ROBERTA = ModelClass(after_padding=True)
-MODELS = {
-    "BertForPreTraining": ModelClass(pair_label="next_sentence_label", segments=True),
-    "BertForMaskedLM": ModelClass(segments=True),
-    "RobertaForMaskedLM": _ROBERTA,
-    "XLMRobertaForMaskedLM": _ROBERTA,
-    "AlbertForPreTraining": ModelClass(pair_label="sentence_order_label", segments=True),
-    "AlbertForMaskedLM": ModelClass(segments=True),
-    "DistilBertForMaskedLM": ModelClass(),
-    "ElectraForMaskedLM": ModelClass(segments=True),
-    "ModernBertForMaskedLM": ModelClass(),
-    "EuroBertForMaskedLM": ModelClass(),
-    "RoFormerForMaskedLM": ModelClass(segments=True, positions=False),
-    "DebertaV2ForMaskedLM": ModelClass(segments=True, packed=False),
-    "GPT2LMHeadModel": ModelClass(causal=True),
+SEPARATES_DOCUMENTS = {  # classes for which a test shows that the documents of a packed row do not affect each other
+    "BertForMaskedLM",
+    "RobertaForMaskedLM",
+    "XLMRobertaForMaskedLM",
+    "AlbertForMaskedLM",
+    "DistilBertForMaskedLM",
+    "ElectraForMaskedLM",
+    "ModernBertForMaskedLM",
+    "EuroBertForMaskedLM",
+    "RoFormerForMaskedLM",
+    "GPT2LMHeadModel",
+    "BertForPreTraining",
 }
+_PAIR_LABELS = ("next_sentence_label", "sentence_order_label")
 
 
 class Target(NamedTuple):
-    """The model that batches are made for.  It has no weights, so worker processes get a small copy."""
+    """The model that batches are made for. It has no weights, so worker processes get a small copy.
+
+    Attributes:
+        name: Name of the class.
+        parameters: Names of the parameters of `forward`.
+        config: The configuration, or None if only the class is known.
+        dtype: The torch.dtype of the scores, to which eager attention adds its mask.
+        after_padding: Whether the first position is `pad_token_id + 1`, as in RoBERTa, and not 0.
+    """
 
     name: str
-    takes: ModelClass
-    attention: str = ""  # `attn_implementation` of the model; empty if only the name of the class is known
-    dtype: Any = None  # torch.dtype of the scores, to which eager attention adds its mask
-    window: int | None = None  # how far layers with sliding attention see, to each side; None if there are no such layers
-    max_positions: int = 0
-    vocab_size: int = 0
-    padding: int = 0  # `pad_token_id`
+    parameters: frozenset[str]
+    config: Any = None
+    dtype: Any = None
+    after_padding: bool = False
 
     @property
-    def unpadded_only(self) -> bool:
-        """Whether the model keeps documents apart by where they begin, as flash attention does, and not by a mask."""
+    def causal(self) -> bool:
+        """Whether the model predicts each next token."""
+        return self.name.endswith(("LMHeadModel", "ForCausalLM"))
+
+    @property
+    def pair_label(self) -> str:
+        """The parameter for the label of a pair, or an empty string."""
+        return next((name for name in _PAIR_LABELS if name in self.parameters), "")
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether the model distinguishes segments A and B."""
+        if self.config is None:  # of RoBERTa's classes, most models do not
+            return "token_type_ids" in self.parameters and "Roberta" not in self.name
+        return "token_type_ids" in self.parameters and getattr(self.config, "type_vocab_size", 0) > 1
+
+    @property
+    def attention(self) -> str:
+        """The implementation of attention."""
+        return getattr(self.config, "_attn_implementation", None) or "eager"
+
+    @property
+    def flash(self) -> bool:
+        """Whether start positions separate documents, as in flash attention, and not a mask."""
         return self.attention.startswith("flash_attention")
+
+    @property
+    def padding(self) -> int:
+        """The id of the padding."""
+        return self.config.pad_token_id or 0
+
+    @property
+    def max_tokens(self) -> int:
+        """The number of tokens of the longest row."""
+        return int(self.config.max_position_embeddings) - (1 + self.padding if self.after_padding else 0)
 
     def check(self, shards: Shards, *, unpadded: bool = False) -> None:
         """Raise UsageError if the model cannot learn from these rows, or would learn something else than they are for."""
         objective = OBJECTIVES[shards.objective]
         self._check(objective.masks, bool(objective.labels), shards.packed, unpadded)
-        if not self.attention:
+        if self.config is None:
             return
-        if shards.vocab_size > self.vocab_size:
-            raise self._error(f"its vocab_size is {self.vocab_size}, and the rows have {shards.vocab_size} tokens", "Increase it")
-        needed = shards.max_seq_length + (1 + self.padding if self.takes.after_padding else 0)
-        if needed > self.max_positions:
-            wrong = (
-                f"its max_position_embeddings is {self.max_positions}, and rows of {shards.max_seq_length} tokens need {needed}"
-            )
+        if shards.vocab_size > self.config.vocab_size:
+            wrong = f"its vocab_size is {self.config.vocab_size}, and the rows have {shards.vocab_size} tokens"
+            raise self._error(wrong, "Increase it")
+        if shards.max_seq_length > self.max_tokens:
+            wrong = f"its max_position_embeddings allows rows of {self.max_tokens} tokens, and these have {shards.max_seq_length}"
             raise self._error(wrong, "Increase it, or make shorter rows")
-        if self.takes.after_padding and self.padding != shards.special.pad:
+        if self.after_padding and self.padding != shards.special.pad:
             wrong = f"it counts positions from its pad_token_id {self.padding}, and the rows are padded with {shards.special.pad}"
             raise self._error(wrong, f"Set pad_token_id={shards.special.pad} in its configuration")
 
@@ -98,25 +116,29 @@ class Target(NamedTuple):
 
     def _check(self, masked: bool, pairs: bool, packed: bool, unpadded: bool) -> None:
         """Raise UsageError for rows of another objective, or in a form that the model cannot read."""
-        takes = self.takes
-        if masked and takes.causal:
+        if masked and self.causal:
             raise self._error("it predicts each next token, and these rows are masked", "Make rows with --objective causal")
-        if not masked and not takes.causal:
+        if not masked and not self.causal:
             raise self._error("it predicts masked tokens, and causal rows have none", "Use a model such as GPT2LMHeadModel")
-        if takes.pair_label and not pairs:
+        if self.pair_label and not pairs:
             other = self.name.replace("ForPreTraining", "ForMaskedLM")
             raise self._error("it needs labels of pairs, and these rows have none", f"Use {other}, or rows of --objective nsp")
-        if not packed and not unpadded:
-            return
-        if not takes.packed:
-            raise self._error("it cannot keep the documents of packed rows apart", "Make rows without --pack, and pad them")
-        if takes.pair_label:
-            raise self._error("it reads one pair per row, and these rows have several", "Make rows without --pack, and pad them")
-        if not self.attention:
+        if packed or unpadded:
+            if self.pair_label:
+                raise self._error(
+                    "it reads one pair per row, and these rows have several", "Make rows without --pack, and pad them"
+                )
+            self.check_packed(unpadded)
+
+    def check_packed(self, unpadded: bool) -> None:
+        """Raise UsageError if the model cannot separate the documents of packed or unpadded rows."""
+        if self.name not in SEPARATES_DOCUMENTS:
+            raise self._error("it is not tested with packed or unpadded rows", "Make rows without --pack, and pad them")
+        if self.config is None:
             raise self._error("packed or unpadded rows need the model's configuration, too", "Pass the model, not its class")
-        if self.unpadded_only and not unpadded:
-            raise self._error(f"{self.attention} cannot keep documents apart in padded batches", "Use BatchFormat(unpadded=True)")
-        if not self.unpadded_only and self.attention not in ("sdpa", "eager"):
+        if self.flash and not unpadded:
+            raise self._error(f"{self.attention} cannot separate documents in padded batches", "Use unpadded=True")
+        if not self.flash and self.attention not in ("sdpa", "eager"):
             wrong = f"packed rows do not work with attn_implementation {self.attention!r}"
             raise self._error(wrong, 'Use "sdpa", "eager" or "flash_attention_2"')
 
@@ -124,45 +146,40 @@ class Target(NamedTuple):
         return UsageError(f"for_model {self.name}: {wrong}. {fix}")
 
 
-def target_of(model: Any, takes: ModelClass | None = None) -> Target:
+def target_of(model: Any) -> Target:
     """Return what batches need to know of a model of `transformers`, of its class, or of the name of its class.
 
-    Args:
-        model: The model, its class or the name of its class.
-        takes: The arguments of a class that may be missing in `MODELS`.
-
     Raises:
-        UsageError: The class is not in `MODELS`.
+        UsageError: The class predicts neither masked nor next tokens, or is unknown.
     """
     if isinstance(model, Target):
         return model
-    bases = (model if isinstance(model, type) else type(model)).__mro__
-    names = [model] if isinstance(model, str) else [base.__name__ for base in bases]
-    name = names[0] if takes else next((each for each in names if each in MODELS), None)
-    if name is None:
-        fix = f'Use one of {", ".join(MODELS)}, or for_model="{CUSTOM}" if your own code makes its arguments'
-        raise UsageError(f"for_model {names[0]}: this class is not supported. {fix}")
-    takes = takes or MODELS[name]
+    cls = model if isinstance(model, type) else type(model)
+    if isinstance(model, str):
+        import transformers
+
+        cls = getattr(transformers, model, object)
+    forward = getattr(cls, "forward", None)
+    names = frozenset(inspect.signature(forward).parameters) if forward else frozenset()
+    # A class of one's own is as its base of transformers, so a subclass of BertForMaskedLM separates documents as well.
+    bases = [base.__name__ for base in cls.__mro__]
+    name = next((base for base in bases if base in SEPARATES_DOCUMENTS), model if isinstance(model, str) else bases[0])
+    target = Target(name, names)
+    if "labels" not in names or not (target.causal or target.pair_label or name.endswith("ForMaskedLM")):
+        fix = f'Use a …ForMaskedLM, …ForPreTraining or …LMHeadModel, or for_model="{CUSTOM}" if your own code makes its arguments'
+        raise UsageError(f"for_model {name}: this class is not supported. {fix}")
     if isinstance(model, str | type):
-        return Target(name, takes)
-    config = model.config
-    if getattr(config, "is_decoder", False):
+        return target
+    if getattr(model.config, "is_decoder", False) and not target.causal:
         raise UsageError(f"for_model {name}: is_decoder=True is not supported. Use GPT2LMHeadModel for causal rows")
-    slides = "sliding_attention" in (getattr(config, "layer_types", None) or ())
-    return Target(
-        name,
-        # A configuration with one segment, as RoBERTa's, has no embedding for a second one.
-        takes._replace(segments=getattr(config, "type_vocab_size", 0) > 1),
-        attention=getattr(config, "_attn_implementation", None) or "eager",
-        dtype=model.dtype,
-        window=config.sliding_window if slides else None,
-        max_positions=config.max_position_embeddings,
-        vocab_size=config.vocab_size,
-        padding=config.pad_token_id or 0,
+    after_padding = any(
+        name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
+        for name, module in model.named_modules()
     )
+    return target._replace(config=model.config, dtype=model.dtype, after_padding=after_padding)
 
 
-def target_for(model: Any, shards: Shards, format: BatchFormat) -> Target | None:
+def target_for(model: Any, shards: Shards, *, unpadded: bool, dense_labels: bool) -> Target | None:
     """Return the model of `transformers` that batches of `shards` are for, or None if other code reads them.
 
     Raises:
@@ -170,10 +187,9 @@ def target_for(model: Any, shards: Shards, format: BatchFormat) -> Target | None
     """
     if model not in (None, CUSTOM):
         target = target_of(model)
-        target.check(shards, unpadded=format.unpadded)
+        target.check(shards, unpadded=unpadded)
         return target
-    has_labels = format.dense_labels or not OBJECTIVES[shards.objective].masks
-    if model is None and shards.packed and has_labels and not format.unpadded:
+    if model is None and shards.packed and dense_labels and not unpadded:
         # A model of `transformers` would take such a batch, ignore `document_ids`, and return a loss that looks right.
         wrong = "these rows are packed, and a model that does not separate their documents would train on mixed ones"
         fix = f'Pass for_model=model for a model of transformers, or for_model="{CUSTOM}" if your code reads `document_ids`'

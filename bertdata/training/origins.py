@@ -10,8 +10,6 @@ import numpy as np
 from ..dataset.rows import Origin, Shards
 from .epoch_plan import EpochPlan
 
-__all__ = ["Expected", "drawn", "expected"]
-
 
 class Expected(NamedTuple):
     """What a phase serves of one source or language: the expected number of tokens, and how often each row comes on average."""

@@ -19,9 +19,7 @@ from typing import Any, TypeVar, cast
 from torch.utils.data import DataLoader, Sampler
 
 from ..errors import UsageError
-from .step_batches import HOW_TO, Batches, Tensors
-
-__all__ = ["Loader", "Steps"]
+from .batches import HOW_TO, Batches, Tensors
 
 _Batch = TypeVar("_Batch")
 
@@ -69,18 +67,8 @@ class Steps(Sampler["tuple[int]"]):
         return 1
 
     def next_pass(self) -> range:
-        """Return the steps of the pass that starts now. Raise UsageError after the last of a fixed number of steps."""
-        # Two kinds of passes. Without a fixed number of steps a pass ends with its epoch, as
-        # trainers expect. With one, a single pass has all steps, and a second pass is almost
-        # certainly a mistake: it would silently train on nothing.
-        if self.end is None:
-            return range(self.position, self._epoch_end(self.position))
-        if self.position == self.end > self._resumed:
-            raise UsageError(
-                f"batches(steps={self.end - self.start}): the loader has served all its steps, {self.start} to {self.end - 1}. "
-                f"For more, use start_step={self.end}, or omit `steps`: then each pass over the loader is the next epoch"
-            )
-        return range(self.position, self.end)
+        """Return the steps of the pass that starts now: to the end of the epoch, or all that are left of a fixed number."""
+        return range(self.position, self._epoch_end(self.position) if self.end is None else self.end)
 
     def set_epoch(self, epoch: int) -> None:
         """Start the next pass at the first step of an epoch. In the epoch of `start_step` or a loaded state, start at that step.

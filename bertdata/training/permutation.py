@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from .. import keys
 
-__all__ = ["Ints", "shuffled"]
-
 _FEISTEL_ROUNDS = 8  # rounds of the Feistel network, four per half
 Ints = npt.NDArray[np.int64]
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import keys
 from ..config import OBJECTIVES
-from ..config.train import ModelConfig, Phase, TrainConfig
+from ..config.train import Phase, TrainConfig
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..storage.files import read_json, write_json
-from .epoch_plan import BatchFormat, EpochPlan, PlanOptions, plan_of
+from .encoder import Encoder, plan_encoder
+from .epoch_plan import EpochPlan, plan_of
 from .masks import MaskConfig
 from .origins import Expected, drawn, expected
-from .pretrained import Pretrained
-from .pretrained import read as read_pretrained
-from .word_counts import words_per_token
-
-__all__ = ["PhaseRows", "Recipe", "prepare"]
 
 # Fields that MaskConfig has, too.
 _SAME = ("max_predictions", "unit", "mask_shares")
@@ -32,10 +27,9 @@ class PhaseRows(NamedTuple):
     first: int
     shards: Shards
     validation: Shards | None
-    options: PlanOptions
+    options: dict[str, Any]
     batch_size: int
     masks: MaskConfig | None = None  # None for rows with static masks
-    words_per_token: float = 0.0  # set if checkpoints are saved by words
 
     @property
     def end(self) -> int:
@@ -64,9 +58,8 @@ class Recipe(NamedTuple):
     """The parts of a run. `identity` contains everything that its weights depend on, except the number of processes."""
 
     config: TrainConfig
-    model: ModelConfig | Pretrained
+    encoder: Encoder
     parts: list[PhaseRows]
-    pairs: bool
     identity: dict[str, object]
 
     def write_tokenizer(self, directory: Path) -> None:
@@ -75,7 +68,7 @@ class Recipe(NamedTuple):
         for path in rows.vocabulary_files:
             (directory / path.name).write_bytes(path.read_bytes())
         settings = directory / "tokenizer_config.json"
-        write_json(settings, {**(read_json(settings) or {}), "model_max_length": self.model.max_position_embeddings})
+        write_json(settings, {**(read_json(settings) or {}), "model_max_length": self.encoder.target.max_tokens})
 
 
 def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
@@ -86,37 +79,25 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
     # has its own order of rows: the seed of a phase is derived from its index.
     for index, phase in enumerate(config.phases):
         shards = Shards(phase.shards, weights=phase.weights or None)
-        options = PlanOptions(seed=keys.key(config.seed, "phase", index), format=BatchFormat(widths=phase.widths))
+        options = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths}
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
         masks = _masks(config, phase)
         of_phase = masks if shards.masking == "none" else None
-        rate = words_per_token(shards) if config.checkpoint_words else 0.0
-        parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, of_phase, rate))
-    first = parts[0].shards
-    model = _model(config, first)
-    for part in parts:
-        _check(part, first, model, processes)
+        parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, of_phase))
     if all(part.shards.masking == "static" for part in parts):
-        masks.check(first)
+        masks.check(parts[0].shards)
+    for part in parts:
+        _check(part, parts[0].shards, processes)
+    encoder = plan_encoder(config, parts[0].shards, packed=any(part.shards.packed for part in parts))
+    longest = max(length for part in parts for length in (*part.phase.widths, part.shards.max_seq_length))
+    if longest > encoder.target.max_tokens:
+        most = encoder.target.max_tokens
+        raise UsageError(f"rows of {longest} tokens are longer than max_position_embeddings of the model allows, {most}")
     identity = config.identity()
     identity["phases"] = {
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
-    pairs = isinstance(model, ModelConfig) and bool(OBJECTIVES[first.objective].labels)
-    return Recipe(config, model, parts, pairs, {**identity, "model": model.identity()})
-
-
-def _model(config: TrainConfig, rows: Shards) -> ModelConfig | Pretrained:
-    """Return the model with the vocabulary of the rows."""
-    model = config.model
-    if config.init_from or isinstance(model, str):
-        flash = config.unpadded and config.precision != "fp32"
-        path, weights, new_vocabulary = config.init_from or str(model), bool(config.init_from), config.new_vocabulary
-        return read_pretrained(path, rows, weights=weights, new_vocabulary=new_vocabulary, flash=flash)
-    model = dataclasses.replace(model, vocab_size=model.vocab_size or rows.vocab_size)
-    if model.vocab_size < rows.vocab_size:
-        raise UsageError(f"model.vocab_size {model.vocab_size} is less than the {rows.vocab_size} pieces of {rows.paths[0]}")
-    return model
+    return Recipe(config, encoder, parts, {**identity, "model": encoder.identity()})
 
 
 def _masks(config: TrainConfig, phase: Phase) -> MaskConfig:
@@ -130,16 +111,12 @@ def _validation(rows: Shards) -> Shards | None:
     return Shards(rows.paths, split="validation") if have else None
 
 
-def _check(part: PhaseRows, first: Shards, model: ModelConfig | Pretrained, processes: int) -> None:
-    shards, where, most = part.shards, part.shards.paths[0], model.max_position_embeddings
+def _check(part: PhaseRows, first: Shards, processes: int) -> None:
+    shards, where = part.shards, part.shards.paths[0]
     if not OBJECTIVES[objective := shards.objective].masks:
-        raise UsageError(
-            f"{where} is of the objective {objective}, but BERT sees what follows: make pairs with another `objective`"
-        )
+        raise UsageError(f"{where} is of the objective {objective}, but encoders see the next token. Use another `objective`")
     if (shards.pieces, shards.objective) != (first.pieces, first.objective):
         raise UsageError(f"{where} has another vocabulary or objective than {first.paths[0]}: make both alike")
-    if (longest := max(*part.phase.widths, shards.max_seq_length, 0)) > most:
-        raise UsageError(f"{where}: rows of {longest} tokens are longer than model.max_position_embeddings, {most}")
     if part.batch_size % (processes * part.phase.accumulation):
         raise UsageError(
             f"batch_size {part.batch_size} is not a multiple of {processes} processes x accumulation {part.phase.accumulation}"

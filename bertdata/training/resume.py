@@ -16,8 +16,6 @@ from ..storage.lock import lock
 from ..storage.moves import remove, remove_temporary
 from ..storage.storage import storage_errors
 
-__all__ = ["State", "begin", "changes", "checkpoints", "claimed", "local_output", "steps_of"]
-
 _REPLACE_ADVICE = "replace it with `overwrite`, or choose another `output`"
 
 
@@ -27,7 +25,6 @@ class State(Record, frozen=True, kw_only=True):
     identity: dict[str, object]
     step: Count
     window: Sequence[float] | None = None
-    tokens: list[Count] | None = None
     scaler: dict[str, Any] = {}
 
 

@@ -22,8 +22,6 @@ from ..errors import UsageError
 from .permutation import Ints
 from .recipe import PhaseRows, prepare
 
-__all__ = ["Served", "rows_of_step", "steps_of"]
-
 _DOCUMENTS = ("a_document", "b_document", "documents")
 
 

@@ -15,12 +15,12 @@ from conftest import read_rows
 import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, VocabConfig, read_toml
 from bertdata.config.base import Config, hints_of, options_of
-from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig, parse_training
+from bertdata.config.train import OptimizerConfig, Phase, TrainConfig, parse_training
 from bertdata.errors import UsageError
 from bertdata.training.masks import MaskConfig
 
 KINDS = [CorpusConfig, VocabConfig, PairsConfig, ExportConfig]
-ALL = [*KINDS, ChoiceConfig, FilterConfig, MaskConfig, ModelConfig, OptimizerConfig, Phase, TrainConfig]
+ALL = [*KINDS, ChoiceConfig, FilterConfig, MaskConfig, OptimizerConfig, Phase, TrainConfig]
 REQUIRED = {Phase: {"shards": ["x"], "steps": 1}, TrainConfig: {"phases": [{"shards": ["x"], "steps": 1}]}}
 
 
@@ -75,7 +75,6 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     (MaskConfig, {"mask_shares": "80/10"}, "`mask_shares` 80/10: use three shares"),
     (Phase, {"shards": [], "steps": 1}, "`shards` is []: expected a list of length >= 1"),
     (TrainConfig, {"phases": "pairs"}, "`phases` is 'pairs': expected a list"),
-    (ModelConfig, {"hidden_size": 768.0}, "`hidden_size` is 768.0: expected an integer"),
     (OptimizerConfig, {"learning_rate": 0.0}, "`learning_rate` is 0.0: expected a number > 0"),
 ]
 

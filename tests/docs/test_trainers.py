@@ -64,7 +64,7 @@ def _code(heading: str) -> str:
 
 
 def _loader(**options: Any) -> Any:
-    return bertdata.batches(bertdata.Shards("pairs"), 32, **{"format": bertdata.BatchFormat(dense_labels=True), **options})
+    return bertdata.batches(bertdata.Shards("pairs"), 32, **options)
 
 
 def _are(seen: Seen, steps: range) -> bool:

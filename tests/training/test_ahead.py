@@ -11,9 +11,8 @@ import torch
 from tiny import write_pairs
 
 from bertdata import Shards
-from bertdata.training.loader import Batches, BatchFormat, MaskConfig
-
-WIDE = BatchFormat(widths=(64,))
+from bertdata.training.batches import Batches
+from bertdata.training.masks import MaskConfig
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +50,14 @@ def _calls(batches: Batches, steps: list[int], monkeypatch: pytest.MonkeyPatch) 
 def test_steps_in_order_are_gathered_together(
     shards: Shards, unpadded: bool, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches = Batches(shards, 8, format=BatchFormat(widths=(64,), unpadded=unpadded), **options)  # type: ignore[arg-type]
+    batches = Batches(shards, 8, widths=(64,), unpadded=unpadded, **options)  # type: ignore[arg-type]
     each = 8 // int(str(options.get("world_size", 1)))
     assert batches.plan.batches == 11
     assert _calls(batches, list(range(13)), monkeypatch)[:12] == [[each], [10 * each], *[[]] * 9, [11 * each]]  # of one epoch
 
 
 def test_steps_of_a_worker_are_gathered_together(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(shards, 8, format=WIDE)
+    batches = Batches(shards, 8, widths=(64,))
     assert _calls(batches, [1, 4, 7, 10, 2, 3], monkeypatch) == [[8], [8], [16], [], [8], [8]]
 
 

@@ -24,7 +24,7 @@ from bertdata.training import loader  # noqa: E402
 
 Batch = dict[str, Any]
 MASK = PIECES.index("[MASK]")
-DENSE = loader.BatchFormat(dense_labels=True)
+SPARSE: dict[str, Any] = {"dense_labels": False}  # the masked positions and their labels
 LENGTHS = np.random.default_rng(7).integers(6, 65, 210).tolist()
 
 
@@ -58,7 +58,7 @@ def _restored(batch: Batch) -> Any:
 
 
 def test_a_batch_is_its_rows_masked(shards: Shards) -> None:
-    made = loader.batches(shards, 16, seed=3)
+    made = loader.batches(shards, 16, seed=3, **SPARSE)
     assert len(made) == made.dataset.plan.batches == 210 // 16
     for step, batch in enumerate(made):
         told = made.dataset.plan[step]
@@ -91,7 +91,7 @@ def test_a_batch_is_its_rows_masked(shards: Shards) -> None:
 def test_widths_are_static_shapes(shards: Shards) -> None:
     found = {
         (b["input_ids"].shape[1], b["masked_lm_labels"].shape[1])
-        for b in loader.batches(shards, 8, format=loader.BatchFormat(widths=(24, 40, 64)))
+        for b in loader.batches(shards, 8, widths=(24, 40, 64), **SPARSE)
     }
     assert found == {(24, 3), (40, 6), (64, 9)}
 
@@ -111,10 +111,10 @@ def test_a_world_shares_each_global_batch(shards: Shards, world: int, unit: str)
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.slow
 def test_any_start_with_any_workers_goes_on_alike(shards: Shards, workers: int, dense: bool) -> None:
-    through = list(loader.batches(shards, 32, steps=25, format=DENSE if dense else None))
+    through = list(loader.batches(shards, 32, steps=25, dense_labels=dense))
     for start in (0, 1, 5, 6, 7, 24):  # epochs are of six batches
         count = workers if start in (1, 6) else 0
-        rest = loader.batches(shards, 32, start_step=start, steps=25 - start, workers=count, format=DENSE if dense else None)
+        rest = loader.batches(shards, 32, start_step=start, steps=25 - start, workers=count, dense_labels=dense)
         assert _equal(through[start:], rest) == 25 - start
 
 
@@ -150,8 +150,7 @@ def test_a_rows_mask_is_the_same_wherever_it_is_served(shards: Shards, unit: str
     """Other batches, other widths and so other numbers of positions change no row's mask."""
     one = _masks(loader.batches(shards, 7, masks=loader.MaskConfig(unit=unit)))
     for size, widths in ((1, ()), (13, (64,)), (30, (24, 40, 64))):
-        form = loader.BatchFormat(widths=widths)
-        other = _masks(loader.batches(shards, size, format=form, masks=loader.MaskConfig(unit=unit)))
+        other = _masks(loader.batches(shards, size, widths=widths, masks=loader.MaskConfig(unit=unit)))
         both = one.keys() & other.keys()
         assert len(both) > 150
         assert all(one[row] == other[row] for row in both)
@@ -166,7 +165,7 @@ def test_masks_differ_between_epochs_and_seeds(shards: Shards) -> None:
 
 
 def test_copies_of_a_row_have_masks_of_their_own(pairs: Path) -> None:
-    twice = loader.batches(Shards(pairs, weights=[2]), 30, format=loader.BatchFormat(widths=(64,)))
+    twice = loader.batches(Shards(pairs, weights=[2]), 30, widths=(64,))
     found: dict[int, list[tuple[int, ...]]] = {}
     for step, batch in enumerate(twice):
         for number, ids in zip(twice.dataset.plan[step].rows.tolist(), batch["input_ids"].tolist(), strict=True):
@@ -176,8 +175,8 @@ def test_copies_of_a_row_have_masks_of_their_own(pairs: Path) -> None:
 
 
 def test_dense_labels_say_the_same(shards: Shards) -> None:
-    for sparse, dense in zip(loader.batches(shards, 30), loader.batches(shards, 30, format=DENSE), strict=True):
-        assert list(dense) == ["attention_mask", "input_ids", "token_type_ids", "next_sentence_label", "labels"]
+    for sparse, dense in zip(loader.batches(shards, 30, **SPARSE), loader.batches(shards, 30), strict=True):
+        assert dense.keys() == {"attention_mask", "input_ids", "token_type_ids", "next_sentence_label", "labels"}
         assert torch.equal(sparse["input_ids"], dense["input_ids"])
         restored = torch.where(dense["labels"] == IGNORED, dense["input_ids"], dense["labels"])
         assert torch.equal(restored, _restored(sparse))
@@ -188,18 +187,22 @@ def test_dense_labels_say_the_same(shards: Shards) -> None:
 def test_evaluation_has_every_row_once_with_fixed_masks(pairs: Path, world: int) -> None:
     """53 rows in batches of 8: the last has 5, of which some ranks get one and some two."""
     shards = Shards(pairs, split="validation")
-    ranks = [loader.batches(shards, 8, whole=True, rank=rank, world_size=world) for rank in range(world)]
+    ranks = [loader.batches(shards, 8, whole=True, rank=rank, world_size=world, **SPARSE) for rank in range(world)]
     assert {len(rank) for rank in ranks} == {7}
     found = sorted(tuple(ids[ids != 0].tolist()) for rank in ranks for batch in rank for ids in _restored(batch))
     assert found == sorted(tuple(row_of(number, LENGTHS[number])) for number in range(53))
-    again = loader.batches(shards, 8, whole=True, rank=0, world_size=world)
+    again = loader.batches(shards, 8, whole=True, rank=0, world_size=world, **SPARSE)
     assert _equal(ranks[0], again) == 7
 
 
 @pytest.mark.slow
 def test_a_rank_may_have_no_row_of_the_last_batch(pairs: Path) -> None:
     parts = [
-        list(loader.batches(Shards(pairs), 32, whole=True, rank=rank, world_size=32, masks=loader.MaskConfig(unit="word")))
+        list(
+            loader.batches(
+                Shards(pairs), 32, whole=True, rank=rank, world_size=32, masks=loader.MaskConfig(unit="word"), **SPARSE
+            )
+        )
         for rank in range(32)
     ]
     assert {len(part) for part in parts} == {7}
@@ -210,7 +213,7 @@ def test_a_rank_may_have_no_row_of_the_last_batch(pairs: Path) -> None:
 def test_static_masks_pass_unchanged(build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path) -> None:
     made = build("make-pairs", tmp_path / "static", sample_corpus, "--vocab", sample_vocab, "--masking", "static", "--shards", 2)
     shards = Shards(made)
-    served = loader.batches(shards, 20, start_step=2, steps=3 * (len(shards) // 20))
+    served = loader.batches(shards, 20, start_step=2, steps=3 * (len(shards) // 20), **SPARSE)
     for step, batch in enumerate(served, 2):
         told = served.dataset.plan[step]
         stored = shards.gather(told.rows, told.width)
@@ -224,7 +227,7 @@ def test_static_masks_pass_unchanged(build: Build, tmp_path: Path, sample_corpus
 def test_rows_without_pairs(build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, objective: str) -> None:
     options = ["--vocab", sample_vocab, "--objective", objective, "--max-seq-length", 64]
     shards = Shards(build("make-pairs", tmp_path / "rows", sample_corpus, *options))
-    for batch in loader.batches(shards, 20, whole=True, workers=1):
+    for batch in loader.batches(shards, 20, whole=True, workers=1, **SPARSE):
         if objective == "causal":
             assert sorted(batch) == ["attention_mask", "input_ids", "labels"]
             seen = batch["attention_mask"] == 1
@@ -237,7 +240,7 @@ def test_rows_without_pairs(build: Build, tmp_path: Path, sample_corpus: Path, s
 
 def test_words_that_the_data_tells_of_are_masked_whole(tmp_path: Path) -> None:
     shards = Shards(write_pairs(tmp_path / "words", {"train": [LENGTHS]}, words=True))
-    made = loader.batches(shards, 30, masks=loader.MaskConfig(unit="word"))
+    made = loader.batches(shards, 30, masks=loader.MaskConfig(unit="word"), **SPARSE)
     for step, batch in enumerate(made):
         told = made.dataset.plan[step]
         joined = torch.from_numpy(shards.gather(told.rows, told.width)["continues_word"])
@@ -279,7 +282,7 @@ def test_refusals(shards: Shards) -> None:
         ({"start_step": -1}, "0 or more"),
         ({"steps": -1}, "0 or more"),
         ({"masks": "80/10/10"}, "expected MaskConfig or None"),
-        ({"format": loader.BatchFormat(widths=(32,))}, "the last of the widths"),
+        ({"widths": (32,)}, "the last of the widths"),
     ):
         with pytest.raises(UsageError, match=said):
             loader.batches(shards, 32, **options)  # type: ignore[arg-type]

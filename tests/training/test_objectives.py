@@ -20,8 +20,8 @@ from bertdata.training import loader  # noqa: E402
 
 FORMS = [
     {},
-    {"format": loader.BatchFormat(dense_labels=True), "for_model": "custom"},
-    {"format": loader.BatchFormat(unpadded=True)},
+    {"for_model": "custom"},
+    {"unpadded": True},
 ]
 
 

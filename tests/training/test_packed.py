@@ -11,19 +11,20 @@ from conftest import Build
 from tiny import write_pairs
 
 from bertdata.config import OBJECTIVES
-from bertdata.config.train import ModelConfig, Phase, TrainConfig
+from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.rows import Shards
 from bertdata.errors import UsageError, VerificationError
 from bertdata.labels import IGNORED
 from bertdata.rows import masking
 
 torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
 from bertdata.training import attention, loader  # noqa: E402
+from bertdata.training.models import target_of  # noqa: E402
 from bertdata.training.recipe import prepare  # noqa: E402
-from bertdata.training.trainer.model import BertForPreTraining, score  # noqa: E402
+from bertdata.training.trainer.model import MaskedModel  # noqa: E402
 
 LENGTH, SAME = 96, 1e-5
-DENSE, UNPADDED = loader.BatchFormat(dense_labels=True), loader.BatchFormat(unpadded=True)
 Batch = dict[str, Any]
 
 
@@ -51,7 +52,7 @@ def _documents(shards: Shards, rows: Any) -> list[list[int]]:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], objective: str) -> None:
     shards = packed[objective]
-    padded, flat = loader.batches(shards, 8, format=DENSE, for_model="custom"), loader.batches(shards, 8, format=UNPADDED)
+    padded, flat = loader.batches(shards, 8, for_model="custom"), loader.batches(shards, 8, unpadded=True)
     for step, (one, other) in enumerate(zip(padded, flat, strict=True)):
         documents = _documents(shards, padded.dataset.plan[step].rows)
         assert len(documents) >= 8 and shards.most_parts >= 2 and one["input_ids"].shape == (8, LENGTH)
@@ -79,7 +80,7 @@ def test_padded_and_unpadded_batches_say_the_same(packed: dict[str, Shards], obj
 def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadded: bool) -> None:
     shards, options = (
         packed["documents"],
-        {"format": UNPADDED if unpadded else None, "masks": loader.MaskConfig(0.3, unit="word")},
+        {"unpadded": unpadded, "dense_labels": False, "masks": loader.MaskConfig(0.3, unit="word")},
     )
     through = list(loader.batches(shards, 8, steps=12, **options))
     rest = list(loader.batches(shards, 8, start_step=5, steps=7, workers=1, **options))
@@ -94,7 +95,7 @@ def test_any_world_start_and_number_of_workers(packed: dict[str, Shards], unpadd
 @pytest.mark.parametrize(("shares", "mask", "other"), [("100/0/0", 1.0, 0.0), ("0/100/0", 0.0, 1.0), ("50/20/30", 0.5, 0.2)])
 def test_shares(packed: dict[str, Shards], shares: str, mask: float, other: float) -> None:
     counts, mask_id = np.zeros(3), packed["documents"].pieces.index("[MASK]")
-    for batch in loader.batches(packed["documents"], 8, masks=loader.MaskConfig(mask_shares=shares)):
+    for batch in loader.batches(packed["documents"], 8, dense_labels=False, masks=loader.MaskConfig(mask_shares=shares)):
         used = batch["masked_lm_labels"] != IGNORED
         shown = batch["input_ids"].gather(1, batch["masked_lm_positions"])[used]
         wanted = batch["masked_lm_labels"][used]
@@ -105,7 +106,7 @@ def test_shares(packed: dict[str, Shards], shares: str, mask: float, other: floa
 @pytest.mark.parametrize("shares", ["80/10", "80/10/20", "a/b/c", "-10/100/10"])
 def test_no_shares(packed: dict[str, Shards], shares: str) -> None:
     with pytest.raises(UsageError, match="mask_shares"):
-        loader.batches(packed["documents"], 8, masks=loader.MaskConfig(mask_shares=shares))
+        loader.batches(packed["documents"], 8, dense_labels=False, masks=loader.MaskConfig(mask_shares=shares))
 
 
 def test_a_phase_has_its_own_share(tmp_path: Path) -> None:
@@ -126,66 +127,49 @@ def test_words_end_with_their_document() -> None:
         assert set(chosen) == {(1,), (4,)}
 
 
-def _cases(shards: Shards) -> list[tuple[Batch, list[tuple[list[int], list[int]]]]]:
-    """A padded and an unpadded batch, and their documents as the model gets them: masked ids and segments."""
-    cases = []
-    for unpadded in (False, True):
-        first = UNPADDED if unpadded else DENSE
-        both = [loader.batches(shards, 4, for_model="custom", format=form) for form in (first, UNPADDED)]
-        pairs = zip(*both, strict=True)
-        batch, flat = next((one, flat) for one, flat in pairs if len(flat["cu_seqlens"]) > 6)
-        bounds = flat["cu_seqlens"].tolist()
-        ids, types = flat["input_ids"].tolist(), flat["token_type_ids"].tolist()
-        cases.append((batch, [(ids[s:e], types[s:e]) for s, e in zip(bounds[:-1], bounds[1:], strict=True)]))
-    return cases
-
-
-def _model(shards: Shards) -> BertForPreTraining:
+def _model(shards: Shards) -> MaskedModel:
     sizes: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 48}
     torch.manual_seed(1)
-    more = {"max_position_embeddings": LENGTH, "initializer_range": 0.1}
-    return BertForPreTraining(ModelConfig(vocab_size=shards.vocab_size, **sizes, **more)).eval()
+    config = transformers.BertConfig(shards.vocab_size, **sizes, max_position_embeddings=LENGTH, initializer_range=0.1)
+    return MaskedModel(transformers.BertForPreTraining(config)).eval()
 
 
-@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-@pytest.mark.parametrize("kind", ["block", "flex", "parts"])
 @pytest.mark.parametrize("objective", ["nsp", "documents"])
-def test_no_document_sees_another_in_the_own_model(packed: dict[str, Shards], objective: str, kind: str) -> None:
+@torch.no_grad()
+def test_the_trainer_separates_documents(packed: dict[str, Shards], objective: str) -> None:
+    """The logits of masked words and of the pair of each segment are those of the segment alone."""
     shards, model = packed[objective], _model(packed[objective])
-    for batch, documents in _cases(shards)[1 if kind == "parts" else 0 :]:
-        flat = "cu_seqlens" in batch
-        parts = attention.Parts(batch["cu_seqlens"], batch["max_seqlen"]) if flat else None  # type: ignore[arg-type]
-        masked = {"block": attention.block_mask, "flex": attention.flex, "parts": lambda _, parts=parts: parts}[kind]
-        numbers = attention.documents_of(batch["cu_seqlens"]) if flat else batch["document_ids"]
-        starts = batch["cu_seqlens"][None, :-1].long() if flat else batch["document_starts"]
-        ids, types, positions = (
-            batch[name][None] if flat else batch[name] for name in ("input_ids", "token_type_ids", "position_ids")
-        )
-        with torch.no_grad():
-            words, relations = model(ids, types, masked(numbers), position_ids=positions, document_starts=starts)
-            alone = [model(*(torch.tensor([values]) for values in (*part, [1] * len(part[0])))) for part in documents]
-        assert (words[numbers > 0] - torch.cat([one[0][0] for one in alone])).abs().max() < SAME
-        used = torch.ones_like(starts, dtype=torch.bool) if flat else (starts > 0) | (torch.arange(starts.shape[1]) == 0)
-        assert (relations[used] - torch.cat([one[1] for one in alone])).abs().max() < SAME
+    batches = zip(loader.batches(shards, 4, dense_labels=False), loader.batches(shards, 4, unpadded=True), strict=True)
+    batch, flat = next((one, flat) for one, flat in batches if len(flat["cu_seqlens"]) > 6)
+    target = target_of(model.inner)
+    words, relations = model(batch["masked_lm_positions"], batch["document_starts"], **attention.inputs(batch, target))
+    used, starts = batch["masked_lm_labels"] != IGNORED, batch["document_starts"]
+    first = (starts > 0) | (torch.arange(starts.shape[1]) == 0)
+    bounds = flat["cu_seqlens"].tolist()
+    alone = [
+        _alone(model, flat["input_ids"][None, s:e], flat["token_type_ids"][None, s:e])
+        for s, e in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+    wanted = torch.cat([words[0] for words, _ in alone])[flat["labels"] != IGNORED]
+    assert (words[used] - wanted).abs().max() < SAME
+    assert (relations[first] - torch.cat([pair for _, pair in alone])).abs().max() < SAME
 
 
-@pytest.mark.parametrize("objective", ["nsp", "documents", "not packed"])
-def test_the_loss_is_the_same_without_padding(packed: dict[str, Shards], tmp_path: Path, objective: str) -> None:
-    """Words, labels of pairs and gradients; each of SUMS is told of the padded batch."""
-    pairs = write_pairs(tmp_path / "pairs", {"train": [[20, 64, 11, 33, 8, 47, 62, 9]]}) if objective == "not packed" else None
-    shards = Shards(pairs) if pairs else packed[objective]
-    model, found = _model(shards), []
-    batch = next(iter(loader.batches(shards, 8)))
-    for unpadded in (False, True):
-        told = attention.for_bert(batch, unpadded=unpadded)
-        assert told["ids"].numel() == int(batch["attention_mask"].sum()) if unpadded else batch["input_ids"].numel()
-        mlm, nsp, sums = score(*model(**told), batch)
-        model.zero_grad()
-        (mlm / sums[1].float() + nsp).backward()
-        gradients = torch.cat([values.grad.flatten() for values in model.parameters() if values.grad is not None])
-        found.append((sums, gradients))
-    assert torch.allclose(found[0][0], found[1][0], rtol=1e-5)
-    assert (found[0][1] - found[1][1]).abs().max() < SAME * 10
+def _alone(model: MaskedModel, ids: Any, types: Any) -> tuple[Any, Any]:
+    return model(torch.arange(ids.shape[1])[None], input_ids=ids, token_type_ids=types)
+
+
+def test_a_batch_without_padding_is_the_same_batch(packed: dict[str, Shards]) -> None:
+    """As the trainer makes it for flash attention: tokens, positions and masked positions of each row, end to end."""
+    shards = packed["documents"]
+    batch = next(iter(loader.batches(shards, 8, dense_labels=False)))
+    flat, generic = attention.unpadded(batch), next(iter(loader.batches(shards, 8, unpadded=True)))
+    for name in ("input_ids", "position_ids", "cu_seqlens"):
+        assert torch.equal(flat[name], generic[name]), name
+    assert flat["max_seqlen"] == generic["max_seqlen"]
+    used = (batch["masked_lm_labels"] != IGNORED).flatten()
+    positions = flat["masked_lm_positions"][0][used]
+    assert torch.equal(generic["labels"][positions], batch["masked_lm_labels"].flatten()[used])
 
 
 def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,12 +191,3 @@ def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards
     assert int(near.sum()) < int(allowed.sum()) and not near[0, 0, 0, 4]
     causal = attention.block_mask(ids, causal=True)
     assert torch.equal(causal, allowed.tril())
-
-
-def test_blocks_of_flex_attention_are_causal_too() -> None:
-    ids = torch.tensor([[1] * 100 + [2] * 156])
-    blocks = attention.flex(ids, causal=True)
-    positions = torch.arange(256)
-    zero = torch.tensor(0)
-    seen = blocks.mask_mod(zero, zero, positions[:, None], positions[None, :])
-    assert torch.equal(seen, attention.block_mask(ids, causal=True)[0, 0])

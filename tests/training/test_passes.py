@@ -78,7 +78,7 @@ def test_a_state_of_other_rows_is_refused(shards: Shards) -> None:
     made = loader.batches(shards, 32)
     for options, what in (
         ({"seed": 1}, "seed"),
-        ({"format": loader.BatchFormat(widths=(64,))}, "widths"),
+        ({"widths": (64,)}, "widths"),
         ({"whole": True}, "whole"),
     ):
         with pytest.raises(UsageError, match=rf"of another loader \({what}\)"):

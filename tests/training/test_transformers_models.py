@@ -16,11 +16,11 @@ from bertdata.errors import UsageError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from bertdata.training import attention, loader  # noqa: E402
-from bertdata.training.models import MODELS, target_of  # noqa: E402
+from bertdata.training.models import SEPARATES_DOCUMENTS, target_of  # noqa: E402
 
 LENGTH, SAME, OTHER = 96, 1e-5, 1e-2
-DENSE, UNPADDED = loader.BatchFormat(dense_labels=True), loader.BatchFormat(unpadded=True)
-PACKED = [name for name, takes in MODELS.items() if takes.packed and not takes.pair_label]
+PACKED = sorted(SEPARATES_DOCUMENTS - {"BertForPreTraining"})
+CLASSES = [*PACKED, "BertForPreTraining", "AlbertForPreTraining", "DebertaV2ForMaskedLM"]
 pytestmark = pytest.mark.filterwarnings("default")  # those of transformers are not ours
 Batch = dict[str, Any]
 
@@ -61,15 +61,15 @@ def _kinds(name: str) -> list[str]:
 
 def _rows_for(name: str, rows: dict[str, Shards]) -> Shards:
     """Packed rows that the class can learn from, with segments where it has these."""
-    takes = MODELS[name]
-    return rows["packed causal" if takes.causal else "packed sop" if takes.segments else "packed documents"]
+    target = target_of(_model(name, 100))
+    return rows["packed causal" if target.causal else "packed sop" if target.has_segments else "packed documents"]
 
 
 def _documents(shards: Shards, unpadded: bool) -> tuple[Batch, Any, list[Batch]]:
     """A batch as the loader gives it, the number of each token's document, and the arguments of each document alone."""
-    padded = loader.batches(shards, 4, for_model="custom", format=UNPADDED if unpadded else DENSE)
+    padded = loader.batches(shards, 4, for_model="custom", unpadded=unpadded)
     batch, flat = next(
-        both for both in zip(padded, loader.batches(shards, 4, format=UNPADDED), strict=True) if len(both[1]["cu_seqlens"]) > 6
+        both for both in zip(padded, loader.batches(shards, 4, unpadded=True), strict=True) if len(both[1]["cu_seqlens"]) > 6
     )
     bounds = flat["cu_seqlens"].tolist()
     names = [name for name in ("input_ids", "token_type_ids") if name in flat]
@@ -86,7 +86,7 @@ def test_packed_logits_equal_single_ones(rows: dict[str, Shards], name: str, kin
     batch, documents, alone = _documents(shards, unpadded)
     arguments = attention.for_transformers(batch, model)
     assert arguments.keys() <= set(inspect.signature(model.forward).parameters)
-    assert "token_type_ids" in arguments or not MODELS[name].segments
+    assert ("token_type_ids" in arguments) == (target_of(model).has_segments and not target_of(model).causal)
     found = model(**arguments).logits[documents > 0]
     wanted = torch.cat([model(**each).logits[0] for each in alone])
     assert (found - wanted).abs().max() < SAME
@@ -113,23 +113,22 @@ def test_what_later_tokens_change(rows: dict[str, Shards], name: str, kind: str)
     differs = (before - after).abs().amax(-1)
     assert differs[documents[row] == 1].max() < SAME, "the first document sees the second"
     start = differs[int(second[0]) : middle]
-    assert start.max() < SAME if MODELS[name].causal else start.min() > SAME
+    assert start.max() < SAME if target_of(model).causal else start.min() > SAME
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CLASSES)
 def test_a_loader_for_a_model_gives_its_arguments(rows: dict[str, Shards], name: str) -> None:
     """By the model and, for rows that are not packed, by its class and name: the loss is that of the labels."""
-    takes = MODELS[name]
-    shards = rows["causal" if takes.causal else "sop"]
+    shards = rows["causal" if "LMHead" in name else "sop"]
     model = _model(name, shards.vocab_size)
     batches = [next(iter(loader.batches(shards, 4, for_model=given))) for given in (model, name, type(model))]
-    generic = next(iter(loader.batches(shards, 4, format=DENSE)))
+    generic = next(iter(loader.batches(shards, 4)))
     for batch in batches:
         assert batch.keys() <= set(inspect.signature(model.forward).parameters)
         assert all(torch.equal(batch[key], batches[0][key]) for key in batch)
         assert torch.equal(batch["labels"], generic["labels"])
-        if takes.pair_label:
-            assert torch.equal(batch[takes.pair_label], generic["next_sentence_label"])
+        if label := target_of(model).pair_label:
+            assert torch.equal(batch[label], generic["next_sentence_label"])
         assert torch.isfinite(model(**batch).loss)
 
 
@@ -158,25 +157,25 @@ def test_flash_attention_gets_the_arguments_of_the_flattening_collator(rows: dic
     shards = rows["packed documents"]
     model = _model("BertForMaskedLM", shards.vocab_size)
     model.config._attn_implementation = "flash_attention_2"  # which this machine need not have
-    ours = next(iter(loader.batches(shards, 8, for_model=model, format=UNPADDED)))
-    generic = next(iter(loader.batches(shards, 8, format=UNPADDED)))
+    ours = next(iter(loader.batches(shards, 8, for_model=model, unpadded=True)))
+    generic = next(iter(loader.batches(shards, 8, unpadded=True)))
     bounds = generic["cu_seqlens"].tolist()
     ids = generic["input_ids"].tolist()
     theirs = collate([{"input_ids": ids[s:e]} for s, e in zip(bounds[:-1], bounds[1:], strict=True)], return_tensors="pt")
     assert ours.keys() == theirs.keys() | {"token_type_ids"}
     for name in theirs.keys() - {"labels"}:
         assert torch.equal(torch.as_tensor(ours[name]), torch.as_tensor(theirs[name])), name
-    with pytest.raises(UsageError, match=r"BertForMaskedLM: flash_attention_2 .* Use BatchFormat\(unpadded=True\)"):
+    with pytest.raises(UsageError, match=r"BertForMaskedLM: flash_attention_2 .* Use unpadded=True"):
         loader.batches(shards, 8, for_model=model)
 
 
 REFUSED = [
     # class, rows, options of the loader, the message
     ("BertForPreTraining", "packed nsp", {}, "reads one pair per row, and these rows have several. Make rows without --pack"),
-    ("BertForPreTraining", "nsp", {"format": UNPADDED}, "reads one pair per row"),
+    ("BertForPreTraining", "nsp", {"unpadded": True}, "reads one pair per row"),
     ("BertForPreTraining", "documents", {}, "these rows have none. Use BertForMaskedLM"),
     ("AlbertForPreTraining", "packed sop", {}, "reads one pair per row"),
-    ("DebertaV2ForMaskedLM", "packed documents", {}, "cannot keep the documents of packed rows apart"),
+    ("DebertaV2ForMaskedLM", "packed documents", {}, "it is not tested with packed or unpadded rows"),
     ("BertForMaskedLM", "causal", {}, "Use a model such as GPT2LMHeadModel"),
     ("GPT2LMHeadModel", "documents", {}, "these rows are masked. Make rows with --objective causal"),
     ("GPT2LMHeadModel", "packed documents", {}, "these rows are masked"),
@@ -190,14 +189,14 @@ def test_rows_for_another_model_are_refused(
     model = _model(name, rows[of].vocab_size)
     with pytest.raises(UsageError, match=f"for_model {name}: .*{message}"):
         loader.batches(rows[of], 4, for_model=model, **options)
-    batch = next(iter(loader.batches(rows[of], 4, for_model="custom", **{"format": DENSE, **options})))
+    batch = next(iter(loader.batches(rows[of], 4, for_model="custom", **options)))
     with pytest.raises(UsageError, match=f"for_model {name}: .*{message}"):
         attention.for_transformers(batch, model)
 
 
-@pytest.mark.parametrize("name", ["MPNetForMaskedLM", "ElectraForPreTraining", "LlamaForCausalLM", "Mine"])
+@pytest.mark.parametrize("name", ["BertModel", "ElectraForPreTraining", "Mine"])
 def test_a_class_that_is_not_supported_is_named(rows: dict[str, Shards], name: str) -> None:
-    with pytest.raises(UsageError, match=rf"for_model {name}: this class is not supported. Use one of .*RobertaForMaskedLM"):
+    with pytest.raises(UsageError, match=rf"for_model {name}: this class is not supported. Use a …ForMaskedLM"):
         loader.batches(rows["documents"], 4, for_model=name)
     cls = getattr(transformers, name, type(name, (), {}))
     with pytest.raises(UsageError, match=f"for_model {name}: this class is not supported"):
@@ -214,7 +213,7 @@ def test_a_roberta_with_one_segment_gets_no_second_one(rows: dict[str, Shards]) 
 
 def test_a_subclass_is_read_as_its_base() -> None:
     mine = type("Mine", (transformers.RobertaForMaskedLM,), {})
-    assert target_of(mine).takes.after_padding and target_of(mine).name == "RobertaForMaskedLM"
+    assert target_of(mine).name == "RobertaForMaskedLM"
 
 
 def test_a_configuration_that_does_not_fit_the_rows_is_refused(rows: dict[str, Shards]) -> None:
@@ -224,11 +223,11 @@ def test_a_configuration_that_does_not_fit_the_rows_is_refused(rows: dict[str, S
         (_model("RobertaForMaskedLM", size, pad_token_id=1, max_position_embeddings=LENGTH + 2), "Set pad_token_id=0"),
         (
             _model("RobertaForMaskedLM", size, max_position_embeddings=LENGTH),
-            "max_position_embeddings is 96, and rows of 96 tokens need 97",
+            "max_position_embeddings allows rows of 95 tokens, and these have 96",
         ),
         (
             _model("BertForMaskedLM", size, max_position_embeddings=LENGTH - 1),
-            "max_position_embeddings is 95, and rows of 96 tokens need 96",
+            "max_position_embeddings allows rows of 95 tokens, and these have 96",
         ),
         (_model("BertForMaskedLM", size - 1), f"its vocab_size is {size - 1}, and the rows have {size} tokens"),
         (_model("BertForMaskedLM", size, "flex_attention"), "attn_implementation 'flex_attention'"),
@@ -239,7 +238,7 @@ def test_a_configuration_that_does_not_fit_the_rows_is_refused(rows: dict[str, S
             loader.batches(shards, 4, for_model=model)
     with pytest.raises(UsageError, match="Pass the model, not its class"):
         loader.batches(shards, 4, for_model="RobertaForMaskedLM")
-    batch = next(iter(loader.batches(shards, 8, format=UNPADDED)))
+    batch = next(iter(loader.batches(shards, 8, unpadded=True)))
     short = _model("RoFormerForMaskedLM", size, max_position_embeddings=LENGTH)
     with pytest.raises(UsageError, match="RoFormerForMaskedLM: max_position_embeddings is 96, but the batch has rows of"):
         attention.for_transformers(batch, short)
@@ -250,12 +249,12 @@ def test_packed_rows_with_labels_need_a_model_or_custom(rows: dict[str, Shards],
     """A model takes such a batch, ignores `document_ids` and returns a loss, so the loader asks who reads it."""
     shards = rows[of]
     with pytest.raises(UsageError, match=r'these rows are packed.*Pass for_model=model .*for_model="custom"'):
-        loader.batches(shards, 4, format=DENSE)
-    batch = next(iter(loader.batches(shards, 4, format=DENSE, for_model="custom")))
+        loader.batches(shards, 4)
+    batch = next(iter(loader.batches(shards, 4, for_model="custom")))
     assert {"document_ids", "document_starts", "labels"} <= batch.keys()
     model = _model("GPT2LMHeadModel" if of == "packed causal" else "ModernBertForMaskedLM", shards.vocab_size)
     with pytest.raises((ValueError, IndexError)):  # without padding the model itself fails
-        model(**next(iter(loader.batches(shards, 4, format=UNPADDED))))
+        model(**next(iter(loader.batches(shards, 4, unpadded=True))))
 
 
 def test_a_batch_that_is_not_the_loaders_is_refused(rows: dict[str, Shards]) -> None:
@@ -265,4 +264,4 @@ def test_a_batch_that_is_not_the_loaders_is_refused(rows: dict[str, Shards]) -> 
     with pytest.raises(UsageError, match="BertForMaskedLM: the batch is already made for a model. Pass it to the model as it is"):
         attention.for_transformers(batch, model)
     with pytest.raises(UsageError, match="BertForMaskedLM: the batch has no `labels`. Pass for_model=model"):
-        attention.for_transformers(next(iter(loader.batches(shards, 4))), model)
+        attention.for_transformers(next(iter(loader.batches(shards, 4, dense_labels=False))), model)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -13,16 +12,12 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from ... import keys
-from ...config.train import ModelConfig
 from ...labels import IGNORED
 from ...reports.metrics import SUMS
-from ..attention import for_bert, for_masked_positions
+from ..attention import inputs, unpadded
 from ..recipe import Recipe
-from .model import BertForPreTraining, MaskedModel, score
-from .optimizer import Optimizer
+from .model import MaskedModel, score
 from .world import World
-
-__all__ = ["Learner", "StepResult"]
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _MAX_GRAPHS = 64  # torch.compile makes one graph per width; torch's default limit is 8
@@ -40,29 +35,30 @@ class StepResult(NamedTuple):
 
 
 class Learner:
-    """A model, its optimizer and its loss scaler. Without next-sentence labels, the pooler and that head are frozen."""
+    """A model, its optimizer and its loss scaler."""
 
     def __init__(self, recipe: Recipe, world: World) -> None:
-        self.config, self.world, config, shape = recipe.config, world, recipe.config, recipe.model
-        self.model: BertForPreTraining | MaskedModel
+        self.config, self.world, config = recipe.config, world, recipe.config
+        self._target, self._vocab_size = recipe.encoder.target, recipe.encoder.config.vocab_size
         # Seed torch's generator before each use, with a key made from the use. So the weights do not
         # depend on earlier draws, and a resumed run needs no generator state.
         torch.manual_seed(keys.key(config.seed, "initial weights"))
-        if isinstance(shape, ModelConfig):
-            self.model = BertForPreTraining(shape, gradient_checkpointing=config.gradient_checkpointing)
-            for module in (self.model.bert.pooler, self.model.cls.seq_relationship):
-                module.requires_grad_(recipe.pairs)
-            dropout = shape.attention_probs_dropout_prob > 0
-            self._arguments: Any = partial(for_bert, unpadded=config.unpadded, dropout=dropout)
-        else:
-            self.model = MaskedModel(model := shape.build(recipe.parts[0].shards))
-            if config.gradient_checkpointing:
-                # The older name warns in new versions.
-                getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
-            self._arguments = partial(for_masked_positions, target=shape.target)
-        self.model.to(world.device).train()
-        self._vocab_size = shape.vocab_size
-        self.optimizer = Optimizer(self.model, config.optimizer)
+        model = recipe.encoder.build()
+        if config.gradient_checkpointing:
+            model.gradient_checkpointing_enable()
+        self.model = MaskedModel(model).to(world.device).train()
+        self.named = {name: values for name, values in model.named_parameters() if values.requires_grad}
+        # Weight decay pulls matrices towards zero. Norm weights and biases have one dimension and
+        # no decay.
+        groups = [
+            {
+                "params": [values for values in self.named.values() if values.ndim > 1],
+                "weight_decay": config.optimizer.weight_decay,
+            },
+            {"params": [values for values in self.named.values() if values.ndim < 2], "weight_decay": 0.0},
+        ]
+        betas = config.optimizer.beta_1, config.optimizer.beta_2
+        self.optimizer = torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=config.optimizer.epsilon, fused=True)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "fp16")
         self._forward: Any = DistributedDataParallel(self.model) if world.size > 1 else self.model
         self._no_sync: Any = self._forward.no_sync if world.size > 1 else contextlib.nullcontext
@@ -88,13 +84,13 @@ class Learner:
         for index, chunk in enumerate(chunks):
             with contextlib.nullcontext() if index == len(chunks) - 1 else self._no_sync():
                 rows = dict(zip(batch, chunk, strict=True))
-                mlm, nsp, sums_of_chunk = score(*self.logits(self._forward, rows), rows)
+                mlm, nsp, sums_of_chunk = score(*self._logits(self._forward, rows), rows)
                 loss = (mlm / masked + nsp / pairs.clamp(1)) * ranks  # gradients are averaged over the ranks
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             sums += sums_of_chunk
         # fp16: gradients are scaled up against underflow. Undo that before clipping, because the
         # limit is for the true norm. The scaler does nothing with bf16 and fp32.
-        self.scaler.unscale_(cast(Any, self.optimizer))
+        self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.optimizer.clip_norm or math.inf)
         # One exchange for all numbers of the step: the sums of the metrics, the norm (equal on all
         # ranks, so the sum of norm / ranks is the norm), and whether any process must stop.
@@ -104,16 +100,22 @@ class Learner:
         # the update and halves the scale. Otherwise the run fails, and the weights stay as they
         # are.
         if finite := math.isfinite(sum(totals)) and (math.isfinite(gradient) or config.precision == "fp16"):
-            self.scaler.step(cast(Any, self.optimizer), config.rate(number))
+            for group in self.optimizer.param_groups:
+                group["lr"] = config.rate(number)
+            self.scaler.step(self.optimizer)
             self.scaler.update()
         self.model.zero_grad()
         return StepResult(totals, gradient, stops > 0, finite)
 
-    def logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+    def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         """Return the logits of words and of pairs, computed by `forward`: the model, or its distributed or compiled wrapper."""
-        dtype = _DTYPES[self.config.precision]
+        dtype, starts = _DTYPES[self.config.precision], batch.get("document_starts")
+        rows = unpadded(batch) if self._target.flash else batch
+        arguments = inputs(rows, self._target)
+        if starts is not None and self._target.pair_label:
+            arguments["starts"] = starts
         with torch.autocast(self.world.device.type, dtype=dtype, enabled=dtype != torch.float32):
-            return cast("tuple[Tensor, Tensor | None]", forward(**self._arguments(batch)))
+            return cast("tuple[Tensor, Tensor | None]", forward(rows["masked_lm_positions"], **arguments))
 
     @torch.no_grad()
     def evaluate(self, loader: Iterable[tuple[dict[str, Tensor], Any]], origins: int) -> tuple[list[list[float]], float]:
@@ -126,9 +128,8 @@ class Learner:
         counts = torch.zeros(self._vocab_size, dtype=torch.float64, device=self.world.device)
         for batch, row_origins in loader:
             batch = {name: values.to(self.world.device) for name, values in batch.items()}
-            words, relations = self.logits(self.model, batch)  # unpadded logits are [1, B P, V]: split them into rows again
+            words, relations = self._logits(self.model, batch)  # unpadded logits are [1, B P, V]: split them into rows again
             words = words.view(len(row_origins), -1, words.shape[-1])
-            relations = None if relations is None else relations.view(len(row_origins), -1, 2)
             for origin in set(row_origins.tolist()):
                 rows = torch.from_numpy(row_origins == origin).to(self.world.device)
                 selected = {name: values[rows] for name, values in batch.items()}

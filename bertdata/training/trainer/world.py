@@ -12,8 +12,6 @@ from torch import Tensor, distributed
 
 from ...storage.process import loopback_store
 
-__all__ = ["World", "joined"]
-
 
 class World(NamedTuple):
     """The number of this process, the number of processes, and the device."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import socket
 from pathlib import Path
@@ -14,10 +12,15 @@ from processes import Started
 from safetensors.torch import load_file
 from tiny import write_pairs
 
-from bertdata.config.train import ModelConfig, OptimizerConfig, Phase, TrainConfig
-from bertdata.training.trainer.model import BertForPreTraining
+from bertdata.config.train import OptimizerConfig, Phase, TrainConfig
 
-MODEL = ModelConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64)
+MODEL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+}
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 TOML = """
 batch_size = {batch_size}
@@ -56,7 +59,7 @@ def small(shards: Path, steps: int = 20, model: dict[str, Any] | None = None, **
     settings: dict[str, Any] = {"batch_size": 8, "log_every": 5, "save_every": 100, "evaluate_every": 10, "workers": 0, "keep": 9}
     return TrainConfig(
         phases=more.pop("phases", None) or (Phase(shards=(str(shards),), steps=steps, accumulation=accumulation),),
-        model=dataclasses.replace(MODEL, **(model or {})),
+        model=MODEL | (model or {}),
         optimizer=OptimizerConfig(**{"learning_rate": 1e-3, "warmup_steps": 4, **optimizer}),
         **{**settings, **more},
     )
@@ -66,16 +69,6 @@ def weights(checkpoint: Path) -> dict[str, torch.Tensor]:
     """The tensors of a checkpoint: the model's and the optimizer's."""
     model, optimizer = (load_file(checkpoint / f"{name}.safetensors") for name in ("model", "optimizer"))
     return {**model, **{f"optimizer.{name}": values for name, values in optimizer.items()}}
-
-
-def load(checkpoint: Path) -> BertForPreTraining:
-    """Our model with the weights of a checkpoint, ours or one that `transformers` saved."""
-    about = json.loads((checkpoint / "config.json").read_text())
-    names = {field.name for field in dataclasses.fields(ModelConfig)}
-    model = BertForPreTraining(ModelConfig(**{name: value for name, value in about.items() if name in names}))
-    found = load_file(checkpoint / "model.safetensors")
-    model.load_state_dict({name: values for name, values in found.items() if ".decoder." not in name})
-    return model
 
 
 def differ(first: Path, second: Path) -> float:

@@ -7,7 +7,7 @@ import re
 import pytest
 from conftest import REPOSITORY
 
-from bertdata.config.train import ModelConfig, OptimizerConfig, parse_training, read_training
+from bertdata.config.train import OptimizerConfig, parse_training, read_training
 from bertdata.errors import UsageError
 
 EXAMPLES = REPOSITORY / "examples"
@@ -25,10 +25,9 @@ def test_the_papers_recipe() -> None:
         beta_2=0.999,
         epsilon=1e-6,
         weight_decay=0.01,
-        algorithm="bert",
         clip_norm=1.0,
     )
-    assert config.model == ModelConfig(
+    assert config.model == dict(
         hidden_size=768,
         num_hidden_layers=12,
         num_attention_heads=12,
@@ -45,27 +44,27 @@ def test_the_papers_recipe() -> None:
 
 def test_sizes() -> None:
     """110 and 340 million parameters by section 3; of the released vocabulary, with the heads for pretraining."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
     sizes = {}
     for name in ("base", "large"):
-        model = read_training(EXAMPLES / f"bert-{name}.toml").model
-        shape = model.num_hidden_layers, model.hidden_size, model.num_attention_heads, model.intermediate_size
-        sizes[name] = shape, ModelConfig(**{**model.identity(), "vocab_size": 30522}).parameters
-    assert sizes == {"base": ((12, 768, 12, 3072), 110_106_428), "large": ((24, 1024, 16, 4096), 336_226_108)}
-    base, large = (read_training(EXAMPLES / f"bert-{name}.toml") for name in ("base", "large"))
-    assert (base.phases, base.optimizer, base.batch_size) == (large.phases, large.optimizer, large.batch_size)
-    assert large.gradient_checkpointing
+        config = read_training(EXAMPLES / f"bert-{name}.toml")
+        assert isinstance(config.model, dict)
+        with torch.device("meta"):
+            sizes[name] = transformers.BertForPreTraining(transformers.BertConfig(30522, **config.model)).num_parameters()
+    assert sizes == {"base": 110_106_428, "large": 336_226_108}
 
 
 def test_every_number_of_the_paper_has_its_source() -> None:
     text = (EXAMPLES / "bert-base.toml").read_text(encoding="utf-8")
     numbers = [line for line in text[text.index("[optimizer]") : text.index("[[phases]]")].splitlines() if " = " in line]
-    assert len(numbers) == 8
+    assert len(numbers) == 7
     assert all("# section" in line or "optimization.py" in line for line in numbers)
 
 
 def test_tiny() -> None:
     config = read_training(EXAMPLES / "bert-tiny.toml")
-    assert (config.model.num_hidden_layers, config.model.hidden_size) == (2, 128)
+    assert (config.model["num_hidden_layers"], config.model["hidden_size"]) == (2, 128)  # type: ignore[index]
 
 
 def test_what_is_wrong_is_named() -> None:
@@ -73,7 +72,6 @@ def test_what_is_wrong_is_named() -> None:
         ("batch = 3\n" + PHASE, "unknown key batch: did you mean 'batch_size'?"),
         ("sharks = 3\n" + PHASE, "unknown key sharks. Valid keys: phases, model, optimizer, batch_size"),
         (PHASE + "step = 1", "unknown key phases.step:"),
-        (PHASE + "[model]\nlayers = 2", "unknown key model.layers:"),
         ("batch_size = 1.5\n" + PHASE, "batch_size is 1.5: expected an integer"),
         ("batch_size = true\n" + PHASE, "batch_size is True: expected an integer"),
         ("compile = 1\n" + PHASE, "compile is 1: expected true or false"),
@@ -87,15 +85,10 @@ def test_what_is_wrong_is_named() -> None:
         ("phases = []", "Add at least one"),
         ("batch_size = 0\n" + PHASE, "batch_size: use at least 1"),
         ('precision = "fp8"\n' + PHASE, "precision: use one of fp32, bf16, fp16"),
-        ("[model]\nhidden_size = 30\nnum_attention_heads = 4\n" + PHASE, "must divide"),
-        ("[model]\nhidden_dropout_prob = 1\n" + PHASE, "from 0 to below 1"),
-        ('[model]\nhidden_act = "relu6"\n' + PHASE, "hidden_act: use one of gelu, gelu_new"),
         ("[optimizer]\nbeta_2 = 1\n" + PHASE, "beta_2"),
         ("[optimizer]\nlearning_rate = 0\n" + PHASE, "learning_rate"),
         ("[optimizer]\nlearning_rate = inf\n" + PHASE, "run.toml: optimizer.learning_rate: use a number over 0"),
         ("[optimizer]\nclip_norm = nan\n" + PHASE, "run.toml: optimizer.clip_norm: use a number of 0 or more"),
-        ("[model]\ninitializer_range = 0.0\n" + PHASE, "run.toml: model.initializer_range: use a number over 0"),
-        ("[model]\nlayer_norm_eps = -1.0\n" + PHASE, "run.toml: model.layer_norm_eps: use a number over 0"),
         ("masked_lm_prob = 0.0\n" + PHASE, "run.toml: masked_lm_prob: use a value over 0"),
         ("max_predictions = -1\n" + PHASE, "run.toml: max_predictions: use 0 or more"),
         (PHASE + "accumulation = 3", "accumulation must divide batch_size"),

@@ -1,0 +1,222 @@
+"""Make the batch of a step: gather its rows, mask them, and convert the arrays to tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
+
+from ..config import OBJECTIVES
+from ..dataset.rows import Shards
+from ..errors import UsageError
+from ..labels import IGNORED
+from .ahead import Arrays, StepsAhead
+from .attention import for_transformers
+from .epoch_plan import Batch, plan_of
+from .masks import MaskConfig, Masker
+from .models import target_for
+
+HOW_TO = "docs/how-to/trainers.md shows how"
+Tensors = dict[str, torch.Tensor]
+
+
+class Batches(Dataset[Tensors]):
+    """The batches of all epochs by step, or one rank's share of them. The arguments are those of `loader.batches`."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        batch_size: int,
+        *,
+        seed: int = 12345,
+        rank: int = 0,
+        world_size: int = 1,
+        whole: bool = False,
+        masks: MaskConfig | None = None,
+        for_model: Any = None,
+        widths: Sequence[int] = (),
+        unpadded: bool = False,
+        dense_labels: bool = True,
+    ) -> None:
+        if not isinstance(shards, Shards):
+            kind = type(shards).__name__
+            raise UsageError(f"`shards` is {kind}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=kind)
+        if not 0 <= rank < world_size or batch_size % world_size:
+            ranks = f"rank {rank} of {world_size}, global batches of {batch_size}"
+            raise UsageError(f"{ranks}: it must be a multiple of the ranks")
+        masks = MaskConfig.with_options(masks)
+        masks.check(shards)
+        self.shards, self.rank, self.world_size, self.unpadded, self.dense_labels = (
+            shards,
+            rank,
+            world_size,
+            unpadded,
+            dense_labels,
+        )
+        self._target = target_for(for_model, shards, unpadded=unpadded, dense_labels=dense_labels)
+        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
+        self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
+        self._ahead = StepsAhead(self.plan, self._make)
+        # A pickled dataset, as spawned workers get it, has only its arguments: they build it again and map
+        # the same shard files, so neither rows nor weights are copied to workers.
+        options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "masks": masks}
+        options |= {"for_model": self._target or for_model, "widths": widths, "unpadded": unpadded, "dense_labels": dense_labels}
+        self._rebuild = partial(Batches, shards, batch_size, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._rebuild, ()
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """Return the rows and options that decide the rows of a step. Ranks are not included, because they share a step's
+        rows."""
+        plan = self.plan
+        options = {"batch_size": plan.batch_size, "widths": list(plan.widths), "seed": plan.seed, "whole": plan.whole}
+        return {"rows": self.shards.identity, **options}
+
+    def __len__(self) -> int:
+        """Return the number of rows in an epoch, as trainers report it. The dataset's items are batches, one per step."""
+        return len(self.shards) if self.plan.whole else self.plan.batches * self.plan.batch_size
+
+    def __getitems__(self, steps: Sequence[int]) -> list[Tensors]:
+        """Return the batch of the step that `Steps` requests, in a tuple. Another sampler requests a list."""
+        if not isinstance(steps, tuple):
+            raise UsageError(
+                f"the dataset of a loader has whole batches, and cannot be batched again ({len(steps)} of them). Return the "
+                f"loader from `get_train_dataloader` of the Trainer instead of passing `train_dataset`: {HOW_TO}"
+            )
+        return [self[step] for step in steps]
+
+    def __getitem__(self, step: int) -> Tensors:
+        """Return a step's batch, with ids, labels and positions in int64, as models of torch take them."""
+        # `cu_seqlens` stays in int32, and `max_seqlen` is a number, as flash attention takes them.
+        tensors: Any = {
+            name: values if isinstance(values, int) else torch.from_numpy(values.astype(np.int64))
+            for name, values in self._ahead[step].items()
+        }
+        if self.unpadded:
+            tensors["cu_seqlens"] = tensors["cu_seqlens"].int()
+        return tensors if self._target is None else for_transformers(tensors, self._target)
+
+    def _make(self, batches: list[Batch]) -> list[Arrays]:
+        """Return the arrays of this rank's share of batches of one epoch and width."""
+        # Every rank plans the global batch, and takes its slice. With another number of ranks, the
+        # slices change, and the global batch of a step does not. Several steps are made as one array.
+        mine = [batch.share(self.rank, self.world_size) for batch in batches]
+        rows, copies = np.concatenate([batch.rows for batch in mine]), np.concatenate([batch.copies for batch in mine])
+        arrays = self._masked(mine[0]._replace(rows=rows, copies=copies))
+        ends = np.cumsum([0, *(len(batch.rows) for batch in mine)]).tolist()
+        if self.unpadded:
+            return _unpadded(arrays, ends)
+        if "document_starts" in arrays:
+            _number_documents(arrays)
+        if "masked_lm_labels" not in arrays:
+            arrays["labels"] = _next_labels(arrays)
+        elif self.dense_labels:
+            arrays["labels"] = _dense_labels(arrays)
+        return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
+
+    def _masked(self, batch: Batch) -> Arrays:
+        """Return the rows of a batch as `Shards.gather` does, with their masks."""
+        arrays = self.shards.gather(batch.rows, batch.width)
+        continues = arrays.pop("continues_word", None)
+        if not OBJECTIVES[self.shards.objective].masks:
+            del arrays["token_type_ids"]
+        elif self.shards.masking == "none":
+            # The identity of a row for its mask: a second copy of row 7 among 100 rows has number 107.
+            numbers = batch.rows + batch.copies * len(self.shards)
+            masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, epoch=batch.epoch)
+            arrays |= {"input_ids": masked, "masked_lm_positions": positions, "masked_lm_labels": labels}
+        return arrays
+
+
+def _dense_labels(arrays: Arrays) -> npt.NDArray[np.int32]:
+    """Replace masked positions and their labels [B, P] by labels of all positions [B, L]."""
+    positions, values = arrays.pop("masked_lm_positions"), arrays.pop("masked_lm_labels")
+    row, nth = np.nonzero(values != IGNORED)  # an unused entry must not replace the label at position 0
+    labels = np.full(arrays["input_ids"].shape, IGNORED, np.int32)
+    labels[row, positions[row, nth]] = values[row, nth]
+    return labels
+
+
+def _next_labels(arrays: Arrays) -> npt.NDArray[np.int32]:
+    """Return the labels of causal rows [B, L]: their ids, which the model shifts."""
+    labels = np.where(arrays["attention_mask"], arrays["input_ids"].astype(np.int32), IGNORED)
+    if "document_starts" in arrays:
+        row, segment = _segments(arrays)
+        labels[row, arrays["document_starts"][row, segment]] = IGNORED  # the token before it must not predict the next document
+    return labels
+
+
+def _number_documents(arrays: Arrays) -> None:
+    """Add the document number of each token of packed rows, from 1 on, and its position in the document [B, L]."""
+    # For a row with segments at 0 and 3, and padding at the end:
+    #
+    #   begins          1  0  0  1  0  0
+    #   cumsum          1  1  1  2  2  2      -> document_ids, 0 for padding
+    #   begins          0  0  0  3  0  0      now with the start itself
+    #   maximum         0  0  0  3  3  3
+    #   arange - that   0  1  2  0  1  2      -> position_ids
+    row, segment = _segments(arrays)
+    starts = arrays["document_starts"][row, segment]
+    begins = np.zeros(arrays["input_ids"].shape, np.int32)
+    begins[row, starts] = 1
+    arrays["document_ids"] = np.cumsum(begins, 1, dtype=np.int32) * arrays["attention_mask"]
+    begins[row, starts] = starts
+    arrays["position_ids"] = np.arange(begins.shape[1], dtype=np.int32) - np.maximum.accumulate(begins, 1)
+
+
+def _segments(arrays: Arrays) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the row of each segment, and its number in that row."""
+    if "document_starts" not in arrays:
+        rows = len(arrays["input_ids"])
+        return np.arange(rows), np.zeros(rows, np.int64)
+    used = arrays["document_starts"] > 0
+    used[:, :1] = True
+    row, segment = np.nonzero(used)
+    return row, segment
+
+
+def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
+    """Return one batch for each pair of neighbors in `rows`: their tokens without padding, as flash attention requires."""
+    # Two rows of 3 and 2 tokens, the first with segments at 0 and 2:
+    #
+    #   ends    0  3  5           where rows begin in the flat tokens
+    #   starts  0  2  3  5        where segments begin, then the total (cu_seqlens)
+    lengths = arrays["attention_mask"].sum(1)
+    row, segment = _segments(arrays)
+    ends = np.append(0, np.cumsum(lengths))
+    starts = np.append(ends[row] + (arrays["document_starts"][row, segment] if "document_starts" in arrays else 0), ends[-1])
+    flat = {
+        # Concatenating slices is faster than selecting by the attention mask.
+        name: np.concatenate([tokens[:length] for tokens, length in zip(arrays[name], lengths.tolist(), strict=True)])
+        for name in ("input_ids", "token_type_ids")
+        if name in arrays
+    }
+    if "masked_lm_labels" in arrays:
+        # A masked position p of row i is the flat position ends[i] + p.
+        flat["labels"] = np.full(len(flat["input_ids"]), IGNORED, np.int32)
+        used = arrays["masked_lm_labels"] != IGNORED
+        flat["labels"][(ends[:-1, None] + arrays["masked_lm_positions"])[used]] = arrays["masked_lm_labels"][used]
+    else:
+        flat["labels"] = flat["input_ids"].astype(np.int32)
+        flat["labels"][starts[:-1]] = IGNORED
+    # Positions restart at 0 in each segment: subtract each segment's start from its tokens.
+    flat["position_ids"] = np.arange(ends[-1]) - np.repeat(starts[:-1], np.diff(starts))
+    pairs = arrays.get("next_sentence_label")
+    if pairs is not None and pairs.ndim == 2:
+        pairs = pairs[row, segment]
+    batches: list[Arrays] = []
+    tokens, segments = ends[rows].tolist(), np.searchsorted(row, rows).tolist()
+    for (begin, end), (first, last) in zip(pairwise(tokens), pairwise(segments), strict=True):
+        batch: Any = {name: values[begin:end] for name, values in flat.items()}
+        batch["cu_seqlens"] = starts[first : last + 1] - begin
+        batch["max_seqlen"] = int(np.diff(batch["cu_seqlens"]).max(initial=0))
+        batches.append(batch | ({} if pairs is None else {"next_sentence_label": pairs[first:last]}))
+    return batches
