@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -260,19 +258,6 @@ def test_torchs_own_numbers_are_left_alone(shards: Shards) -> None:
     for workers in (0, 1):
         list(loader.batches(shards, 32, workers=workers))
     assert torch.equal(state, torch.get_rng_state())
-
-
-@pytest.mark.slow
-def test_no_file_stays_open(shards: Shards) -> None:
-    list(loader.batches(shards, 32, workers=2))
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(2):
-        kept = list(loader.batches(shards, 8, steps=100, workers=2))
-        assert len(kept) == 100
-    until = time.monotonic() + 20  # a queue's thread may close its pipe a little later
-    while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < until:
-        time.sleep(0.05)
-    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_refusals(shards: Shards) -> None:

@@ -38,9 +38,9 @@ def test_no_masks(form: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"masked_lm_prob": 1.5}, "`masked_lm_prob` is 1.5: use a share up to 1"),
-        ({"max_predictions": -1}, "`max_predictions` is -1: use 1 or more"),
-        ({"unit": "span"}, "`unit` span: use one of piece, word"),
+        ({"masked_lm_prob": 1.5}, "`masked_lm_prob` is 1.5: expected a number <= 1.0"),
+        ({"max_predictions": -1}, "`max_predictions` is -1: expected an integer >= 0"),
+        ({"unit": "span"}, "`unit` is 'span': use one of piece, word"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], problem: str) -> None:

@@ -130,7 +130,7 @@ def test_words_end_with_their_document() -> None:
 def _model(shards: Shards) -> MaskedModel:
     sizes: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 48}
     torch.manual_seed(1)
-    config = transformers.BertConfig(shards.vocab_size, **sizes, max_position_embeddings=LENGTH, initializer_range=0.1)
+    config = transformers.BertConfig(vocab_size=shards.vocab_size, **sizes, max_position_embeddings=LENGTH, initializer_range=0.1)
     return MaskedModel(transformers.BertForPreTraining(config)).eval()
 
 

@@ -134,7 +134,12 @@ def test_evaluation_has_the_masks_of_the_run(data: Path, tmp_path: Path) -> None
     config = small(data, phases=(phase,), unit="word")
     with pytest.MonkeyPatch.context() as patch:
         evaluate = Learner.evaluate
-        keep = lambda self, loader, origins: evaluate(self, [*served.extend(each := [*loader]) or each], origins)  # noqa: E731
+
+        def keep(self: Learner, loader: Any, origins: int) -> Any:
+            found = [*loader]
+            served.extend(found)
+            return evaluate(self, found, origins)
+
         patch.setattr(Learner, "evaluate", keep)
         train(config, tmp_path / "run")
     masks = [batch["masked_lm_labels"] for batch, _ in served]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
 from conftest import REPOSITORY
 
-from bertdata.config.train import OptimizerConfig, parse_training, read_training
+from bertdata.config.train import OptimizerConfig, Phase, TrainConfig, parse_training, read_training
 from bertdata.errors import UsageError
 
 EXAMPLES = REPOSITORY / "examples"
@@ -27,19 +28,19 @@ def test_the_papers_recipe() -> None:
         weight_decay=0.01,
         clip_norm=1.0,
     )
-    assert config.model == dict(
-        hidden_size=768,
-        num_hidden_layers=12,
-        num_attention_heads=12,
-        intermediate_size=3072,
-        hidden_act="gelu",
-        hidden_dropout_prob=0.1,
-        attention_probs_dropout_prob=0.1,
-        max_position_embeddings=512,
-        type_vocab_size=2,
-        initializer_range=0.02,
-        layer_norm_eps=1e-12,
-    )
+    assert config.model == {
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+        "max_position_embeddings": 512,
+        "type_vocab_size": 2,
+        "initializer_range": 0.02,
+        "layer_norm_eps": 1e-12,
+    }
 
 
 def test_sizes() -> None:
@@ -51,7 +52,9 @@ def test_sizes() -> None:
         config = read_training(EXAMPLES / f"bert-{name}.toml")
         assert isinstance(config.model, dict)
         with torch.device("meta"):
-            sizes[name] = transformers.BertForPreTraining(transformers.BertConfig(30522, **config.model)).num_parameters()
+            sizes[name] = transformers.BertForPreTraining(
+                transformers.BertConfig(vocab_size=30522, **config.model)
+            ).num_parameters()
     assert sizes == {"base": 110_106_428, "large": 336_226_108}
 
 
@@ -67,36 +70,34 @@ def test_tiny() -> None:
     assert (config.model["num_hidden_layers"], config.model["hidden_size"]) == (2, 128)  # type: ignore[index]
 
 
-def test_what_is_wrong_is_named() -> None:
-    for text, message in [
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
         ("batch = 3\n" + PHASE, "unknown key batch: did you mean 'batch_size'?"),
-        ("sharks = 3\n" + PHASE, "unknown key sharks. Valid keys: phases, model, optimizer, batch_size"),
-        (PHASE + "step = 1", "unknown key phases.step:"),
-        ("batch_size = 1.5\n" + PHASE, "batch_size is 1.5: expected an integer"),
-        ("batch_size = true\n" + PHASE, "batch_size is True: expected an integer"),
-        ("compile = 1\n" + PHASE, "compile is 1: expected true or false"),
-        ("precision = 16\n" + PHASE, "precision is 16: expected a string"),
-        ('[optimizer]\nlearning_rate = "1e-4"\n' + PHASE, "optimizer.learning_rate is '1e-4': expected a number"),
-        ('phases = "pairs"', "phases is 'pairs': expected a list"),
-        ("model = 3\n" + PHASE, "model must be a table"),
-        ("phases = [3]", "phases must be a table"),
-        ('[[phases]]\nshards = "pairs"', "phases.steps is missing"),
+        ("[[phases]]\nsteps = 1\nshards = 'p'\nstep = 1", "phases[0]: unknown key step: did you mean 'steps'?"),
+        ("batch_size = 1.5\n" + PHASE, "`batch_size` is 1.5: expected an integer"),
+        ("batch_size = 0\n" + PHASE, "`batch_size` is 0: expected an integer >= 1"),
+        ('precision = "fp8"\n' + PHASE, "`precision` is 'fp8': use one of fp32, bf16, fp16"),
+        ('[optimizer]\nlearning_rate = "1e-4"\n' + PHASE, "optimizer: `learning_rate` is '1e-4': expected a number"),
+        ("[optimizer]\nlearning_rate = inf\n" + PHASE, "optimizer: `learning_rate` is inf: expected a number"),
+        ("[optimizer]\nclip_norm = nan\n" + PHASE, "optimizer: `clip_norm` is nan: expected a number"),
+        ("masked_lm_prob = nan\n" + PHASE, "`masked_lm_prob` is nan: expected a number"),
+        ('mask_shares = "nan/50/50"\n' + PHASE, "`mask_shares` nan/50/50: use three shares that add up to 100"),
+        ("model = 3\n" + PHASE, "`model` is 3: expected text or a table"),
+        ("phases = []", "`phases` is []: expected a list of length >= 1"),
         ("batch_size = 8", "phases is missing"),
-        ("phases = []", "Add at least one"),
-        ("batch_size = 0\n" + PHASE, "batch_size: use at least 1"),
-        ('precision = "fp8"\n' + PHASE, "precision: use one of fp32, bf16, fp16"),
-        ("[optimizer]\nbeta_2 = 1\n" + PHASE, "beta_2"),
-        ("[optimizer]\nlearning_rate = 0\n" + PHASE, "learning_rate"),
-        ("[optimizer]\nlearning_rate = inf\n" + PHASE, "run.toml: optimizer.learning_rate: use a number over 0"),
-        ("[optimizer]\nclip_norm = nan\n" + PHASE, "run.toml: optimizer.clip_norm: use a number of 0 or more"),
-        ("masked_lm_prob = 0.0\n" + PHASE, "run.toml: masked_lm_prob: use a value over 0"),
-        ("max_predictions = -1\n" + PHASE, "run.toml: max_predictions: use 0 or more"),
         (PHASE + "accumulation = 3", "accumulation must divide batch_size"),
         ("phases = [", "is not valid TOML"),
-    ]:
-        with pytest.raises(UsageError, match=re.escape(message)) as failed:
-            parse_training("run.toml", text)
-        assert failed.value.exit_code == 2
+    ],
+)
+def test_what_is_wrong_is_named(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"run.toml{'' if 'TOML' in message else ': '}") + ".*" + re.escape(message)):
+        parse_training("run.toml", text)
+
+
+def test_a_run_has_at_most_forty_keys() -> None:
+    keys = [field.name for kind in (TrainConfig, OptimizerConfig, Phase) for field in dataclasses.fields(kind)]
+    assert len(keys) <= 40
 
 
 def test_one_directory_or_several() -> None:
