@@ -28,7 +28,6 @@ from torch.utils.data import DataLoader
 
 import bertdata
 from bertdata.dataset.rows import Shards
-from bertdata.training.loader import BatchFormat
 
 WARM, ROUNDS, SHARE = 10, 5, 0.15  # untimed warm-up batches; rounds; share of masked tokens
 Make = Callable[[], Iterable[Any]]
@@ -55,9 +54,8 @@ def main() -> None:
 
 def compare(shards: Shards, batch_size: int, workers: int, seconds: float, work: Path) -> None:
     """Measure all loaders on a dataset, and print their rows of the table."""
-    shape = BatchFormat(unpadded=True) if shards.packed else BatchFormat(dense_labels=True)
     runs: dict[str, Make] = {
-        "bertdata": lambda: bertdata.batches(shards, batch_size, steps=1 << 30, workers=workers, format=shape)
+        "bertdata": lambda: bertdata.batches(shards, batch_size, steps=1 << 30, workers=workers, unpadded=shards.packed)
     }
     runs |= alternatives(shards, batch_size, workers, work)
     per_batch = batch_size * float(shards.lengths.mean())

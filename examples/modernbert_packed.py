@@ -56,7 +56,6 @@ def main() -> None:
         masks=masks,
         workers=options.workers,
         for_model="custom",
-        format=bertdata.BatchFormat(dense_labels=True),
     )
     for step, batch in enumerate(batches):
         on_device = {name: values.to(device) for name, values in batch.items()}
