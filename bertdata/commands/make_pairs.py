@@ -103,7 +103,7 @@ def make_pairs(
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
     """Return warnings about finished rows: dropped tokens, and Chinese without words."""
     words = chinese_without_words(pairs.manifest) if pairs.manifest.settings.unit != "piece" else ""
-    return [warning for warning in (lost_text(pairs), words, poor_fit(pairs.manifest)) if warning]
+    return [warning for warning in (lost_text(pairs), lone_documents(pairs), words, poor_fit(pairs.manifest)) if warning]
 
 
 def lost_text(pairs: DataSet[PairsManifest]) -> str:
@@ -118,6 +118,27 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
     if reasons["no-partner"] > reasons.total() / 2:
         remedy = "add documents of the same language and script, or use another `objective`"
     return f"{pairs.path}: {share:.0%} of the text tokens are not in any row (dropped: {dropped}): {remedy}"
+
+
+def lone_documents(pairs: DataSet[PairsManifest]) -> str:
+    """Return a warning that names the languages with one document, which has no partner, else an empty string."""
+    contents, config = pairs.manifest, pairs.manifest.settings
+    if config.objective != "nsp" or config.pair_across_languages or contents.corpus is None:
+        return ""
+    documents, tokens, counted = Counter[str](), Counter[str](), contents.tokens or {}
+    for source, entry in contents.corpus.sources.items():
+        for language, amounts in (entry.languages or {}).items():
+            documents[language] += amounts.documents
+            tokens[language] += counted.get(source, {}).get(language, 0)
+    lone = [
+        f"{language or 'unknown'} ({tokens[language]:,} tokens)" for language in sorted(documents) if documents[language] == 1
+    ]
+    if not lone:
+        return ""
+    return (
+        f"{pairs.path}: 1 document each of {', '.join(lone)} is not in any row, because a pair needs two documents of one "
+        "language. Add documents, or use `pair_across_languages` or another `objective`"
+    )
 
 
 def plan_pairs(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Build, read_manifest, read_rows
@@ -14,7 +14,6 @@ from bertdata.cli.inspect import show
 from bertdata.codec import decode
 from bertdata.commands.make_pairs import lost_text
 from bertdata.config import OBJECTIVES, PairsConfig
-from bertdata.dataset import manifest
 from bertdata.dataset.data_set import DataSet
 from bertdata.dataset.manifest_types import PairsManifest
 from bertdata.errors import UsageError
@@ -69,27 +68,6 @@ def test_causal_rows_are_the_corpus(made: dict[str, Path], sample_corpus: Path) 
     assert used == expected
 
 
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
-        ({"objective": "mlm"}, "`objective` mlm: use one of nsp, sop, documents, causal"),
-        ({"objective": "causal", "short_seq_prob": 0.1}, "`short_seq_prob` is for pairs"),
-        ({"dupe_factor": 0}, "`dupe_factor`: use 1 to 1,000"),
-        ({"validation_fraction": 0.51}, "`validation_fraction`: use a share between 0 and 0.5"),
-        ({"validation_fraction": float("nan")}, "`validation_fraction`"),
-        ({"short_seq_prob": 1.5}, "`short_seq_prob`: use a share"),
-    ],
-)
-def test_nonsense_is_refused(values: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        PairsConfig(**values)
-
-
-def test_short_sequences_are_of_pairs() -> None:
-    assert [PairsConfig(objective=name).short_seq_prob for name in OBJECTIVES] == [0.1, 0.1, 0.0, 0.0, 0.0]
-    assert PairsConfig(objective="causal", short_seq_prob=0.0) == PairsConfig(objective="causal")
-
-
 def test_unknown_tokens_are_counted(
     build: Build, capsys: pytest.CaptureFixture[str], sample_corpus: Path, tmp_path: Path
 ) -> None:
@@ -138,27 +116,32 @@ def test_what_is_read_is_never_overwritten(build: Build, sample_corpus: Path, sa
         build("train-vocab", sample_corpus, sample_corpus, "--overwrite", "--dry-run")
 
 
-@pytest.mark.parametrize(
-    ("train", "validation", "told"),
-    [
-        ({"truncation": 10}, {"truncation": 10}, ""),
-        (
-            {"truncation": 11},
-            {"truncation": 10, "one sentence": 1},
-            "11% of the text tokens are not in any row (dropped: truncation 21, ",
-        ),
-    ],
-)
-def test_a_tenth_of_the_text_that_is_lost_is_told(
-    train: dict[str, int], validation: dict[str, int], told: str, tmp_path: Path
-) -> None:
-    """Of all splits together, by tokens: what chunks or documents were dropped says less of the text."""
+LOST = "11% of the text tokens are not in any row (dropped: truncation 21, "
+
+
+@pytest.mark.parametrize(("truncated", "warning"), [(10, ""), (11, LOST)])
+def test_a_tenth_of_the_text_that_is_lost_is_warned_of(truncated: int, warning: str, tmp_path: Path) -> None:
     counts = [
         {"stage": "documents", "in": 9, "out": 1, "dropped": {"one sentence": 8}, "rejected": {}},
-        {"stage": "tokens", "in": 100, "out": 0, "dropped": train, "rejected": {}},
-        {"stage": "validation tokens", "in": 100, "out": 0, "dropped": validation, "rejected": {}},
+        {"stage": "tokens", "in": 100, "out": 0, "dropped": {"truncation": truncated}, "rejected": {}},
+        {
+            "stage": "validation tokens",
+            "in": 100,
+            "out": 0,
+            "dropped": {"truncation": 10, "one sentence": truncated - 10},
+            "rejected": {},
+        },
     ]
     rows = write_pairs(tmp_path, {"train": [[9]], "validation": [[9]]})
-    made = decode(manifest.read_json(rows) | {"counts": counts}, PairsManifest)
-    lost = lost_text(DataSet(tmp_path, made))
-    assert told in lost and bool(told) == bool(lost)
+    lost = lost_text(
+        DataSet(tmp_path, decode(json.loads((rows / "manifest.json").read_text()) | {"counts": counts}, PairsManifest))
+    )
+    assert warning in lost and bool(warning) == bool(lost)
+
+
+def test_tasks_without_documents_have_no_pieces(build: Build, text: Path, sample_vocab: Path, tmp_path: Path) -> None:
+    corpus = build("build-corpus", tmp_path / "corpus", "--text", text, "--task-bytes", 1 << 16, "--sample-documents", 2)
+    assert 0 in [shard["rows"] for shard in read_manifest(corpus)["shards"]]
+    pairs = build("make-pairs", tmp_path / "pairs", corpus, "--vocab", sample_vocab, "--objective", "documents", "--shards", 9)
+    manifest = read_manifest(pairs)
+    assert manifest["counts"][0]["in"] == 2 and len(manifest["shards"]) == 9

@@ -12,10 +12,10 @@ from conftest import Build, Run, digests, read_manifest, read_rows
 from tiny import corpus_manifest
 
 from bertdata.codec import decode
+from bertdata.commands.make_pairs import warnings_of
 from bertdata.config import PairsConfig
-from bertdata.dataset import manifest
+from bertdata.dataset.data_set import DataSet
 from bertdata.dataset.manifest_types import CorpusManifest
-from bertdata.errors import UsageError
 from bertdata.stages.corpus_reader import read
 from bertdata.stages.rows.partitions import Layout, shard_count
 from bertdata.stages.rows.partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, fill
@@ -78,20 +78,6 @@ def test_no_pair_joins_two_languages_or_scripts(made: Made) -> None:
     assert len(crossing) > 200 and all(row["next_sentence_label"] == 1 for row in crossing), "two languages give the label away"
 
 
-def test_half_of_each_shard_and_of_each_language(made: Made) -> None:
-    kinds = set[str]()
-    for rows in by_shard(made["pairs"]):
-        labels = [row["next_sentence_label"] for row in rows]
-        assert 2 * sum(labels) == len(labels)
-        of_shard: dict[str, list[int]] = defaultdict(list)
-        for row in rows:
-            of_shard[kind_of(row["a_document"])].append(row["next_sentence_label"])
-        kinds |= of_shard.keys()
-        for kind, found in of_shard.items():
-            assert 2 * sum(found) == len(found), (kind, found)
-    assert kinds == DOCUMENTS.keys() - {"yi"}
-
-
 def test_rare_languages_meet_and_no_shard_has_one_language(made: Made) -> None:
     shards = by_shard(made["pairs"])
     documents = [{row["a_document"] for row in rows} for rows in shards]
@@ -108,6 +94,10 @@ def test_what_has_no_partner_is_dropped_and_counted(made: Made) -> None:
     assert 1 <= lost <= 3 * SHARDS and documents["out"] == documents["in"] - lost
     assert chunks["dropped"]["no-partner"] >= 1 and tokens["dropped"]["no-partner"] > 10
     assert "no-partner" not in read_manifest(made["across"])["counts"][0]["dropped"]
+    (warning, *_) = warnings_of(DataSet.read(made["pairs"]))
+    lone = read_manifest(made["pairs"])["tokens"]["text"]["yi"]
+    assert f"1 document each of yi ({lone} tokens) is not in any row" in warning
+    assert not any("1 document" in warning for warning in warnings_of(DataSet.read(made["across"])))
 
 
 def test_the_manifest_counts_pairs_by_language_script_and_source(made: Made) -> None:
@@ -122,48 +112,10 @@ def test_the_manifest_counts_pairs_by_language_script_and_source(made: Made) -> 
         assert set(contents["pairings"]["script"]) >= {"Hans", "Hant", "Cyrl", "Latn"}
 
 
-def test_verify_finds_a_language_that_tells_the_label(made: Made) -> None:
-    assert [verify(made[name], workers=1).problems for name in ("pairs", "across")] == [[], []]
-    root = made["across"]
-    before = (root / "manifest.json").read_bytes()
-    contents = manifest.read_json(root)
-    try:
-        contents["config"]["pair_across_languages"] = False
-        manifest.store(root, contents)
-        (problem,) = verify(root, workers=1).problems
-        assert "one fact predicts the label" in problem.what and "another language" in problem.what
-        for entry in (entry for fact in ("language", "script") for entry in contents["pairings"][fact].values()):
-            entry["other"] = 0
-        for fact in ("language", "script"):  # as if all were well: the rows show that it is not
-            only = Counter[str]()
-            for entry in contents["pairings"][fact].values():
-                only.update(entry)
-            contents["pairings"][fact] = {"en": dict(only)}
-        manifest.store(root, contents)
-        (problem,) = verify(root, workers=1).problems
-        assert "two scripts, as their tokens are" in problem.what
-        contents["pairings"]["source"]["text"]["pairs"] += 1
-        manifest.store(root, contents)
-        assert "pairings.source.*.pairs" in verify(root, workers=1).problems[0].what
-    finally:
-        (root / "manifest.json").write_bytes(before)
-
-
 def test_same_bytes_with_two_workers(made: Made, run: Run, tmp_path: Path) -> None:
     common = (made["corpus"], "--vocab", made["vocab"], "--max-seq-length", 64, "--provenance", "--shards", SHARDS)
     run("make-pairs", *common, "--workers", 2, "--output", tmp_path / "two")
     assert digests(tmp_path / "two") == digests(made["pairs"])
-
-
-def test_validation_copies_packing_and_static_masks_keep_the_laws(made: Made, build: Build, tmp_path: Path) -> None:
-    options = ("--validation-fraction", 0.3, "--dupe-factor", 3, "--pack", "--masking", "static", "--shards", 3)
-    root = build("make-pairs", tmp_path / "all", made["corpus"], "--vocab", made["vocab"], "--provenance", *options)
-    assert verify(root, workers=1).problems == []
-    for row in read_rows(root):
-        pairs = zip(row["a_document"], row["b_document"], strict=True)
-        assert all(kind_of(a) == kind_of(b) for a, b in pairs)
-    splits = read_manifest(root)["splits"]
-    assert all(abs(split["not_next_share"] - 0.5) < 0.002 for split in splits.values())
 
 
 def test_pairs_within_a_source(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
@@ -177,15 +129,6 @@ def test_pairs_within_a_source(build: Build, sample_corpus: Path, sample_vocab: 
     assert verify(root, workers=1).problems == []
     page = (root / "report.html").read_text()
     assert all(f"{fact} of A and B" in page for fact in ("language", "script", "source"))
-
-
-@pytest.mark.parametrize("option", [{"pair_across_languages": True}, {"pair_within": "source"}])
-def test_options_of_pairs_are_refused_elsewhere_and_are_in_the_identity(option: dict[str, Any]) -> None:
-    (name,) = option
-    with pytest.raises(UsageError, match=f"`{name}` does nothing with `objective` sop"):
-        PairsConfig(objective="sop", **option)
-    assert PairsConfig(**option).identity()[name] != PairsConfig().identity()[name]
-    assert name not in PairsConfig(objective="sop").identity()
 
 
 def languages(rows: int = 0, **documents: int) -> CorpusManifest:

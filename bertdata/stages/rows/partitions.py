@@ -123,10 +123,8 @@ class Tokenize:
         parts = defaultdict[int, list[pa.RecordBatch]](list)
         for documents in self.documents(task):
             found = np.array(self.layout.of_documents(documents.column("id").to_pylist(), origins_in(documents)))
-            order = np.argsort(found, kind="stable")
-            numbers, starts = np.unique(found[order], return_index=True)
-            for number, rows in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
-                parts[number].append(documents.take(pa.array(rows)))
+            for number in np.unique(found).tolist():
+                parts[number].append(documents.take(pa.array(np.flatnonzero(found == number))))
         return [(number, shards.joined(parts.pop(number))[0].serialize().to_pybytes()) for number in sorted(parts)]
 
     def documents(self, task: Task) -> Iterator[pa.RecordBatch]:
