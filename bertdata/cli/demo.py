@@ -13,7 +13,7 @@ import click
 from ..extras import install
 from ..storage.files import write_text
 from .console import echo
-from .options import Command, local_path
+from .options import Command, local_path, sibling
 
 _STEPS = 1000  # of the training
 
@@ -55,15 +55,10 @@ def command(ctx: click.Context, output: Path, n: int, train: bool) -> None:
 
 def _run(ctx: click.Context, name: str, *words: object) -> None:
     """Print a command and run it, quick and again if it is complete."""
-    arguments = [*map(str, words)]
-    echo(f"$ bertdata {shlex.join([name, *arguments])}")
-    assert ctx.parent is not None and isinstance(ctx.parent.command, click.Group)
-    command = ctx.parent.command.get_command(ctx, name)
-    assert command is not None
-    with command.make_context(
-        name, ["--overwrite", *["--workers=1"] * (name != "train"), *arguments], parent=ctx.parent
-    ) as inner:
-        command.invoke(inner)
+    echo(f"$ bertdata {shlex.join([name, *map(str, words)])}")
+    arguments = ["--overwrite", *["--workers=1"] * (name != "train"), *map(str, words)]
+    with sibling(ctx, name).make_context(name, arguments, parent=ctx.parent) as inner:
+        inner.command.invoke(inner)
     echo()
 
 

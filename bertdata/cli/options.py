@@ -107,6 +107,14 @@ def with_option_names(message: str) -> str:
     return context.command.with_option_names(message) if context and isinstance(context.command, Command) else message
 
 
+def sibling(ctx: click.Context, name: str) -> click.Command:
+    """Return another command of the command line."""
+    assert ctx.parent is not None and isinstance(ctx.parent.command, click.Group)
+    command = ctx.parent.command.get_command(ctx, name)
+    assert command is not None
+    return command
+
+
 def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
     """Add an option for each field of a configuration and of those nested in it. Options in `multiple` can be repeated."""
 

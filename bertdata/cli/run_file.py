@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from ..config import read_toml
+from ..config.train import read_training
 from ..errors import NoInputError, UsageError, did_you_mean
 from .console import echo
-from .options import Command, local_path
+from .options import Command, local_path, sibling
 
 _COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "verify", "train")  # in this order
 
@@ -41,36 +42,38 @@ def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool)
             raise UsageError(f"{file}: {name!r} is not the table of a command{did_you_mean(name, _COMMANDS)}")
     if not tables:
         raise UsageError(f"{file}: there is no table. Write one per command: bertdata run --example prints a file")
-    assert ctx.parent is not None and isinstance(ctx.parent.command, click.Group)
+    commands = []  # all are parsed before the first one runs for hours
     for name in (name for name in _COMMANDS if name in tables):
-        if dry_run and name == "verify":
-            continue
-        echo(f"[{name}]", err=True)
-        step = ctx.parent.command.get_command(ctx, name)
-        assert step is not None
-        words = [str(file)] if name == "train" else _words(step, tables[name], f"{file}: [{name}]")
         try:
-            with step.make_context(name, ["--dry-run"] * dry_run + words, parent=ctx.parent) as inner:
-                step.invoke(inner)
+            command = sibling(ctx, name)
+            words = [str(file)] if name == "train" and read_training(file) else _words(command, tables[name])
+            if not (dry_run and name == "verify"):
+                commands.append((name, command.make_context(name, ["--dry-run"] * dry_run + words, parent=ctx.parent)))
+        except (click.UsageError, UsageError) as error:
+            problem = error.format_message() if isinstance(error, click.UsageError) else str(error)
+            raise UsageError(f"{file}: [{name}] {problem.removeprefix(f'{file}: ')}") from error
+    for name, inner in commands:
+        echo(f"[{name}]", err=True)
+        try:
+            with inner:
+                inner.command.invoke(inner)
         except click.exceptions.Exit as end:
             if end.exit_code:
                 raise
-        except click.UsageError as error:
-            raise click.UsageError(f"{file}: [{name}] {error.format_message()}", error.ctx) from error
         except NoInputError as error:
             if not dry_run:
                 raise
             echo(f"  planned when the commands before it have run ({error})", err=True)
 
 
-def _words(command: click.Command, table: dict[str, Any], where: str) -> list[str]:
+def _words(command: click.Command, table: dict[str, Any]) -> list[str]:
     """Return the command line of a table: ``seed = 7`` as ``--seed=7``, arguments at the end."""
     params = {param.opts[0].lstrip("-").replace("-", "_"): param for param in command.params if param.name != "beam_args"}
     options, arguments = [], ["--"]
     for key, value in table.items():
-        if (name := key.replace("-", "_")) not in params:
-            raise UsageError(f"{where} has no option {key!r}{did_you_mean(name, params)}")
-        param, values = params[name], [str(each) for each in (value if isinstance(value, list) else [value])]
+        if (field := key.replace("-", "_")) not in params:
+            raise UsageError(f"there is no option {key!r}{did_you_mean(field, params)}")
+        param, values = params[field], [str(each) for each in (value if isinstance(value, list) else [value])]
         if isinstance(param, click.Argument):
             arguments += values
         elif isinstance(param, click.Option) and param.is_flag and isinstance(value, bool):
