@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import bz2
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SAMPLE, Build, digests, read_manifest
+from conftest import Build, digests
 
 from bertdata.dataset import shards
 from bertdata.dataset.manifest import read
-from bertdata.errors import ResumeError, StorageError, VerificationError
+from bertdata.errors import VerificationError
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages.corpus import extract, source_records
-from bertdata.stages.corpus.commit import CorpusCommit
+from bertdata.stages.corpus import source_records
 from bertdata.storage import stamp
 from bertdata.storage.files import to_path
 
@@ -35,69 +33,6 @@ def flip(path: Path, at: int = -1000) -> None:
         file.seek(at, os.SEEK_END)
         file.write(bytes([byte[0] ^ 1]))
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-
-
-@pytest.fixture
-def dump(tmp_path: Path) -> Path:
-    """A dump with its checksum beside it."""
-    text = bz2.decompress((SAMPLE / "samplezhwiki-20261101-pages-articles-multistream.xml.bz2").read_bytes())
-    path = tmp_path / "dumps" / DUMP
-    path.parent.mkdir()
-    path.write_bytes(text)
-    (path.parent / "xwiki-20260101-sha1sums.txt").write_text(f"{hashlib.sha1(text).hexdigest()}  {DUMP}\n")
-    return path
-
-
-def stopped(build: Build, output: Path, dump: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that ends right before it writes its manifest."""
-
-    def stop(self: CorpusCommit, *_: Any) -> None:
-        raise StorageError("stopped")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(CorpusCommit, "__call__", stop)
-        with pytest.raises(StorageError, match="stopped"):
-            build("build-corpus", output, "--wikipedia", dump)
-    assert not (output / "manifest.json").exists()
-
-
-@pytest.mark.parametrize("done", ["all", "checksum"])
-def test_resume_looks_at_a_published_checksum_again(
-    build: Build, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: str
-) -> None:
-    output = tmp_path / "corpus"
-    stopped(build, output, dump, monkeypatch)
-    if done == "checksum":  # as if the kill had come earlier
-        for record in output.rglob("extract/*.json"):
-            if '"wikipedia"' in record.read_text():
-                record.unlink()
-    flip(dump)
-    with pytest.raises((ResumeError, VerificationError), match=f"{DUMP} (has changed since|does not match its checksum)"):
-        build("build-corpus", output, "--wikipedia", dump)
-    assert not (output / "manifest.json").exists()
-    flip(dump)
-    how = [] if done == "all" else ["--overwrite"]  # what was not done then has read the other bytes since
-    build("build-corpus", output, "--wikipedia", dump, *how)
-    (entry,) = read_manifest(output)["inputs"]
-    assert entry["checksum"] == f"sha1:{hashlib.sha1(dump.read_bytes()).hexdigest()}"
-    assert entry["sha256"] == hashlib.sha256(dump.read_bytes()).hexdigest()
-
-
-def test_what_was_extracted_is_what_was_published(
-    build: Build, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Other bytes lie there while it is extracted, the right ones when its checksum is taken."""
-
-    def other(paths: Any, work: Callable[[], Any]) -> Any:
-        flip(dump)
-        try:
-            return work()
-        finally:
-            flip(dump)
-
-    monkeypatch.setattr(extract, "read_unchanged", other)
-    with pytest.raises(VerificationError, match=rf"{DUMP} has changed during this run: bytes 0-\d+ are not those whose sha1"):
-        build("build-corpus", tmp_path / "corpus", "--wikipedia", dump)
 
 
 def changing(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:

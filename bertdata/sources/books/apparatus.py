@@ -27,10 +27,11 @@ _PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W{0,99}(?:\d|[IVXLC]{1,20}\b)")
 _MAX_CONTENTS_BLOCKS = 500
+_MIN_PAGES = 3  # entries with a page number
 _WORD_CHARACTERS = 6  # with the space after it
 _MAX_LOST_CHARACTERS = 200 * _WORD_CHARACTERS
 _MAX_UNNAMED_SHARE = 0.02  # of a book
-_NOTES_GAP = 3  # blank lines that end a transcriber's notes
+_PART_GAP_LINES = 3  # blank lines that end contents and notes
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
@@ -124,10 +125,10 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
     for number, block in enumerate(blocks):
         if is_notes(block.lines[0]):
             inside = True
-        elif inside and block.before >= _NOTES_GAP:
+        elif inside and block.before >= _PART_GAP_LINES:
             # A gap right after the heading does not end the notes. Compare `after`: blocks in between may already be removed.
             above = blocks[number - 1]
-            inside = is_notes(above.lines[0]) and above.after >= _NOTES_GAP
+            inside = is_notes(above.lines[0]) and above.after >= _PART_GAP_LINES
         if not inside and not begins_notes(block.lines[0]):
             yield block
 
@@ -166,9 +167,12 @@ def _contents_end(blocks: list[Block], start: int) -> int:
             return at
         if _is_text(blocks[at], blocks[at - 1]):
             break
-    at = start + 1
+    at, pages = start + 1, 0
     while at < len(blocks) and not _is_text(blocks[at], blocks[at - 1]):
-        at += 1
+        paged = sum(map(ends_with_number, blocks[at].lines))
+        if pages >= _MIN_PAGES and not paged and blocks[at].before >= _PART_GAP_LINES:
+            break  # entries with pages end at a wide gap
+        at, pages = at + 1, pages + paged
     # A first paragraph of one short line looks like an entry. Keep it in the text.
     while at > start + 1 and _is_sentence(blocks[at - 1]):
         at -= 1
