@@ -28,6 +28,10 @@ class BuildCorpus(beam.PTransform):
     def expand(self, begin: Any) -> Any:
         job = self._job
         tasks = begin | "Tasks" >> beam.Create(self._tasks)
+        if job.unpacks:
+            archives = begin | "Archives" >> beam.Create(job.archives) | "Unpack" >> beam.Map(job.unpack)
+            unpacked = archives | "All archives" >> beam.combiners.Count.Globally() | "Unpacked" >> beam.FlatMap(job.numbers)
+            tasks = (tasks, unpacked) | "After unpacking" >> _TasksAfter()
         if job.learns:
             learned = (
                 begin
@@ -35,15 +39,8 @@ class BuildCorpus(beam.PTransform):
                 | "Collect templates" >> beam.Map(job.collect)
                 | "All templates" >> beam.combiners.Count.Globally()
                 | "Learn" >> beam.FlatMap(job.learn)  # one task learns, and returns the numbers of all tasks
-                | "Learned" >> beam.Map(lambda number: (number, None))
             )
-            numbered = tasks | "Number" >> beam.Map(lambda task: (task.number, task))
-            tasks = (  # a task begins when its number has come from there
-                (numbered, learned)
-                | beam.Flatten()
-                | "By number" >> beam.GroupByKey()
-                | "Task" >> beam.MapTuple(lambda _, found: next(filter(None, found)))
-            )
+            tasks = (tasks, learned) | "After learning" >> _TasksAfter()
         shards = tasks | "Extract" >> beam.Map(job.extract)
         if job.chooses:
             shards = (
@@ -54,3 +51,19 @@ class BuildCorpus(beam.PTransform):
                 | "Rewrite" >> beam.Map(job.rewrite)
             )
         return shards | "Count" >> beam.combiners.Count.Globally() | "Commit" >> beam.Map(job.commit)
+
+
+class _TasksAfter(beam.PTransform):
+    """(tasks, numbers of tasks) -> the tasks, each when its number has come."""
+
+    def expand(self, both: Any) -> Any:
+        tasks, numbers = both
+        return (
+            (
+                tasks | "Task by number" >> beam.Map(lambda task: (task.number, task)),
+                numbers | "Number" >> beam.Map(lambda number: (number, None)),
+            )
+            | beam.Flatten()
+            | "By number" >> beam.GroupByKey()
+            | "Task" >> beam.MapTuple(lambda _, found: next(filter(None, found)))
+        )

@@ -21,7 +21,9 @@ _option = partial(click.option, cls=Option)
 def _input_options(command: F) -> F:
     """Add an option for each kind of input."""
     for name, kind in reversed(INPUTS.items()):
-        command = _option(f"--{name}", multiple=True, metavar=kind.metavar, section="Input", help=kind.help)(command)
+        command = _option(f"--{name.replace('_', '-')}", multiple=True, metavar=kind.metavar, section="Input", help=kind.help)(
+            command
+        )
     return command
 
 

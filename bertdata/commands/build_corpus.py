@@ -27,11 +27,11 @@ from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..sources.dumps import read_site
 from ..sources.inputs import find
+from ..sources.rendered import is_rendered
 from ..stages.corpus.filtering import load_grams, load_ids
 from ..stages.corpus.job import CorpusJob
 from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
-from ..stages.corpus.sources import source
 from ..stages.selection import facts
 from ..stages.selection.choose import check_memory, needed_bytes
 from ..storage.files import digest, is_local, to_path
@@ -55,6 +55,7 @@ def build_corpus(
     *,
     output: str | Path,
     wikipedia: Paths = (),
+    wikipedia_html: Paths = (),
     books: Paths = (),
     text: Paths = (),
     maps: Maps = (),
@@ -72,6 +73,7 @@ def build_corpus(
     Args:
         output: Local directory or store URL for the corpus.
         wikipedia: One or more dumps, as files, globs, directories or URLs.
+        wikipedia_html: Rendered pages: Enterprise HTML dumps, their NDJSON files, or directories of pages of the REST API.
         books: Books, in the same form.
         text: Other text, in the same form.
         maps: Your functions that edit documents, or their names ``module:function``. Each takes a `Document`, and returns it
@@ -100,7 +102,7 @@ def build_corpus(
         >>> corpus.kind, corpus.rows, [stage.stage for stage in corpus.counts]
         ('documents', 3, ['books'])
     """
-    inputs = {"wikipedia": wikipedia, "books": books, "text": text}
+    inputs = {"wikipedia": wikipedia, "wikipedia_html": wikipedia_html, "books": books, "text": text}
     if options.get("templates") and not wikipedia:
         raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
     config = CorpusConfig.with_options(config, with_files(options))
@@ -211,7 +213,7 @@ def _wiki_notes(cut: CorpusPlan) -> Iterator[str]:
     """Warn about dumps of Wiktionary."""
     paths = {part.path: part.name for task in cut.tasks if task.kind in PROJECTS for part in task.parts}
     for path, name in sorted(paths.items()):
-        if read_site(path).project == "wiktionary":
+        if not is_rendered(path) and read_site(path).project == "wiktionary":
             yield f"  {name} is from Wiktionary: its pages have little prose, because definitions are lists"
 
 
@@ -234,7 +236,7 @@ def _amount(sizes: Sequence[int]) -> str:
 def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
     """Find the input files of each kind. Also count the files that are not read, by kind and suffix."""
     unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
-    files = {kind: find(paths_by_kind[kind], source(kind).suffixes, f"`{kind}`", unread[kind]) for kind in unread}
+    files = {kind: find(paths_by_kind[kind], INPUTS[kind].suffixes, f"`{kind}`", unread[kind]) for kind in unread}
     read = {path for found in files.values() for _, path in found}
     counts = {kind: Counter(map(_suffix, filter(_is_input, paths - read))) for kind, paths in unread.items()}
     return files, {kind: dict(sorted(suffixes.items())) for kind, suffixes in counts.items() if suffixes}

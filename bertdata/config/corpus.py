@@ -23,6 +23,7 @@ class CorpusConfig(Config):
     Attributes:
         templates: Your template tables, as (file name, text). The identity stores their digests.
         learned: What a run learned from template pages, as (wiki, JSON). The run's identity stores the digests.
+        unpacked: The directory with the pieces of large archives of rendered pages, which a run sets.
         filters: Bounds that each document must meet.
         exclude: Files of evaluation sets, as (name, path, SHA-256). The identity stores their digests.
         exclude_ids: Files of document ids to drop, in the same form as `exclude`.
@@ -37,6 +38,7 @@ class CorpusConfig(Config):
         True, "For templates missing from the tables, read their text from the dump's template pages.", section=_WIKIPEDIA
     )
     learned: tuple[tuple[str, str], ...] = field(default=(), metadata={**FILES, **FREE})
+    unpacked: str = field(default="", metadata={**FILES, **FREE})
     math: Literal["text", "tex", "drop"] = option(
         "text",
         "How to handle formulas. text: convert simple ones to plain text, and drop the sentences of the others. tex: keep TeX. "

@@ -21,6 +21,8 @@ PLAIN = (".txt", *MARKDOWN, ".train", ".dev", ".test")  # plain text; BabyLM nam
 ONE_OF = "one of: "  # prefix for several licences whose documents the manifest does not separate; "; " joins them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
 
+RENDERED = (".tar.gz", ".tgz", ".tar", ".html", *(f".ndjson{packer}" for packer in ("", *_COMPRESSED_SUFFIXES)))
+
 PROJECTS = (  # sources of documents from dumps, by the address in a dump's header
     "wikipedia",
     "wikibooks",
@@ -46,6 +48,10 @@ INPUTS = {  # by option name, in the order in which a corpus stores them
         (".xml", *(f".xml{packer}" for packer in _COMPRESSED_SUFFIXES)),
         "MediaWiki dump: file, glob, directory or URL. Formats: .xml, optionally compressed (.bz2, .gz, .xz, .zst).",
         "DUMP",
+    ),
+    "wikipedia_html": Input(
+        RENDERED,
+        "Pages as HTML: an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or .html pages of the REST API.",
     ),
     "books": Input(
         (".txt", ".epub", *ARCHIVES, *TABLES),

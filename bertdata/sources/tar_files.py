@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import tarfile
-from collections.abc import Iterator
-from typing import IO, Any, cast
+from collections.abc import Callable, Iterator
+from typing import IO, Any, TypeVar, cast
 
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
 from .archives import Member, Wanted, check_name
+from .line_ranges import read_lines
 from .packed import BrokenFile, open_packed
+
+T = TypeVar("T")
 
 _BROKEN_TAR = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 _MAX_GLOBAL_ATTRIBUTES = 10_000  # of a tar file, which tarfile also keeps in memory
@@ -20,15 +23,39 @@ _BUFFER_BYTES = 1 << 18
 
 def read_tar(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
     """Read a tar file. An archive without its end mark is a reject."""
-    id, at = f"{wanted.source}:{part.name}", 0
+
+    def member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Member | Drop | Reject]:
+        if entry := _tar_member(archive, info, part, wanted):
+            yield entry
+
+    yield from _each(part, wanted.source, member)
+
+
+def read_tar_lines(part: FileRange, source: str, max_bytes: int) -> Iterator[tuple[int, bytes | Reject | None]]:
+    """Read the lines of all files of a tar file, each with its place in the unpacked archive. None: longer than `max_bytes`."""
+    last = 0
+
+    def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | None]]:
+        if info.isreg() and (file := archive.extractfile(info)):
+            for at, line in read_lines(cast("IO[bytes]", file), None, max_bytes):
+                if line is None or line.strip():
+                    yield info.offset_data + at, line
+
+    for found in _each(part, source, lines):
+        last, line = (last, found) if isinstance(found, Reject) else found
+        yield last, line
+
+
+def _each(part: FileRange, source: str, read: Callable[[tarfile.TarFile, tarfile.TarInfo], Iterator[T]]) -> Iterator[T | Reject]:
+    """Yield what `read` returns for each member. An archive without its end mark is a reject."""
+    id, at = f"{source}:{part.name}", 0
     broken: Reject | None = None
     try:
         with open_file(part.path) if part.name.lower().endswith(".tar") else open_packed(part.path, part.name) as file:
             try:
                 for archive, info in _tar_headers(_ForwardFile(file)):
                     at = info.offset
-                    if entry := _tar_member(archive, info, part, wanted):
-                        yield entry
+                    yield from read(archive, info)
                     at = archive.offset
             except _BROKEN_TAR as error:
                 message = str(error) or type(error).__name__

@@ -28,6 +28,8 @@ from ..dataset.manifest_records import RowFile
 from ..dataset.tasks import InputRange, TaskReport
 from ..records import FileRange, Page, Task
 from ..sources import dumps
+from ..sources.rendered import is_rendered
+from ..sources.rendered import read_site as read_rendered_site
 from ..storage.files import PRIVATE_MODE, digest, read_json, size, write_json
 from ..storage.stamp import read_unchanged
 from ..storage.storage import storage_errors
@@ -86,7 +88,7 @@ def samples(tasks: Iterable[Task], config: CorpusConfig) -> dict[str, Sample]:
     """Choose the places of each wiki whose templates are learned."""
     wikis: dict[str, list[Task]] = defaultdict(list)
     for task in tasks if config.learn_templates else ():
-        if task.kind in PROJECTS:
+        if task.kind in PROJECTS and not is_rendered(task.parts[0].name):
             wikis[dumps.read_site(task.parts[0].path).dbname].append(task)
     chosen: dict[str, Sample] = {}
     for wiki, of_wiki in wikis.items():
@@ -112,8 +114,8 @@ class Collect:
             return read_unchanged((part.path for part in task.parts), lambda: self._read(task))
 
     def _read(self, task: Task) -> TemplatesReport:
-        (part,) = task.parts
-        site, counts = dumps.read_site(part.path), Survey()
+        part, *_ = task.parts
+        site, counts = (read_rendered_site if is_rendered(part.name) else dumps.read_site)(part.path), Survey()
         name = f"{STATE}/work/templates-{task.number:05d}.arrow"
         pages = shards.write(self.root, name, _SCHEMA, _batches(self._templates(task, part, site, counts)))
         return TemplatesReport(
@@ -128,7 +130,7 @@ class Collect:
     def _templates(self, task: Task, part: FileRange, site: dumps.Site, counts: Survey) -> Iterator[Page]:
         """Yield the template pages, and survey articles until the task's share of the sample is read."""
         sample = self.samples.get(site.dbname)
-        if sample is None:
+        if sample is None or is_rendered(part.name):
             return
         table = load_templates(site.language, dict(self.config.templates))
         left = -1 if (task.number - sample.first) % sample.step else sample.characters

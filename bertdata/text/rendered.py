@@ -68,7 +68,6 @@ class _Reader:
         self.page = Page(False, lines)
         self.line: list[str] = []  # text since the last block or line break
         self.in_poem = False
-        self.is_redirect = False
 
     def read(self, root: Any) -> list[Paragraph]:
         """Return the paragraphs below an element."""
@@ -105,8 +104,6 @@ class _Reader:
             self._end_line()
             if self.in_poem:
                 self.page.end()
-        elif tag == "link":
-            self.is_redirect |= "mw:PageProp/redirect" in node.get("rel", "").split()
         elif _is_dropped(node, types):
             self._drop(node, types)
         else:
@@ -263,14 +260,17 @@ def extract_rendered(html: str, title: str = "", **options: Any) -> list[str]:
     Returns:
         The paragraphs of running prose, in order, one line each.
     """
-    return read_rendered(html, Extractor(**options)).paragraphs
+    found = read_rendered(html, Extractor(**options))
+    return found.paragraphs if found else []
 
 
-def read_rendered(html: str, extractor: Extractor) -> Extraction:
-    """Return the paragraphs of a rendered page, and counts of the text that they lack, as `Extractor` does for wikitext."""
+def read_rendered(html: str, extractor: Extractor) -> Extraction | None:
+    """Return the paragraphs of a rendered page and counts of the text that they lack, like `Extractor`. None: a redirect."""
     lines: Counter[str] = Counter()
     reader = _Reader(extractor, lines if extractor.list_introductions == "drop" else None)
     root = _parsed(html)
+    if root is not None and any("mw:PageProp/redirect" in link.get("rel", "").split() for link in root.iter("link")):
+        return None
     found = [] if root is None else reader.read(root)
-    texts = [] if reader.is_redirect else extractor.finish(found, reader.formulas, lines)
+    texts = extractor.finish(found, reader.formulas, lines)
     return Extraction(texts, Counter(), lines, reader.formulas.counts)

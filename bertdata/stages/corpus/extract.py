@@ -15,6 +15,7 @@ from ...codec import replace
 from ...config import CorpusConfig
 from ...config.input_kinds import PROJECTS
 from ...dataset import shards
+from ...dataset.build import STATE
 from ...dataset.tasks import InputRange
 from ...records import Document, Drop, FileRange, Reject, Task
 from ...storage.files import digest
@@ -29,6 +30,7 @@ from . import source_records
 from .plan_tasks import quota
 from .sources import Counts, source
 
+WORK = f"{STATE}/work"  # directory of files that later stages read
 _MAX_TEMPLATES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
 
 
@@ -50,7 +52,7 @@ class Extract:
         most = quota(task.number, self.count, self.config.max_documents)  # of a trial
         # Facts are collected while the documents are in memory, so that no rule has to read them again.
         facts = Facts(self.config.choice, kind in PROJECTS) if self.choosing else None
-        counts, config = Counts(Counter()), replace_config(self.config, learned=bodies_by_wiki(root))
+        counts, config = Counts(Counter()), replace_config(self.config, learned=bodies_by_wiki(root), unpacked=str(root / WORK))
         with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
             ledger = _Ledger(counts.numbers, rejects, drops, most, facts)
             records = source_records.read(kind, task.parts, config, counts)

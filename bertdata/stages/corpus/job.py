@@ -14,13 +14,14 @@ from ...config.input_kinds import PROJECTS
 from ...dataset.tasks import StoredValue, perform, stored
 from ...records import Task
 from ...run.job import Job, Stage, on_worker
+from ...sources import rendered
 from .. import learning
 from ..corpus_report import CorpusReport
 from ..selection import facts
 from ..selection.choose import choose, losses
 from ..selection.rewrite import Rewrite
 from .commit import CorpusCommit
-from .extract import Extract
+from .extract import WORK, Extract
 from .plan_tasks import CorpusPlan, packages
 
 
@@ -31,6 +32,7 @@ class CorpusJob(Job):
     Attributes:
         sources: Number of tasks by source, in order. Each task writes a shard.
         samples: Where each wiki's articles are read to learn its templates. Empty to learn none.
+        archives: Large archives of rendered pages, with the starts of the ranges that their tasks read.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are not read, by kind of input and suffix.
     """
@@ -38,6 +40,7 @@ class CorpusJob(Job):
     config: CorpusConfig
     sources: dict[str, int]
     samples: dict[str, learning.Sample]
+    archives: tuple[tuple[str, tuple[int, ...]], ...]
     inputs: StoredValue
     ignored: dict[str, dict[str, int]]
 
@@ -51,6 +54,7 @@ class CorpusJob(Job):
             config=config,
             sources=dict(Counter(task.kind for task in plan.tasks)),
             samples=learning.samples(plan.tasks, config),
+            archives=_archives(plan.tasks),
             inputs=StoredValue.written(root, "inputs", plan.inputs),
             ignored={kind: dict(suffixes) for kind, suffixes in plan.ignored.items()},
         )
@@ -72,6 +76,11 @@ class CorpusJob(Job):
         return bool(self.pages) or choice.dedup != "none" or choice.dedup_paragraphs or facts.samples(choice)
 
     @property
+    def unpacks(self) -> bool:
+        """Whether large archives of rendered pages are unpacked before the extraction."""
+        return bool(self.archives)
+
+    @property
     def learns(self) -> bool:
         """Whether templates are learned before the extraction."""
         return bool(self.samples)
@@ -88,6 +97,17 @@ class CorpusJob(Job):
         """Learn templates, after all pages are collected. Return the numbers of all tasks."""
         reports = self.reports("collect", self.pages, learning.TemplatesReport)
         learning.learn(self.roots[0], (report for (report,) in reports), self.config)
+        return [*range(self.count)]
+
+    @on_worker
+    def unpack(self, archive: tuple[str, tuple[int, ...]]) -> str:
+        """Unpack a large archive of rendered pages into the pieces that its tasks read."""
+        path, starts = archive
+        rendered.unpack(path, [*starts], self.roots[0] / WORK, self.config.max_page_bytes)
+        return path
+
+    def numbers(self, _: object) -> list[int]:
+        """Return the numbers of all tasks."""
         return [*range(self.count)]
 
     @on_worker
@@ -118,7 +138,8 @@ class CorpusJob(Job):
         """Return the stages of a run on this machine."""
         learn = [Stage("collect", self.collect, tasks[: self.pages]), Stage("learn", self.learn, [None])]
         choose = [Stage("choose", self.choose, [None]), Stage("rewrite", self.rewrite, range(self.count))]
-        return [*learn * self.learns, Stage("extract", self.extract, tasks), *choose * self.chooses]
+        unpack = [Stage("unpack", self.unpack, self.archives)]
+        return [*unpack * self.unpacks, *learn * self.learns, Stage("extract", self.extract, tasks), *choose * self.chooses]
 
     def finish(self) -> None:
         """Add up the counts, and write the data card and the manifest."""
@@ -129,3 +150,12 @@ class CorpusJob(Job):
         lost = [batch.num_rows > 0 for batch in losses(self.roots[0])] if self.chooses else [False] * self.count
         for number, has_losses in enumerate(lost):
             yield stored(self.roots[0], "rewrite" if has_losses else "extract", number, CorpusReport)
+
+
+def _archives(tasks: Sequence[Task]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the archives of which tasks read pieces, with the starts of all of these."""
+    starts: dict[str, list[int]] = {}
+    for part in (part for task in tasks if task.kind in PROJECTS for part in task.parts):
+        if rendered.is_rendered(part.path) and rendered.is_piece(part):
+            starts.setdefault(part.path, []).append(part.start)
+    return tuple((path, tuple(found)) for path, found in starts.items())

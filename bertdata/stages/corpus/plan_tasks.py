@@ -11,7 +11,7 @@ from ...config.input_kinds import INPUTS, PROJECTS
 from ...dataset.manifest_records import Input
 from ...errors import NoInputError
 from ...records import FileRange, Task
-from ...sources import dumps
+from ...sources import dumps, rendered
 from ...storage.files import to_path
 from ...storage.storage import storage_errors
 from ...text import sentences
@@ -52,7 +52,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         for ranges in files:
             inputs.append(_entry(kind, ranges, source(kind).describe(ranges, config)))
         every_range = chain.from_iterable(files)
-        of_kind = _group(every_range, target) if source(kind).grouped else ([one] for one in every_range)
+        of_kind = _group(every_range, target, source(kind).grouped)
         tasks += [Task(0, kind, tuple(group)) for group in of_kind]
     if not inputs:
         raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)}")
@@ -89,10 +89,11 @@ def user_splitters(config: CorpusConfig) -> tuple[str, ...]:
 
 def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
     """Split the dumps into one kind of input per project."""
-    found = {kind: files for kind, files in sources.items() if kind != "wikipedia"}
-    for name, path in sources.get("wikipedia", ()):
-        with storage_errors(f"cannot read {path}"):
-            found.setdefault(dumps.read_site(path).project, []).append((name, path))
+    found = {kind: files for kind, files in sources.items() if not kind.startswith("wikipedia")}
+    for reader, kind in ((dumps, "wikipedia"), (rendered, "wikipedia_html")):
+        for name, path in sources.get(kind, ()):
+            with storage_errors(f"cannot read {path}"):
+                found.setdefault(reader.read_site(path).project, []).append((name, path))
     return found
 
 
@@ -121,15 +122,21 @@ def _entry(kind: str, parts: list[FileRange], details: dict[str, str]) -> Input:
     return Input(name=parts[0].name, source=kind, bytes=size, pieces=len(parts), licence=licence, date=date or "", **details)
 
 
-def _group(parts: Iterable[FileRange], target: int) -> Iterator[list[FileRange]]:
-    """Group consecutive file ranges up to `target` bytes."""
+def _group(parts: Iterable[FileRange], target: int, grouped: bool) -> Iterator[list[FileRange]]:
+    """Group consecutive file ranges up to `target` bytes. Without `grouped`, only rendered pages are, which are small files."""
     group: list[FileRange] = []
     size = 0
     for part in parts:
-        if group and size + part.end - part.start > target:
+        joins = grouped or (bool(group) and all(map(_is_small, (group[-1], part))))
+        if group and (not joins or size + part.end - part.start > target):
             yield group
             group, size = [], 0
         group.append(part)
         size += part.end - part.start
     if group:
         yield group
+
+
+def _is_small(part: FileRange) -> bool:
+    """Return True for files of rendered pages, but not for a piece of a large archive."""
+    return rendered.is_rendered(part.name) and not rendered.is_piece(part)

@@ -6,13 +6,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 
 from ....config import CorpusConfig
 from ....config.input_kinds import INPUTS, WIKI_LICENCE
 from ....errors import UsageError
 from ....records import Article, Drop, FileRange, Page, Prose, Reject
-from ....sources import dumps
+from ....sources import dumps, rendered
 from ....sources.lines import MAX_LINES
+from ....text.rendered import read_rendered
 from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_redirect, load_templates
 from .base import Counts, Record, Source
@@ -34,6 +36,9 @@ _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki\s{0,9}>.*?(?:</nowiki\s{0,9}>|\
 
 
 def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+    if rendered.is_rendered(path):
+        check_variant(config.variant, rendered.read_site(path).language)
+        return rendered.split(path, size, target)
     site = dumps.read_site(path)  # fails before the run starts if the file is not a dump
     load_templates(site.language, dict(config.templates))  # fails if a template table is invalid
     check_variant(config.variant, site.language)
@@ -42,12 +47,48 @@ def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tup
 
 
 def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
+    if rendered.is_rendered(parts[0].path):
+        return {}
     return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
 
 
 def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
-    for record in read_articles(parts, config):
-        yield extract(record, config, counts) if isinstance(record, Article) else record
+    for part in parts:
+        if rendered.is_rendered(part.path):
+            yield from _read_rendered(part, config, counts)
+            continue
+        for record in read_articles([part], config):
+            yield extract(record, config, counts) if isinstance(record, Article) else record
+
+
+def _read_rendered(part: FileRange, config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+    """Read pages that MediaWiki has rendered. Their documents and drops are those of the same pages in wikitext."""
+    wanted = {name.strip().lower() for name in config.namespaces} or {"0"}
+    for page in rendered.read_pages(part, config.max_page_bytes, Path(config.unpacked) if config.unpacked else None):
+        if isinstance(page, Reject):
+            yield page
+        elif str(page.namespace) not in wanted and not (page.namespace == 0 and "main" in wanted):
+            yield Drop("namespace", "")
+        elif not page.html.strip():
+            yield Drop("empty page", page.id)
+        else:
+            yield _extract_rendered(page, config, counts)
+
+
+def _extract_rendered(page: rendered.RenderedPage, config: CorpusConfig, counts: Counts) -> Record:
+    try:
+        wiki = extractor(page.site.language, {}, None, config)
+        found = read_rendered(page.html, wiki)
+    except UsageError:  # from a user-defined sentence splitter
+        raise
+    except Exception as error:  # one page must never end a run: report it and continue
+        return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {page.where}")
+    if found is None:
+        return Drop("redirect", "")
+    counts.add("marks", found.dropped_lines)
+    counts.add("formulas", {f"{outcome}/{name}": count for (outcome, name), count in found.formulas.items()})
+    site = page.site
+    return Prose(page.id, site.project, site.language, page.title, page.url, found.paragraphs, page.as_of, licence=WIKI_LICENCE)
 
 
 def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
@@ -88,7 +129,7 @@ def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | R
     return Prose(id, article.project, language, title, url, found.paragraphs, article.as_of, licence=WIKI_LICENCE)
 
 
-def extractor(language: str, namespaces: Mapping[str, int], templates: Templates, config: CorpusConfig) -> Extractor:
+def extractor(language: str, namespaces: Mapping[str, int], templates: Templates | None, config: CorpusConfig) -> Extractor:
     """Return the extractor for pages of a wiki."""
     return Extractor(
         language=language,

@@ -1,0 +1,249 @@
+"""Read pages that MediaWiki has rendered: "Enterprise HTML" dumps, and directories of pages from Wikimedia's REST API.
+
+    enwiki-NS0-20260101-ENTERPRISE-HTML.json.tar.gz    a tar file of NDJSON files, a page a line
+    pages.ndjson, pages.ndjson.gz                      such an NDJSON file alone
+    pages/Tea.html                                     a page of the REST API; its head says which wiki and page it is
+
+A tar file can only be read from its start. One above `MAX_TAR_BYTES` is first unpacked into NDJSON files of about
+`PIECE_BYTES` by `unpack`, so that many workers can read it and a killed run loses little.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import closing
+from functools import lru_cache
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..config.input_kinds import PROJECTS
+from ..errors import StorageError, UsageError
+from ..records import FileRange, Reject
+from ..storage.files import open_file, size
+from ..storage.stamp import stamp
+from .line_ranges import read_lines, split_lines
+from .packed import BrokenFile, open_packed
+from .tar_files import read_tar_lines
+from .wikis import Site, as_of
+
+MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
+PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
+RATIO = 10  # unpacked bytes per byte of a .tar.gz, at the most; usual ones have 5 to 8, and their last pieces are empty
+_TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
+_HEAD_BYTES = 1 << 14  # of a page of the REST API that names its wiki
+_ATTRIBUTES = re.compile(r"""<(html|base|meta|link|title)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>([^<]*)""")
+_ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_HOST = re.compile(rf"([a-z0-9-]{{1,40}})\.(?:m\.)?({'|'.join(PROJECTS)})\.org\Z")
+_DBNAME = re.compile(rf"([a-z0-9_]{{1,40}}?)({'|'.join(name for name in PROJECTS if name != 'wikipedia')}|wiki)\Z")
+
+
+class RenderedPage(NamedTuple):
+    """A page as HTML.
+
+    Attributes:
+        id: Id of its document, such as ``enwiki:12``.
+        site: Its wiki; `namespaces` is empty.
+        title: Its title.
+        url: Address of its revision.
+        html: The page in Parsoid's HTML.
+        namespace: Number of its namespace.
+        as_of: Time of its revision, in seconds.
+        where: File and place, for messages.
+    """
+
+    id: str
+    site: Site
+    title: str
+    url: str
+    html: str
+    namespace: int
+    as_of: int
+    where: str
+
+
+def is_rendered(name: str) -> bool:
+    """Return True if a file, by its name, has rendered pages; a dump of wikitext ends in ``.xml``, packed or not."""
+    bare = name.lower()
+    for suffix in _PACKED:
+        bare = bare.removesuffix(suffix)
+    return bare.endswith((".tar", ".tgz", ".ndjson", ".json", ".jsonl", ".html", ".htm"))
+
+
+def read_site(path: str) -> Site:
+    """Read the wiki of a file's first page, once per process and version of the file. Raise UsageError if there is none."""
+    return _read_site(path, stamp(path))
+
+
+@lru_cache(maxsize=64)
+def _read_site(path: str, version: tuple[Any, ...]) -> Site:
+    part = FileRange(Path(path).name, path, 0, size(path))
+    with closing(_read(part, 64 << 20, "wikipedia")) as pages:
+        for page in pages:
+            if isinstance(page, RenderedPage):
+                return page.site
+            break
+    raise UsageError(
+        f"{path} does not begin with a rendered page: pass an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or a "
+        "directory of .html pages from the REST API"
+    )
+
+
+def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
+    """Cut a file into the byte ranges that are read on their own: an NDJSON file at lines, a large tar file into pieces."""
+    if _is_tar(path):
+        count = -(-size * RATIO // PIECE_BYTES) if size > MAX_TAR_BYTES else 1
+        return [(size * number // count, size * (number + 1) // count) for number in range(count)]
+    return [(0, size)] if path.lower().endswith((*_PACKED, ".html", ".htm")) else split_lines(path, size, target)
+
+
+def read_pages(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[RenderedPage | Reject]:
+    """Read the pages of a file range. `pieces` is the directory where large tar files were unpacked."""
+    source = read_site(part.path).project
+    if pieces and is_piece(part):
+        path = str(_piece(pieces, part.path, part.start))
+        yield from _read_lines(part, path, (0, os.path.getsize(path)), max_bytes, source)
+    else:
+        yield from _read(part, max_bytes, source)
+
+
+def is_piece(part: FileRange) -> bool:
+    """Return True if a file range is a piece of a tar file that has to be unpacked."""
+    return _is_tar(part.path) and part.end - part.start < size(part.path)
+
+
+def unpack(path: str, starts: list[int], directory: Path, max_bytes: int) -> None:
+    """Unpack a tar file into pieces, one for each range of the tar file that begins at `starts`. Finished ones are kept.
+
+    A piece has the lines that begin in a share of `PIECE_BYTES` of the unpacked archive, so a repeated run makes the same ones.
+    Raise StorageError before anything is written if the disk lacks space.
+    """
+    done = _piece(directory, path, 0).parent
+    if done.exists():
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    total, free = size(path), shutil.disk_usage(directory).free
+    if free < (needed := total * RATIO + _SPARE_BYTES):
+        raise StorageError(
+            f"{path} takes about {needed >> 30} GB to unpack beside the output, but the disk has {free >> 30} GB free. Free some "
+            "space, use an output on another disk, or unpack the file yourself and pass its .ndjson files"
+        )
+    temporary = done.with_name(f".tmp-{done.name}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    part, number = FileRange(Path(path).name, path, 0, total), 0
+    pieces = [temporary / _piece(directory, path, start).name for start in starts]
+    for piece in pieces:
+        piece.touch()
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(pieces[0].open("wb"))
+        for at, line in read_tar_lines(part, "wikipedia", max_bytes):
+            if number < min(at // PIECE_BYTES, len(starts) - 1):
+                file.close()
+                number = min(at // PIECE_BYTES, len(starts) - 1)
+                file = stack.enter_context(pieces[number].open("wb"))
+            if line is None:
+                line = _too_large(part, f"{part.name}: byte {at} of the archive", "wikipedia", max_bytes)
+            if isinstance(line, Reject):  # the task of this piece reports it
+                line = json.dumps({"reject": line._asdict()}).encode()
+            file.write(line + b"\n")
+    os.rename(temporary, done)
+
+
+def _is_tar(path: str) -> bool:
+    return path.lower().endswith(_TARS)
+
+
+def _piece(directory: Path, path: str, start: int) -> Path:
+    return directory / f"html-{hashlib.sha256(path.encode()).hexdigest()[:16]}" / f"{start:015d}.ndjson"
+
+
+def _read(part: FileRange, max_bytes: int, source: str) -> Iterator[RenderedPage | Reject]:
+    """Read the pages of a file range from the file itself."""
+    lower = part.path.lower()
+    if lower.endswith((".html", ".htm")):
+        with open_file(part.path) as file:
+            html = file.read(max_bytes + 1)
+        yield _too_large(part, part.name, source, max_bytes) if len(html) > max_bytes else _from_head(html, part, source)
+    elif _is_tar(part.path):
+        for at, line in read_tar_lines(part, source, max_bytes):
+            yield _from_line(line, f"{part.name}: about byte {at}", part, source, max_bytes)
+    else:
+        yield from _read_lines(part, part.path, (part.start, part.end), max_bytes, source)
+
+
+def _read_lines(
+    part: FileRange, path: str, ends: tuple[int, int], max_bytes: int, source: str
+) -> Iterator[RenderedPage | Reject]:
+    """Read the pages of an NDJSON file. A packed one is read whole."""
+    packed = path.lower().endswith(_PACKED)
+    try:
+        with open_packed(path, part.name) if packed else open_file(path) as file:
+            if not packed:
+                file.seek(ends[0])
+            for at, line in read_lines(file, None if packed else ends[1] - ends[0], max_bytes):
+                if line is None or line.strip():
+                    yield _from_line(line, f"{part.name}: byte {ends[0] + at}", part, source, max_bytes)
+    except BrokenFile as error:
+        yield Reject(f"{source}:{part.name}", error.reason, error.where, error.lost)
+
+
+def _too_large(part: FileRange, where: str, source: str, max_bytes: int) -> Reject:
+    return Reject(f"{source}:{part.name}", "too-large", f"{where}: a page of more than {max_bytes} bytes")
+
+
+def _from_line(line: bytes | Reject | None, where: str, part: FileRange, source: str, max_bytes: int) -> RenderedPage | Reject:
+    """Read a page of an Enterprise HTML dump."""
+    if isinstance(line, Reject):
+        return line
+    if line is None:
+        return _too_large(part, where, source, max_bytes)
+    try:
+        page = json.loads(line)
+        if "reject" in page:
+            return Reject(**page["reject"])
+        dbname, number = str(page["is_part_of"]["identifier"]), int(page["identifier"])
+        namespace, title = int((page.get("namespace") or {}).get("identifier") or 0), str(page["name"])
+        url, language = str(page["url"]), str((page.get("in_language") or {}).get("identifier") or "")
+        html = str((page.get("article_body") or {}).get("html") or "")
+        revision = str((page.get("version") or {}).get("identifier", ""))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        where = f"{where}: {type(error).__name__}: {str(error)[:100]}"
+        return Reject(f"{source}:{part.name}", "malformed-json", where, len(line))
+    known = _DBNAME.fullmatch(dbname)
+    project = known[2] if known and known[2] != "wiki" else PROJECTS[0]
+    site = Site(dbname[:64], language, url[: url.rfind("/") + 1], {}, project)
+    revised = as_of(part.name, str(page.get("date_modified") or ""))
+    return RenderedPage(f"{site.dbname}:{number}", site, title, site.url(title, revision), html, namespace, revised, where)
+
+
+def _from_head(html: bytes, part: FileRange, source: str) -> RenderedPage | Reject:
+    """Read a page of the REST API, whose head names its wiki, number and revision."""
+    text = html.decode("utf-8", "replace")
+    found: dict[str, str] = {}
+    for name, attributes, content in _ATTRIBUTES.findall(text[:_HEAD_BYTES]):
+        given = {key: first or second for key, first, second in _ATTRIBUTE.findall(attributes)}
+        key = {"html": "about", "base": "base", "title": "title"}.get(name) or given.get("property") or given.get("rel") or ""
+        found[key] = given.get("content") or given.get("about" if name == "html" else "href") or content
+    base = urllib.parse.urljoin("https://x/", found.get("dc:isVersionOf") or found.get("base") or "")
+    host = _HOST.search(urllib.parse.urlsplit(base).hostname or "")
+    number, title = found.get("mw:pageId", ""), unescape(found.get("title", "")).strip() or Path(part.name).stem
+    if host is None or not number.isdecimal():
+        where = f"{part.name}: its head does not name a wiki and the number of the page, as pages of the REST API do"
+        return Reject(f"{source}:{part.name}", "no-id", where, len(html))
+    language, project = host[1], host[2]
+    dbname = language.replace("-", "_") + ("wiki" if project == PROJECTS[0] else project)
+    site = Site(dbname, language, f"https://{language}.{project}.org/wiki/", {}, project)
+    namespace = int(found["mw:pageNamespace"]) if found.get("mw:pageNamespace", "").isdecimal() else 0
+    url = site.url(title, found.get("about", "").rpartition("/")[2])
+    revised = as_of(part.name, found.get("dc:modified", ""))
+    return RenderedPage(f"{dbname}:{number}", site, title, url, text, namespace, revised, part.name)
