@@ -37,7 +37,7 @@ quick-tests: $(VENV)/.installed-dev
 long: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "long and not nightly"
 
-nightly: $(VENV)/.installed-engines $(READERS)/.installed
+nightly: $(VENV)/.installed-dev $(READERS)/.installed
 	$(BIN)/python -m pytest -n auto --dist loadfile -m nightly
 
 coverage: $(VENV)/.installed-dev # also of the processes that tests start
@@ -72,11 +72,6 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[dev]' --constraint constraints.txt
-	@touch $@
-
-$(VENV)/.installed-engines: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --editable '.[engines]' --constraint constraints.txt
-	$(BIN)/pip install --quiet --no-deps beam-pyspark-runner==0.0.3 # it asks for a Beam of 2023, and runs with this one
 	@touch $@
 
 $(READERS)/.installed: tests/readers/requirements.txt constraints.txt # the trainers' own readers of exports, which want older versions

@@ -1,5 +1,6 @@
 """Packages are found by search. `pipelines/` at the top is installed as `bertdata.pipelines`."""
 
-from setuptools import find_packages, setup
+from setuptools import find_namespace_packages, setup
 
-setup(packages=[*find_packages(include=["bertdata*"]), "bertdata.pipelines"], package_dir={"bertdata.pipelines": "pipelines"})
+packages = find_namespace_packages(include=["bertdata*"])  # folders of data files, too
+setup(packages=[*packages, "bertdata.pipelines"], package_dir={"bertdata.pipelines": "pipelines"})

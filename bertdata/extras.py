@@ -22,7 +22,6 @@ EXTRAS = {  # tests/test_packaging.py compares them with pyproject.toml; version
     "tensorboard": ("torch", "safetensors", "transformers", "tensorboard"),
     "transformers": ("transformers",),
     "dask": ("apache-beam[dask]",),
-    "spark": ("pyspark>=3.5,<4",),
     "gcp": ("apache-beam[gcp]", "universal_pathlib", "gcsfs"),
 }
 
@@ -30,8 +29,8 @@ EXTRAS = {  # tests/test_packaging.py compares them with pyproject.toml; version
 def install(extra: str) -> str:
     """Return the command that installs the libraries of an extra.
 
-    >>> install("chinese"), install("spark")
-    ('pip install jieba opencc', "pip install 'pyspark>=3.5,<4'")
+    >>> install("chinese"), install("near")
+    ('pip install jieba opencc', "pip install 'rensa>=0.5,<0.6'")
     """
     return shlex.join(("pip", "install", *EXTRAS[extra]))
 

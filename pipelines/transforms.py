@@ -1,5 +1,7 @@
 """Read dumps, extract paragraphs and split sentences in your own Beam pipeline.
 
+    import json
+
     import apache_beam as beam
     from bertdata.pipelines.transforms import ExtractParagraphs, ReadWikipedia, SplitSentences
 
@@ -9,7 +11,7 @@
             | ReadWikipedia("dumps/*.bz2")
             | ExtractParagraphs()
             | SplitSentences()
-            | beam.Map(lambda document: json.dumps({"id": document.id, "text": document.text()}))
+            | beam.Map(lambda document: json.dumps({"title": document.title, "text": " ".join(document.sentences)}))
             | beam.io.WriteToText("text", ".jsonl")
         )
 

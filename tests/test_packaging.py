@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, read_manifest
-from guide import write_guide
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -21,40 +20,8 @@ from bertdata.config.toml import tomllib
 from bertdata.extras import EXTRAS
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-CORE = {
-    "apache-beam",
-    "click",
-    "msgspec",
-    "nanotoken",
-    "numpy",
-    "py3langid",
-    "pyarrow",
-    "requests",
-    "rich",
-    "sentencex",
-    "tokenizers",
-    "tomli",
-}
-EXTRA = [
-    "torch",
-    "safetensors",
-    "datasets",
-    "transformers",
-    "jieba",
-    "opencc",
-    "h5py",
-    "rensa",
-    "upath",
-    "s3fs",
-    "pandas",
-]
+HEAVY = ("torch", "safetensors", "datasets", "transformers", "jieba", "opencc", "rensa", "upath", "s3fs", "pandas")
 INSTALL = ["install", "--no-deps", "--no-build-isolation", "--no-compile", "--quiet", "--disable-pip-version-check"]
-DEMO = """
-import bertdata, bertdata.pipelines.make_pairs as pipeline
-from bertdata.__main__ import main
-print(bertdata.__file__, pipeline.__file__, sep="\\n")
-main()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +43,9 @@ def wheel(checkout: Path) -> Path:
     return next((checkout / "dist").glob("*.whl"))
 
 
-def test_what_is_heavy_is_an_extra() -> None:
-    """These and what they ask for are 51 packages, 135 MB of wheels: pyarrow 50, Beam 20 and its own needs 33, NumPy 17."""
+def test_heavy_libraries_are_optional() -> None:
     asked = [line for line in requires("bertdata") or [] if "extra ==" not in line]
-    assert {re.split(r"[^\w-]", line)[0] for line in asked} == CORE
+    assert not {re.split(r"[^\w-]", line)[0] for line in asked} & {*HEAVY, "universal_pathlib"}
 
 
 def test_messages_name_the_libraries_of_each_extra() -> None:
@@ -98,7 +64,7 @@ def test_messages_name_the_libraries_of_each_extra() -> None:
         for name, requirement in ours.items():
             assert requirement.extras == theirs[name].extras
             assert requirement.specifier in (SpecifierSet(), theirs[name].specifier)
-    for_developers = {"docs", "dev", "peers", "engines", "all"}
+    for_developers = {"docs", "dev", "peers", "all"}
     assert project.keys() == EXTRAS.keys() | for_developers
 
 
@@ -159,33 +125,39 @@ def test_a_wheel_holds_everything(checkout: Path, wheel: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", ["wheel", "editable"])
-def test_an_installed_package_runs(how: str, checkout: Path, wheel: Path, tmp_path: Path) -> None:
-    """Install into an environment of its own, which sees this one's dependencies but not this checkout; extend it there too."""
+@pytest.mark.parametrize("how", ["wheel", "editable", "clone"])
+def test_the_commands_and_pipelines_run(how: str, checkout: Path, wheel: Path, tmp_path: Path) -> None:
+    """Also in a clone that is not installed. The environment has this one's dependencies but no heavy libraries."""
     environment = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
     site = next((environment / "lib").glob("python*")) / "site-packages"
     theirs = [path for path in sys.path if path.endswith("site-packages")]
-    (site / "dependencies.pth").write_text("\n".join(theirs))  # plain .pth: the editable hook of this checkout is not run
-    what = [str(wheel)] if how == "wheel" else ["--editable", str(checkout)]
-    subprocess.run([python, "-m", "pip", *INSTALL, *what], check=True, cwd=tmp_path)
-    (tmp_path / "absent").mkdir()
-    for name in EXTRA:
+    (site / "dependencies.pth").write_text("\n".join(theirs))  # the editable hook of this checkout is not run
+    what = {"wheel": [wheel], "editable": ["--editable", checkout]}.get(how, [])
+    if what:
+        subprocess.run([python, "-m", "pip", *INSTALL, *what], check=True, cwd=tmp_path)
+    for name in HEAVY:
+        (tmp_path / "absent").mkdir(exist_ok=True)
         (tmp_path / "absent" / f"{name}.py").write_text("raise ImportError('not in the core')")
-    demo = subprocess.run(
-        [python, "-c", DEMO, "demo", "--n", "1"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "absent")},
+    (tmp_path / "absent" / "mine.py").write_text(
+        "def drop(document):\n    return 'Chinese' if document.language == 'zh' else document\n"
     )
-    assert demo.returncode == 0, demo.stderr
-    home, shown = site if how == "wheel" else checkout, demo.stdout.splitlines()[:2]
-    assert all(Path(line).is_relative_to(home) for line in shown), shown
-    assert "masked (epoch 0)" in demo.stdout
+    where = {"cwd": checkout if how == "clone" else tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path / "absent")}}
+
+    def run(*words: object) -> str:
+        done = subprocess.run([python, *map(str, words)], capture_output=True, text=True, check=False, **where)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    folder = "" if how == "clone" else "bertdata."
+    home = site if how == "wheel" else checkout
+    shown = run(
+        "-c", f"import bertdata, {folder}pipelines.make_pairs as made; print(bertdata.__file__, made.__file__, sep='\\n')"
+    )
+    assert all(Path(line).is_relative_to(home) for line in shown.splitlines()), shown
+    run("-m", "bertdata", "demo", "--output", tmp_path / "demo", "--n", 1)
     assert (tmp_path / "demo" / "pairs" / "manifest.json").is_file()
-    command = [environment / "bin" / "bertdata", *write_guide(tmp_path), "--workers", "1"]
-    subprocess.run(command, check=True, cwd=tmp_path)
-    assert read_manifest(tmp_path / "corpus")["sources"]["mine:wet"]["documents"] == 1
+    words = ("--books", home / "bertdata" / "sample" / "books", "--map", "mine:drop", "--output", tmp_path / "corpus")
+    run("-m", "bertdata", "build-corpus", *words, "--", "--runner=FnApiRunner")
+    assert read_manifest(tmp_path / "corpus")["rows"] == 2

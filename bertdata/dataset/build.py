@@ -265,8 +265,8 @@ def clean_up(directory: Path) -> None:
 def work_directory(root: Path) -> Iterator[Path]:
     """Yield the directory of a local run's work files: its build, or a local directory if the output is in a store.
 
-    Small reads are cheap on a local disk. The local directory is named after the output. It is removed when the block succeeds. A
-    stopped run leaves it, and the same command reuses it. A run of another identity removes its contents first.
+    Small reads are cheap on a local disk. The local directory is removed when the block ends. Only a killed run leaves it. It is
+    named after the output, so that the next run into this output reuses its contents, or removes those of another identity.
     """
     if is_local(root):
         yield root
@@ -280,8 +280,10 @@ def work_directory(root: Path) -> Iterator[Path]:
             for entry in path.iterdir():
                 remove(entry)
             write_json(path / STATE / RUN, identity, PRIVATE_MODE)
-    yield path
-    remove(path)
+    try:
+        yield path
+    finally:
+        remove(path)
 
 
 def is_done(directory: Path, expected: dict[str, Any]) -> bool:
