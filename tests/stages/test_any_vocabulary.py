@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Build, Run, read_manifest, read_rows
+from conftest import Build, read_manifest, read_rows
 from tokenizers import Tokenizer
 
 import bertdata
 from bertdata import MaskConfig, Shards
-from bertdata.config import PairsConfig, VocabConfig
-from bertdata.errors import UsageError
 from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
 
@@ -131,60 +128,3 @@ def test_whole_words_are_masked_whole(build: Build, corpus: Path, vocabularies: 
                 assert masked[place] == masked[place - 1]
                 several += int(masked[place])
     assert several > 5
-
-
-def test_what_is_missing_is_said_before_a_run(run: Run, corpus: Path, vocabularies: dict[str, Path], tmp_path: Path) -> None:
-    """As of Llama: a tokenizer whose files name the tokens around a text, and no padding or mask."""
-    form = json.loads((vocabularies["bpe"] / "tokenizer.json").read_text(encoding="utf-8"))
-    form["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(form), encoding="utf-8")
-    command = ("make-pairs", corpus, "--vocab", path, "--output", tmp_path / "out")
-    told = run(*command, "--dry-run", code=2).stderr
-    assert "names no token for pad, mask" in told and "--special-tokens, pad=[PAD],mask=[MASK]" in told
-    told = run(*command, "--dry-run", "--special-tokens", "pad=<|x|>,mask=<mask>").stderr
-    assert "pad <|x|>" in told and "mask <mask>" in told and "'Ġ' marks where words begin" in told
-    told = run(*command, "--dry-run", "--special-tokens", "pad=<|x|>,mask=<|x|>", code=2).stderr
-    assert "one token for mask and pad" in told
-    assert "write ROLE=TOKEN" in run(*command, "--dry-run", "--special-tokens", "bos=<s>", code=2).stderr
-    told = run(*command, "--dry-run", "--lowercase", "--special-tokens", "pad=<|x|>,mask=<|y|>", code=2).stderr
-    assert "a bare vocab.txt" in told
-    config: dict[str, Any] = {"chinese_words": "jieba", "special_tokens": "pad=<|x|>,mask=<|y|>"}
-    with pytest.raises(UsageError, match="`chinese_words` is for BERT's kind"):
-        bertdata.make_pairs(corpus, vocab=path, output=tmp_path / "out", config=PairsConfig(**config))
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_directory_without_tokenizer_json_is_read_by_transformers(
-    vocabularies: dict[str, Path], corpus: Path, build: Build, tmp_path: Path
-) -> None:
-    """GPT-2's kind, as its vocab.json and merges.txt."""
-    pytest.importorskip("transformers")
-    model = json.loads((vocabularies["bpe"] / "tokenizer.json").read_text(encoding="utf-8"))["model"]
-    path = tmp_path / "gpt2"
-    path.mkdir()
-    (path / "vocab.json").write_text(json.dumps(model["vocab"]), encoding="utf-8")
-    (path / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in model["merges"]), encoding="utf-8")
-    settings = {"tokenizer_class": "GPT2Tokenizer", "unk_token": "[UNK]", "bos_token": "[CLS]", "eos_token": "[SEP]"}
-    (path / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
-    made = build(
-        *("make-pairs", tmp_path / "rows", corpus, "--vocab", path, "--objective", "documents"),
-        *("--special-tokens", "pad=[PAD],mask=[MASK]"),
-    )
-    other = build("make-pairs", tmp_path / "own", corpus, "--vocab", vocabularies["bpe"], "--objective", "documents")
-
-    def unordered(directory: Path) -> list[list[int]]:
-        return sorted(row["input_ids"] for row in read_rows(directory))
-
-    ends = [ids[-1] for ids in unordered(made)]
-    assert set(ends) == {3} and not bertdata.verify(made).problems
-    assert sum(map(len, unordered(made))) == pytest.approx(sum(map(len, unordered(other))), rel=0.02)
-
-
-def test_options_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match=r"in square brackets"):
-        VocabConfig(extra_tokens=("<x>",))
-    with pytest.raises(UsageError, match="repeated or reserved"):
-        VocabConfig(model="bpe", extra_tokens=("[MASK]",))
-    with pytest.raises(UsageError, match="use 297 or more"):
-        VocabConfig(model="bpe", size=100, extra_tokens=("<a>", "<b>", "<c>", "<d>"))

@@ -6,9 +6,8 @@ from html import escape
 from pathlib import Path
 
 import pytest
-from conftest import Build, Run, digests, read_manifest, read_rows
+from conftest import Build, Run, read_manifest, read_rows
 
-from bertdata.dataset import manifest
 from bertdata.errors import UsageError
 
 PAGES = [
@@ -55,21 +54,6 @@ def test_a_corpus_holds_and_counts_formulas(math: str, build: Build, tmp_path: P
     sentences = [sentence for row in read_rows(corpus) for sentence in row["sentences"]]
     assert sentences == SENTENCES[math]
     assert read_manifest(corpus)["formulas"] == COUNTS[math]
-
-
-def test_text_is_the_default_and_verify_adds_up(build: Build, run: Run, tmp_path: Path) -> None:
-    made = [
-        build("build-corpus", tmp_path / name, "--wikipedia", dump(tmp_path / "in.xml"), *options)
-        for name, options in (("a", ()), ("b", ("--math", "text")))
-    ]
-    assert digests(made[0]) == digests(made[1])
-    told = run("inspect", made[0]).stdout
-    assert "formulas: 6 found, 4 kept, 0 outside prose; 2 sentences dropped" in told
-    run("verify", made[0])
-    changed = read_manifest(made[0])
-    changed["formulas"]["written"]["formula"] += 1
-    manifest.store(made[0], changed)
-    assert "formulas.found.formula" in run("verify", made[0], code=6).stderr
 
 
 def test_a_splitter_that_fails_ends_the_run(run: Run, tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,8 +10,6 @@ from conftest import Build, Run, digests, read_manifest, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertdata.cli import cli
-from bertdata.cli.inspect import show
 from bertdata.stages.rows.partitions import Layout
 
 
@@ -53,17 +48,6 @@ def test_a_validation_split_shares_nothing_with_train(
     assert "split: validation" in (pairs / "README.md").read_text()
     again = build("make-pairs", tmp_path / "again", *options, "--", "--runner=FnApiRunner")
     assert digests(again) == digests(pairs)
-    show(pairs, count=0)
-    assert "validation: NotNext" in capsys.readouterr().out
-    cli.main(["inspect", str(pairs), "--row", str(len(train))], standalone_mode=False)
-    assert capsys.readouterr().out.startswith(f"row {len(train)} ")
-    program = f"import datasets; d = datasets.load_dataset({str(pairs)!r}); print({{k: v.num_rows for k, v in d.items()}})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=_offline(tmp_path))
-    assert done.stdout.strip() == str({"train": len(train), "validation": len(held_out)}), done.stderr
-
-
-def _offline(cache: Path) -> dict[str, str]:
-    return {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
 
 
 def test_a_split_without_a_document_says_what_to_do(run: Run, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:

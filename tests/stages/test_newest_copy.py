@@ -12,7 +12,6 @@ import bertdata
 from bertdata.dataset.manifest import read
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.reports.trace import explain
-from bertdata.sources.dumps import as_of, dump_date
 
 HEAD = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>'
 
@@ -84,22 +83,6 @@ def test_a_page_that_only_the_older_dump_has_stays_whole(build: Build, tmp_path:
     assert [row["id"] for row in read_rows(corpus)] == ["enwiki:1", "enwiki:2"]
 
 
-@pytest.mark.parametrize(
-    "name, revised, seconds",
-    [
-        ("enwiki-19700102.xml", "", 0),  # no date of this century or the last of the web
-        ("enwiki-20221399.xml", "2022-07-20T00:00:01Z", 1658275201),  # no such month
-        ("dump.xml", "2022-07-20T00:00:01", 0),
-        ("dump.xml", "9999-12-31T23:59:59Z", (1 << 32) - 2),
-        ("dump.xml", "1500-01-01T00:00:00Z", 0),
-        ("dump.xml", "x" * 1000, 0),
-    ],
-)
-def test_odd_dates(name: str, revised: str, seconds: int) -> None:
-    assert as_of(name, revised) == (86400 if name == "enwiki-19700102.xml" else seconds)
-    assert dump_date("1202201011.xml") == ""
-
-
 @pytest.mark.parametrize("order", [("a-20220101.xml", "b-20240101.xml"), ("b-20220101.xml", "a-20240101.xml")])
 def test_a_trace_shows_the_copy_that_was_kept(order: tuple[str, str], build: Build, tmp_path: Path) -> None:
     """And names its dump; page 1 is in both dumps, 2 in the older one, and the title of 3 moved to page 4."""
@@ -114,18 +97,3 @@ def test_a_trace_shows_the_copy_that_was_kept(order: tuple[str, str], build: Bui
         assert (traced.dump, traced.paragraphs[0][0].split()[1]) == (dump_name, word)
         assert f"The {word} crossed" in traced.wikitext
         assert traced.fate[-1] == f"The wikitext is from {dump_name}"
-
-
-def test_a_trace_of_a_trial_shows_the_newest_copy(build: Build, tmp_path: Path) -> None:
-    """A trial reads parts of the dumps, so that a shard does not tell its dump."""
-    (tmp_path / "in").mkdir()
-    dump(tmp_path / "in" / "a-20220101.xml", (1, OLD, "ferry"))
-    dump(tmp_path / "in" / "b-20240101.xml", (1, NEW, "boat"))
-    options = ("--max-repeated", 1, "--max-documents", 2)
-    corpus = build("build-corpus", tmp_path / "corpus", "--wikipedia", tmp_path / "in", *options)
-    traced = bertdata.trace(corpus, "enwiki:1", wikipedia=tmp_path / "in")
-    assert (
-        traced.dump == "b-20240101.xml"
-        and "The boat crossed" in traced.wikitext
-        and traced.paragraphs[0][0].startswith("The boat")
-    )

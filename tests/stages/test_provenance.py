@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import REPOSITORY, Build
+from conftest import Build
 
-from bertdata.cli import cli
 from bertdata.dataset.rows import Shards
 
 ROWS: dict[str, list[Any]] = {
@@ -57,34 +56,3 @@ def test_each_text_is_of_the_document_that_is_named(
         named.update(row["documents"])
     assert named == texts.keys()
     assert bool(several) == (kind != "documents")
-
-
-def test_the_page_finds_the_source_of_each_row(
-    build: Build,
-    tmp_path: Path,
-    sample_corpus: Path,
-    sample_vocab: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    options = ["--vocab", sample_vocab, "--objective", "documents", "--validation-fraction", 0.3]
-    build("make-pairs", tmp_path / "rows", sample_corpus, *options)
-    monkeypatch.chdir(tmp_path)
-    page = (REPOSITORY / "docs" / "how-to" / "training.md").read_text(encoding="utf-8").partition("\n## Loss by source\n")[2]
-    capsys.readouterr()
-    exec(page.partition("```python\n")[2].partition("```")[0], {})
-    assert capsys.readouterr().out.strip() in ("{'wikipedia': 0.0, 'books': 0.0}", "{'books': 0.0, 'wikipedia': 0.0}")
-
-
-def test_rows_are_found_by_document(
-    build: Build, tmp_path: Path, sample_corpus: Path, sample_vocab: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ["--vocab", sample_vocab, "--objective", "causal", "--max-seq-length", 300, "--provenance"]
-    made = build("make-pairs", tmp_path / "rows", sample_corpus, *options)
-    rows = Shards(made)
-    wanted = rows[5]["documents"][0]
-    capsys.readouterr()
-    cli.main(["inspect", str(made), "--id", wanted, "--n", "1"], prog_name="bertdata", standalone_mode=False)
-    first = next(number for number, row in enumerate(rows) if wanted in row["documents"])
-    head = capsys.readouterr().out.splitlines()[0]
-    assert head.startswith(f"row {first} ") and f"[{wanted}]" in head

@@ -66,12 +66,3 @@ def test_broken_dumps(run: Run, shared: Path, tmp_path: Path, number: int, reaso
     assert stage["rejected"] == ({reason: 1} if reason else {})
     assert [(r["id"], r["reason"]) for r in rejects(tmp_path / "corpus")] == ([("zhwiki:13", reason)] if reason else [])
     assert stage["dropped"].get("empty page", 0) == (number == 4)
-
-
-@pytest.mark.parametrize("number", [1, 3, 4])
-def test_a_broken_dump_alone_ends_in_a_clear_error(run: Run, shared: Path, tmp_path: Path, number: int) -> None:
-    dump = shared / "data" / "wiki" / f"zhwiki-broken-{number}.xml"
-    done = run("build-corpus", "--wikipedia", dump, "--output", tmp_path / "corpus", "--workers", 1, code=3)
-    assert "Traceback" not in done.stderr
-    assert "of 3 records" in done.stderr
-    assert not (tmp_path / "corpus" / "manifest.json").exists()
