@@ -31,8 +31,8 @@ from bertdata.config import CorpusConfig
 from bertdata.records import Article, Document, Drop, FileRange, Prose, Reject
 from bertdata.sources.inputs import find
 from bertdata.stages.corpus.source_records import up_to_limits
-from bertdata.stages.corpus.sources import Counts, source
-from bertdata.stages.corpus.sources.base import document
+from bertdata.stages.corpus.sources import source
+from bertdata.stages.corpus.sources.base import Counts, document
 from bertdata.stages.corpus.sources.wikipedia import extract, read_articles
 from bertdata.storage.files import size
 

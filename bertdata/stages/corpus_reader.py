@@ -20,8 +20,6 @@ from ..records import FileRange, Task
 from ..storage.files import digest, is_local, to_path
 from ..storage.stamp import stamp
 
-__all__ = ["MAX_BATCHES", "Corpus", "DocumentReader", "read", "refuse_to_replace", "text_bytes"]
-
 _SLICE_BYTES = 5 << 20  # maximum text per tokenizer call: two record batches of build-corpus
 _MAX_NAMED_INPUTS = 1000  # maximum corpus inputs that a derived dataset names
 MAX_BATCHES = 8  # maximum record batches per task: 16 MB of text from build-corpus

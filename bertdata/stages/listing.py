@@ -13,8 +13,6 @@ from ..dataset import manifest
 from ..dataset.manifest_records import RowFile
 from ..storage.files import open_file, replacing
 
-__all__ = ["Listing"]
-
 _BUFFER_BYTES = 1 << 20  # copy buffer
 
 

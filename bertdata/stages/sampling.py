@@ -12,8 +12,6 @@ from ..records import FileRange, Task
 from ..storage.files import to_path
 from .corpus_reader import MAX_BATCHES, Corpus
 
-__all__ = ["Sample"]
-
 _READ_RATIO = 4  # text read from a large corpus, as a multiple of the sample's text
 _MIN_BATCHES = 64  # minimum record batches read: 128 MB of text from build-corpus
 

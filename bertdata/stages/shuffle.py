@@ -24,8 +24,6 @@ from ..errors import VerificationError
 from ..storage.files import replacing
 from ..storage.storage import storage_errors
 
-__all__ = ["FileShuffle"]
-
 _INDEX_ENTRIES = struct.Struct("<QQQQ")  # two index entries, each an end and a digest: of the previous piece and of this piece
 _ENTRY_BYTES = _INDEX_ENTRIES.size // 2
 

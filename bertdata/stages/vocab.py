@@ -7,7 +7,7 @@ the same as counting a text without accents.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -35,8 +35,6 @@ from ..tokens.encode import choose
 from . import sampling
 from .corpus_reader import Corpus, DocumentReader
 
-__all__ = ["CountWords", "Train", "VocabJob", "WordsReport"]
-
 _MAX_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
 _ENGLISH_SHARE = (
     0.98  # minimum share of English characters at which accents are stripped; a few foreign documents do not change that
@@ -58,65 +56,71 @@ class WordsReport(TaskReport, frozen=True, kw_only=True):
         return [self.words]
 
 
-@dataclass(frozen=True)
-class CountWords:
-    """Count the words of a task's sampled documents, by language, as one record batch each.
+@dataclass(frozen=True, kw_only=True)
+class VocabJob(Job):
+    """Count the words of each task; train on the counts of all."""
 
-    The sample is `share` of the documents read. `whole` is True if all of the corpus is read.
-    """
-
-    root: Path
     config: VocabConfig
-    share: float
-    whole: bool
     reader: DocumentReader
+    sample: sampling.Sample  # without its tasks
+    count: int  # of tasks
 
-    def __call__(self, task: Task) -> WordsReport:
+    @classmethod
+    def of(
+        cls, source: Corpus, config: VocabConfig, sample: sampling.Sample, roots: Sequence[Path | None], work: Path
+    ) -> VocabJob:
+        """Return the job of `train_vocab`."""
+        return cls(
+            roots=tuple(filter(None, roots)),
+            packages=config.packages,
+            config=config,
+            reader=source.reader,
+            sample=sample._replace(tasks=[]),
+            count=len(sample.tasks),
+        )
+
+    @on_worker
+    def count_words(self, task: Task) -> int:
+        """Count the words of a task's sampled documents."""
+        self.once("count", task, self._count, WordsReport)
+        return task.number
+
+    def stages(self, tasks: Sequence[Task]) -> list[Stage]:
+        """Return the stages of a run on this machine."""
+        return [Stage("count", self.count_words, tasks)]
+
+    def _count(self, task: Task) -> WordsReport:
+        """Write the words of a task's sampled documents, as one record batch per language."""
         parts: dict[str, Counter[str]] = defaultdict(Counter)
-        tally = Tally("documents")
-        sampled = 0
-        for ids, languages, documents in self.reader.columns(task, "id", "language", "sentences", whole=self.whole):
+        tally, sampled, (share, share_of_read, _) = Tally("documents"), 0, self.sample
+        names = ("id", "language", "sentences")
+        for ids, languages, documents in self.reader.columns(task, *names, whole=share_of_read == share):
             text: dict[str, list[str]] = defaultdict(list)
             for doc_id, language, sentences in zip(ids.to_pylist(), languages.to_pylist(), documents, strict=True):
-                if train.is_sampled(self.config.seed, doc_id, self.share):
+                if train.is_sampled(self.config.seed, doc_id, share_of_read):
                     tally.left += 1
                     text[language if language in parts or len(parts) < _MAX_LANGUAGES else ""] += sentences.as_py()
             tally.entered += len(ids)
             for language, sentences in text.items():
                 sampled += sum(len(sentence.encode()) for sentence in sentences)
-                parts[language].update(self._count(sentences))
+                parts[language].update(train.count_parts(sentences, self.config.model))
         tally.dropped["not in the sample"] += tally.entered - tally.left
         name = f"{STATE}/work/words-{task.number:05d}.arrow"
-        file = shards.write(self.root, name, _WORDS_SCHEMA, self._batches(parts))
+        file = shards.write(self.roots[0], name, _WORDS_SCHEMA, self._batches(parts))
         return WordsReport(words=file, tally=tally.counts(), sampled_bytes=sampled)
-
-    def _count(self, sentences: list[str]) -> Counter[str]:
-        """Count the units of training: WordPiece pre-tokens, whose accents may be stripped later, or words of the other
-        models."""
-        return train.count_parts(sentences, self.config.model)
 
     def _batches(self, parts: dict[str, Counter[str]]) -> Iterator[pa.RecordBatch]:
         tokenizer = train.blank(self.config)
         for language in sorted(parts):
-            counted = parts.pop(language)
-            words = sorted(train.parts_to_words(counted, tokenizer).items())
+            words = sorted(train.parts_to_words(parts.pop(language), tokenizer).items())
             columns = [[language] * len(words), [word for word, _ in words], [count for _, count in words]]
             yield pa.record_batch(columns, schema=_WORDS_SCHEMA)
 
-
-@dataclass(frozen=True)
-class Train:
-    """Add up the counts, train, then write the vocabulary and, last, the manifest."""
-
-    root: Path
-    config: VocabConfig
-    share: float
-    source: DocumentReader
-
-    def __call__(self, reports: Iterable[list[WordsReport]]) -> None:
-        root, words, files = self.root, Counter[str](), list[Path]()
-        corpus, tally, sampled = self.source.manifest(), Tally("documents"), 0
-        for (report,) in reports:
+    def finish(self) -> None:
+        """Add up the counts, train, then write the vocabulary and, last, the manifest."""
+        (root,), words, files = self.roots, Counter[str](), list[Path]()
+        corpus, tally, sampled = self.reader.manifest(), Tally("documents"), 0
+        for (report,) in self.reports("count", self.count, WordsReport):
             files.append(root / report.words.name)
             tally.merge(Tally.of(report.tally))
             sampled += report.sampled_bytes
@@ -132,56 +136,14 @@ class Train:
         contents = VocabManifest(
             **manifest.head("vocabulary", config, [], [tally], config.packages),
             accents=accents,
-            inputs=self.source.inputs(),
+            inputs=self.reader.inputs(),
             files=[manifest.entry(root, name) for name in names],
             size=len(vocabulary.pieces),
-            sample=Sample(share=self.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),
+            sample=Sample(share=self.sample.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),
             coverage=_coverage(files, config, vocabulary),
         )
         write_beside(root, contents)
         manifest.store(root, contents)
-
-
-@dataclass(frozen=True, kw_only=True)
-class VocabJob(Job):
-    """Count the words of each task; train on the counts of all."""
-
-    config: VocabConfig
-    reader: DocumentReader
-    sample: sampling.Sample  # without its tasks
-    count: int  # of tasks
-
-    @classmethod
-    def of(
-        cls, source: Corpus, config: VocabConfig, sample: sampling.Sample, roots: Sequence[Path | None], work: Path
-    ) -> VocabJob:
-        """Return the job of `train_vocab`."""
-        (root,) = filter(None, roots)
-        return cls(
-            roots=(root,),
-            packages=config.packages,
-            config=config,
-            reader=source.reader,
-            sample=sample._replace(tasks=[]),
-            count=len(sample.tasks),
-        )
-
-    @on_worker
-    def count_words(self, task: Task) -> int:
-        """Count the words of a task's sampled documents."""
-        share, share_of_read, _ = self.sample
-        work = CountWords(self.roots[0], self.config, share_of_read, share_of_read == share, self.reader)
-        self.once("count", task, work, WordsReport)
-        return task.number
-
-    def stages(self, tasks: Sequence[Task]) -> list[Stage]:
-        """Return the stages of a run on this machine."""
-        return [Stage("count", self.count_words, tasks)]
-
-    def finish(self) -> None:
-        """Train, and write the vocabulary."""
-        train = Train(self.roots[0], self.config, self.sample.share, self.reader)
-        train(self.reports("count", self.count, WordsReport))
 
 
 def _characters(corpus: CorpusManifest) -> Counter[str]:

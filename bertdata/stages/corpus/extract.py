@@ -28,7 +28,8 @@ from ..selection.facts import Facts
 from ..text_counts import count_text
 from . import source_records
 from .plan_tasks import quota
-from .sources import Counts, source
+from .sources import source
+from .sources.base import Counts
 
 WORK = f"{STATE}/work"  # directory of files that later stages read
 _MAX_TEMPLATES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones

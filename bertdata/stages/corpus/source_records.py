@@ -15,8 +15,8 @@ from ...records import Article, Document, Drop, FileRange, Prose, Reject
 from ...sources.lines import drop_controls
 from .editing import edit
 from .filtering import excluded, reason_to_drop
-from .sources import Counts, source
-from .sources.base import document
+from .sources import source
+from .sources.base import Counts, document
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
 

@@ -28,8 +28,6 @@ from .partitions import Layout, joined, origins_in, schema
 from .partners import DocumentOrigin
 from .static_masks import mask_rows
 
-__all__ = ["PartitionReport", "BuildPartition", "Groups", "RowsOutput", "SplitCounts"]
-
 T = TypeVar("T", bound="str | tuple[str, ...]")
 _PARTNERS = ("pairs", "not_next", "other")  # counted by language, script and source of A
 Groups = dict[str, dict[str, dict[str, Count]]]  # counts of what, by group and name: see `SplitCounts`

@@ -22,8 +22,6 @@ from ..corpus_reader import DocumentReader
 from .build_rows import PartitionReport, RowsOutput
 from .partners import origins_of
 
-__all__ = ["PairsCommit", "describe"]
-
 _Groups = defaultdict[str, defaultdict[str, Counter[str]]]  # counts of what, by group and name
 
 

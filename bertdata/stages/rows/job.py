@@ -19,8 +19,6 @@ from .commit import PairsCommit
 from .partitions import Layout, Tokenize
 from .partners import Partners, origins_of
 
-__all__ = ["PairsJob"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairsJob(Job):

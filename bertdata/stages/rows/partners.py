@@ -28,8 +28,6 @@ from ...storage.files import to_path
 from ...text.language import writing
 from ..corpus_reader import Corpus
 
-__all__ = ["MIN_DOCUMENTS_PER_PARTITION", "DocumentOrigin", "Partners", "fill", "origins", "origins_of"]
-
 MIN_DOCUMENTS_PER_PARTITION = 16  # documents of a group per partition, on average, so that they find partners
 _SAMPLED_BATCHES = 16  # record batches of 2 MB sampled to count scripts
 _OTHER_SCRIPTS = "?"  # scripts of a language that are not in the sample

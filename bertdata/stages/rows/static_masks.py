@@ -22,8 +22,6 @@ from ...labels import IGNORED
 from ...rows import Pairs, masking
 from ...tokens.vocab import Vocabulary
 
-__all__ = ["mask_rows"]
-
 _TOKENS_PER_CALL = 1 << 17  # tokens masked per call, including padding; each takes about 100 bytes
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["HASH_BYTES", "MIN_PARAGRAPH_CHARS", "fingerprint", "normal"]
-
 HASH_BYTES = 16
 MIN_PARAGRAPH_CHARS = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 

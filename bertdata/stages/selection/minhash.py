@@ -20,8 +20,6 @@ from ... import keys
 from ...errors import UsageError
 from ...extras import install, missing_package
 
-__all__ = ["SIGNATURE_VALUES", "Signer", "band_hashes", "layout", "packages", "similarity"]
-
 SIGNATURE_VALUES = 128  # values of a signature; the standard error of an estimate of 0.8 is then 0.035
 SHINGLE_TOKENS = 5  # tokens in a shingle, as is common in web text pipelines
 _ALGORITHM = 2  # of rensa's RMinHash; another value means other signatures
@@ -146,17 +144,6 @@ def layout(threshold: float) -> tuple[int, int]:
         r for r in range(1, SIGNATURE_VALUES + 1) if r == 1 or 1 - (1 - threshold**r) ** (SIGNATURE_VALUES // r) >= _MIN_RECALL
     )
     return SIGNATURE_VALUES // rows, rows
-
-
-def band_hashes(signatures: Signatures, bands: int, rows: int) -> keys.Bits:
-    """Hash the bands of signatures: [N, bands]. The hash includes the band's number."""
-    # A polynomial in base 257 of the values of a band. It begins with the band's number, because
-    # equal values in different bands mean nothing.
-    hashes = np.broadcast_to(np.arange(bands, dtype=np.uint64), (len(signatures), bands))
-    values = signatures[:, : bands * rows].reshape(len(signatures), bands, rows).astype(np.uint64)
-    for row in range(rows):
-        hashes = hashes * np.uint64(257) + values[:, :, row] + np.uint64(1)
-    return keys.at(hashes.ravel(), 0).reshape(hashes.shape)
 
 
 def similarity(one: Signatures, other: Signatures) -> npt.NDArray[Any]:

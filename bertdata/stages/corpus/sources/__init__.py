@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ....config.input_kinds import INPUTS, PROJECTS
-from .base import Counts, Record, Source
-
-__all__ = ["Counts", "Record", "Source", "in_order", "source"]
+from .base import Source
 
 
 def source(name: str) -> Source:

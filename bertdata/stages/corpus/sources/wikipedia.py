@@ -19,8 +19,6 @@ from ....text.sentences import splitter
 from ....text.wikitext import Extractor, Templates, check_variant, is_redirect, load_templates
 from .base import Counts, Record, Source
 
-__all__ = ["SOURCE", "extract", "read_articles"]
-
 _LISTED = (
     "empty page",
     "transcluded text",
