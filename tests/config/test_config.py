@@ -149,7 +149,10 @@ def test_toml_takes_dashes_and_a_string_for_a_list() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[model]\nhiden_size = 3\n[[phases]]\nshards = 'x'\nsteps = 1", "run.toml: model: unknown key hiden_size: did you mean"),
+        (
+            "[optimizer]\nlerning_rate = 3\n[[phases]]\nshards = 'x'\nsteps = 1",
+            "run.toml: optimizer: unknown key lerning_rate: did",
+        ),
         ("", "run.toml: phases is missing"),
         ("[[phases]]\nshards = 'x'", "run.toml: phases[0]: steps is missing"),
         ("[[phases]]\nshards = 'x'\nsteps = 0", "run.toml: phases[0]: `steps` is 0: expected an integer >= 1"),
