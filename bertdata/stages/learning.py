@@ -37,7 +37,6 @@ from ..text.wikitext import is_redirect, load_templates, namespaces
 from ..text.wikitext.templates.braces import normalize
 from ..text.wikitext.templates.learn import Definition, compile_definition, link
 from ..text.wikitext.templates.survey import Survey, survey
-from ..text.wikitext.templates.table import UNKNOWN
 
 _MIN_PLACES, _MAX_PLACES, _PLACE_BYTES = 4, 64, 8 << 20  # places of the sample: one in 8 MB, within these limits
 _SAMPLE_SHARE, _MIN_SAMPLE = 0.05, 1 << 20  # characters of articles per compressed byte (about 1 % of the text), and at least
@@ -198,7 +197,7 @@ def _learn(language: str, counts: Survey, files: list[Path], config: CorpusConfi
                 definitions[name] = compile_definition(text)
                 revisions[name] = revised, _sha256(text)
         called = {name for done in wanted for name in definitions[done].calls}
-        wanted = sorted(name for name in called - definitions.keys() if table.kind(name) == UNKNOWN)
+        wanted = sorted(name for name in called - definitions.keys() if table.lookup(name) is None)
         if not wanted:
             break
     definitions |= dict.fromkeys(wanted, Definition(reason=_MISSING))

@@ -15,7 +15,7 @@ from .extensions import resolve_extensions
 from .formulas import CHOICES, Formulas, figures_of_tags
 from .inline import finish
 from .links import resolve_links
-from .marks import clean_input, unshield
+from .marks import HOLE, clean_input, unshield
 from .namespaces import Namespaces
 from .pages import drop_switches, is_redirect
 from .paragraphs import Paragraph, paragraphs
@@ -130,7 +130,7 @@ class Extractor:
         texts: list[str] = []
         for paragraph in found:
             text = finish(figures_of_tags(paragraph.text) if self.math == "text" else paragraph.text, templates_on)
-            if formulas.found:
+            if formulas.found or HOLE in text:
                 text = formulas.finish(paragraph.text, text, lambda whole: self.split(whole, self.language))
             if drops and paragraph.before_block and self._introduces(paragraph, text):
                 lines["list introduction"] += 1

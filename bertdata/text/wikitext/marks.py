@@ -4,6 +4,7 @@
   Python counts both as whitespace, so a line with nothing else is blank, as in MediaWiki.
 * ``OBJECT`` marks something visible without words, such as a formula or a reference.  A line with one is not blank.
 * ``FORMULA`` is before and after a written formula, ``HOLE`` replaces a formula whose sentence is dropped.
+* ``LOST`` marks, in the output of a learned template, words that are not known.
 * ``AWAY`` marks a link to a category or another language: a space after it does not make a preformatted line, and a line
   with nothing else is removed and does not count as a blank line.
 * ``SHIELD`` begins text in which each markup character is replaced by a placeholder, as in ``<nowiki>``.
@@ -14,9 +15,9 @@
 
 import re
 
-OBJECT, SHIELD, HOLE, FORMULA, AWAY, FOOTNOTE, VANISHED = "\x02\x03\x04\x05\x1d\x1e\x1f"
+OBJECT, SHIELD, HOLE, FORMULA, LOST, AWAY, FOOTNOTE, VANISHED = "\x02\x03\x04\x05\x06\x1d\x1e\x1f"
 
-_REMOVED = ("\r", OBJECT, SHIELD, HOLE, FORMULA, AWAY, FOOTNOTE, VANISHED)
+_REMOVED = ("\r", OBJECT, SHIELD, HOLE, FORMULA, LOST, AWAY, FOOTNOTE, VANISHED)
 _MARKUP = "[]{}|<>'*:=!-_~+/ ,."  # not the characters of entities, which are also decoded in <nowiki>
 LINE_MARKUP = frozenset(" *#:;=|!-")  # a line that begins with one of these is not prose
 _FIRST = 0xFDD0  # U+FDD0..U+FDEF are permanent noncharacters

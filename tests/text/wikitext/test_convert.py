@@ -15,6 +15,7 @@ from footing import Extractor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bertdata.text import wikitext
 from bertdata.text.wikitext import load_templates
 from bertdata.text.wikitext.convert import convert, units
 from bertdata.text.wikitext.convert.amounts import read_amount, spell_number, write_fraction, write_number
@@ -340,6 +341,22 @@ def shown(call: str) -> str | None:
             arguments.append(argument)
     text = convert(arguments, options, abbreviate=abbreviate)
     return None if text is None else re.sub("</?sup>", "", text.replace(HARD, " "))
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        ("{{convert|3|eV|J}}", "3 electronvolts (4.8×10⁻¹⁹ J)"),
+        ("{{convert|1|eV|kcal}}", "1 electronvolt (3.8×10⁻²³ kcal)"),
+        ("{{convert|2|fm|in}}", "2 femtometres (7.9×10⁻¹⁴ in)"),
+        ("{{convert|10|km|4=0}}", "10 kilometres (6 mi)"),
+        ("{{convert|10|km|mi|4=3}}", "10 kilometres (6.214 mi)"),
+        ("{{convert|5|to|10|km|6=0}}", "5 to 10 kilometres (3 to 6 mi)"),
+        ("{{convert|1=5|2=mi|3=km|4=2}}", "5 miles (8.05 km)"),
+    ],
+)
+def test_tiny_results_and_numbered_arguments(call: str, shown: str) -> None:
+    assert wikitext.extract_paragraphs(f"It is {call} long.", language="en") == [f"It is {shown} long."]
 
 
 def test_the_text_is_what_mediawiki_shows() -> None:

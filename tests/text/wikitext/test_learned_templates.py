@@ -88,6 +88,29 @@ def test_unused_branches_with_lua_do_not_stop_a_definition() -> None:
     assert (bodies, reasons) == ({"a": "{{#if:{{{1|}}}|{{{1}}}|{{b}}}}"}, {"b": "needs Lua"})
 
 
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        ("{{{1}}} Leute[[Kategorie:{{#invoke:M|f|[[x]]}}]]", "5 Leute"),
+        ("{{#if:{{#invoke:M|f}}|[[Category:x]]}}{{{1}}} Leute", "5 Leute"),
+        ("{{#if:{{nosuch}}|[[Category:{{nosuch}}]]|}}{{{1}}} Leute", "5 Leute"),
+        ("{{{1}}} {{#ifeq:{{#invoke:M|f}}|x|Leute|Leute[[Category:y]]}}", "5 Leute"),
+        ('{{{1}}} <span title="{{#invoke:M|f}}">Leute</span>', "5 Leute"),
+        ('{{{1}}} Leute<span style="display:none">{{#invoke:M|f}}</span>', "5 Leute"),
+        ("{{{1}}} Leute{{#tag:ref|{{#invoke:M|f}}}}<ref>{{#invoke:M|f}}</ref>", "5 Leute"),
+        ("{{#if:{{#invoke:M|f}}|viele|{{{1}}}}} Leute", ""),  # the words depend on Lua
+        ("{{#switch:{{#invoke:M|f}}|a=viele|{{{1}}}}} Leute", ""),
+        ("{{{1}}} {{#invoke:M|f}}", ""),
+        ("[[:Category:{{#invoke:M|f}}]] {{{1}}}", ""),
+    ],
+)
+def test_lua_that_shows_nothing_loses_no_words(definition: str, words: str) -> None:
+    bodies, _ = compiled({"pop": definition})
+    lost: Counter[str] = Counter()
+    assert show("pop|5", bodies, lost) == words
+    assert lost == ({} if words else {"pop": 1})
+
+
 def ladder(steps: int) -> dict[str, str]:
     """Templates of which each calls the next two twice."""
     return {f"t{n}": f"{{{{t{n + 1}|{{{{t{n + 2}}}}}}}}} {{{{t{n + 1}}}}}" for n in range(steps)} | {

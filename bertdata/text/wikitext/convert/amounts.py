@@ -25,8 +25,8 @@ _FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|
 _MAX_CHARACTERS = 40  # characters; no measurement has more
 _MIN_LARGE, _MAX_SMALL = 1e9, 1e-4  # from these values on, use powers of ten
 _LOG_ERROR = 1e-14  # error bound of a logarithm
-_ROUNDING_OFFSET = 2e-14  # added by the template before it rounds
-_MAX_DIGITS = 30
+_ROUNDING_OFFSET = 2e-14  # added by the template before it rounds; of values below one, this share
+_MAX_DIGITS = 60
 _SMALL_NAMES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen
@@ -111,7 +111,7 @@ def round_number(value: float, digits: int) -> float:
     """
     digits = max(-_MAX_DIGITS, min(_MAX_DIGITS, digits))
     if digits >= 0:
-        return math.copysign(float(f"{abs(value) + _ROUNDING_OFFSET:.{digits}f}"), value)
+        return math.copysign(float(f"{abs(value) + min(1.0, abs(value)) * _ROUNDING_OFFSET:.{digits}f}"), value)
     scaled = abs(value) * 10.0**digits
     return math.copysign(float(math.floor(scaled + 0.5) * 10**-digits), value) if scaled < 1e15 else value
 

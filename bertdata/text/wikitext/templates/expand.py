@@ -15,17 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..formulas import Formulas
-from ..marks import FOOTNOTE, LINE_MARKUP, SHIELD, VANISHED
+from ..marks import LINE_MARKUP, LOST, SHIELD, VANISHED
 from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
-from .functions import FUNCTIONS, VARIABLES, Arguments
+from .functions import FUNCTIONS, VARIABLES, Arguments, visible
 from .modules import MODULES
-from .table import UNKNOWN, WORDS, Templates, no_templates
+from .table import Templates, no_templates
 
 __all__ = ["PageContext", "expand_templates"]
 
 _MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a page (2 MiB); here also a limit on work
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
+_MAX_NUMBERED = 2000  # of positional arguments
 _NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
 _INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
@@ -52,7 +53,8 @@ class _Expander:
     def __init__(self, page: PageContext, size: int) -> None:
         self.page = page
         self.table = page.templates or no_templates(page.language)
-        self.kind = self.table.kind
+        self.lookup = self.table.lookup
+        self.in_learned = 0  # depth of learned templates
         self.left = max(_MAX_COST, 2 * size)
         self.formulas = 0  # calls that output formulas
         self.lost: list[str] = []  # names of calls without words
@@ -65,14 +67,12 @@ class _Expander:
         if span.kind != CALL:
             return self.node(node(text, span), {}) or VANISHED
         name = title(text, span)
-        kind = self.kind(name)
+        body = self.lookup(name)
         # Most unknown calls are boxes and citations with many nested calls. Their content is not read at all.
-        if kind == UNKNOWN:
+        if body is None:
             self.lost.append(name)
             return VANISHED
-        if kind == WORDS:
-            return self.repeated(text, span, name)
-        return kind  # of all other names, the kind is the mark that the call leaves
+        return body.mark or self.repeated(text, span, name)
 
     def repeated(self, text: str, span: Span, name: str) -> str:
         """Return the text of a known call; cached for repeated calls on the page."""
@@ -99,7 +99,7 @@ class _Expander:
     def drop(self, name: str) -> str:
         """Count a call without words."""
         self.lost.append(name)
-        return VANISHED
+        return VANISHED + LOST if self.in_learned else VANISHED
 
     def show(self, parts: Parts, frame: Frame) -> str:
         """Return the text of a part of the tree."""
@@ -126,31 +126,30 @@ class _Expander:
     def call(self, call: Call, frame: Frame) -> str:
         """Return the text of a template."""
         name = call.name
-        if name in self.table.footnotes:
-            return FOOTNOTE
         if name in VARIABLES and name in self.table.functions:
             return self.function(Function(name, ()), frame)
         body = self.table.find(name)
-        if body is None:
-            return self.drop(name)
-        if not body.parts:
-            return VANISHED
+        if body is None or body.mark:
+            return body.mark if body else self.drop(name)
         # The arguments are expanded in the caller's frame, then the body in a new one. So a body cannot see the parameters of
         # the template that calls it, and a word is never expanded twice.
         inner = self.collect(call.arguments, frame) if self.left >= 0 else {}
         if self.left < 0:
             return self.drop(name)
         inner["0"] = name
-        if body.star:
-            inner["*"] = body.star
-        lost = len(self.lost)
+        inner.update(body.matched)
+        lost, is_learned = len(self.lost), name in self.table.learned
+        self.in_learned += is_learned
         shown = self.show(body.parts, inner)
+        self.in_learned -= is_learned
         # Each call pays for the size of its body and of its output. Templates that call others twice, ten levels deep, would
         # write a thousand copies: they use up the page's budget and end as dropped calls, in linear time.
         self.left -= body.cost + len(shown)
-        if len(self.lost) > lost and name in self.table.learned:  # needs Lua or a missing template, or the budget is spent
+        if len(self.lost) > lost and is_learned:  # needs Lua or a missing template, or the budget is spent
             del self.lost[lost:]
-            return self.drop(name)
+            if LOST in visible(shown) or self.left < 0:
+                return self.drop(name)
+            shown = shown.replace(LOST, "")  # a category or a hidden text lacks words
         if not shown or shown.isspace():
             return VANISHED
         if name not in self.table.formulas:
@@ -165,10 +164,8 @@ class _Expander:
             return self.call(Call(name + ":", call.arguments), frame)
         if name in MODULES:
             arguments = self.collect(call.arguments, frame)
-            # The modules take their arguments by position: count up until a number is missing, as Lua does.
-            positional: list[str] = []
-            while (value := arguments.pop(str(len(positional) + 1), None)) is not None:
-                positional.append(value)
+            numbers = [int(key) for key in arguments if key.isdecimal() and 0 < int(key) <= _MAX_NUMBERED]
+            positional = [arguments.pop(str(number), "") for number in range(1, max(numbers, default=0) + 1)]
             shown = MODULES[name](positional, arguments, self.page.language)
         else:
             shown = FUNCTIONS[name](self.arguments(call, frame))
@@ -191,12 +188,10 @@ class _Expander:
                 collected[key] = self.show(value, frame).strip()
             elif isinstance(value, Parameter) and value.name == "...":
                 # {{{...}}} passes on what the call was given: its positional arguments with new numbers, and all names.
-                number = 1
-                while (argument := frame.get(str(number))) is not None:
-                    count += 1
-                    number += 1
-                    collected[str(count)] = argument
-                collected.update((name, text) for name, text in frame.items() if not name.isdecimal() and name != "*")
+                numbers = {int(name): text for name, text in frame.items() if name.isdecimal() and 0 < int(name) <= _MAX_NUMBERED}
+                collected.update((str(count + number), text) for number, text in numbers.items())
+                count += max(numbers, default=0)
+                collected.update((name, text) for name, text in frame.items() if not name.isdecimal() and name not in "*#")
             else:
                 count += 1
                 collected[str(count)] = self.show(value, frame)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
-from ..marks import FOOTNOTE, VANISHED
+from ..boxes import drop_boxes
+from ..marks import FOOTNOTE, LOST, VANISHED
+from ..namespaces import CATEGORY, Namespaces
 from .braces import Argument, Parts
 from .dates import format_date
 from .expressions import ExpressionError, evaluate
@@ -19,6 +21,8 @@ __all__ = ["FUNCTIONS", "PLAIN_FUNCTIONS", "VARIABLES", "Arguments"]
 _ERROR = VANISHED + '<strong class="error"></strong>'  # detected by {{#iferror:}}
 _ERROR_TAG = re.compile(r"<(?:strong|span|p|div)\s([^<>]*)")
 _ERROR_CLASS = re.compile(r"\bclass=\"(?:[^\"]*\s)?error\b")
+_LINK = re.compile(r"\[\[([^\[\]|]*)[^\[\]]*\]\]")
+_TAG = re.compile(r"<[^<>]*>")
 _NUMERIC = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,4}")
 _NAMESPACES = ("", "User", "Wikipedia", "File", "MediaWiki", "Template", "Help", "Category")  # every second number, from 0
@@ -59,12 +63,31 @@ def _same(left: str, right: str) -> bool:
     return left == right
 
 
+def visible(text: str) -> str:
+    """Return wikitext without tags, hidden text and links to categories.
+
+    >>> visible("a[[Category:b]]<i title=c>[[d]]</i><span style='display:none'>e</span>")
+    'a[[d]]'
+    """
+    text = drop_boxes(text) if "display" in text else text
+    kind = Namespaces.build().kind
+    return _TAG.sub("", _LINK.sub(lambda link: "" if kind(link[1]) == CATEGORY else link[0], text))
+
+
+def _either(arguments: Arguments, first: int) -> str:
+    """Return one of two branches whose condition is not known, if both show the same."""
+    yes, no = arguments[first], arguments[first + 1]
+    return no if LOST not in yes + no and visible(yes).split() == visible(no).split() else LOST
+
+
 def _if(arguments: Arguments) -> str:
-    return arguments[1 if arguments[0] else 2]
+    test = arguments[0]
+    return _either(arguments, 1) if LOST in test else arguments[1 if test else 2]
 
 
 def _ifeq(arguments: Arguments) -> str:
-    return arguments[2 if _same(arguments[0], arguments[1]) else 3]
+    left, right = arguments[0], arguments[1]
+    return _either(arguments, 2) if LOST in left + right else arguments[2 if _same(left, right) else 3]
 
 
 def _iferror(arguments: Arguments) -> str:
@@ -77,19 +100,21 @@ def _iferror(arguments: Arguments) -> str:
 
 def _expr(arguments: Arguments) -> str:
     try:
-        return evaluate(arguments[0])
+        return LOST if LOST in arguments[0] else evaluate(arguments[0])
     except ExpressionError:
         return _ERROR
 
 
 def _ifexpr(arguments: Arguments) -> str:
     value = _expr(arguments)
-    return value if value == _ERROR else arguments[1 if value not in ("", "0", "-0") else 2]
+    return value if value in (_ERROR, LOST) else arguments[1 if value not in ("", "0", "-0") else 2]
 
 
 def _switch(arguments: Arguments) -> str:
     """Return the value of the first case that equals the first argument; a case without a value uses that of the next."""
     wanted = arguments[0]
+    if LOST in wanted:
+        return LOST
     number = _NUMERIC.fullmatch(wanted)
     falling = falling_default = False
     default: Parts = ""

@@ -15,16 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..extensions import resolve_extensions
+from ..namespaces import CATEGORY, Namespaces
 from ..pages import is_redirect
 from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, title
-from .functions import FUNCTIONS, VARIABLES
-from .table import depth, walk
+from .functions import FUNCTIONS, VARIABLES, visible
+from .table import walk
 
 __all__ = ["Definition", "compile_definition", "link", "redirect_target"]
 
 _MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 100,000
 _MAX_DEPTH = 60  # of nested braces, together with those of the templates that it calls
 _MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki
+_EDGE, _MAX_NAMESPACE = re.compile(r"\[\[|\]\]"), 60
 _WIKIDATA = ("wikidata", "wd", "wikibase", "property")
 
 _NOT_INCLUDED = re.compile(r"<!--.*?(?:-->|\Z)|<noinclude ?/>|<noinclude ?>.*?(?:</noinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -83,7 +85,7 @@ def compile_definition(text: str) -> Definition:
     calls: set[str] = set()
     needed: set[str] = set()
     reasons: list[str] = []
-    for node, always in walk(parse(text)):
+    for node, always in walk(parse(visible(text))):
         if isinstance(node, Call) and node.name not in VARIABLES:
             calls.add(node.name)
             needed.update([node.name] if always else [])
@@ -104,7 +106,31 @@ def _transcluded(text: str) -> str:
         spans = [span for span in _all(scan(text)) if span.kind == CALL and _CHECK.match(text, span.start)]
         for span in sorted(spans, reverse=True):
             text = text[: span.start] + text[span.end :]
-    return text.strip()
+    return _without_categories(text).strip()
+
+
+def _without_categories(text: str) -> str:
+    """Return wikitext without links to categories, which show nothing, with the calls in them.
+
+    >>> _without_categories("a[[Category:{{#invoke:M|[[f]]}}]]b[[c]]")
+    'ab[[c]]'
+    """
+    parts: list[str] = []
+    done = depth = start = 0
+    for edge in _EDGE.finditer(text):
+        if depth:
+            depth += 1 if edge[0] == "[[" else -1
+            if not depth:
+                parts.append(text[done:start])
+                done = edge.end()
+        elif edge[0] == "[[" and Namespaces.build().kind(text[edge.end() : edge.end() + _MAX_NAMESPACE]) == CATEGORY:
+            depth, start = 1, edge.start()
+    return "".join([*parts, text[done:]])
+
+
+def depth(spans: Iterable[Span]) -> int:
+    """Return how deep braces are nested."""
+    return 1 + max((depth(span.children) for span in spans), default=-1)
 
 
 def _all(spans: Iterable[Span]) -> Iterator[Span]:

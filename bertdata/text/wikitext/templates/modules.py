@@ -97,6 +97,62 @@ def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     return f"{before}/{shown}/" if shown else None
 
 
+# The sign of a state's own routes in the United States, where it is not the code of the state.
+_STATE_SIGNS: dict[str, str] = {"WI": "WIS", "IA": "Iowa", "WY": "WYO"}
+for _sign, _states in (("SR", "AL AZ CA FL GA IN ME NV OH TN UT VA WA"), ("SH", "CO ID OK TX"), ("Route", "NJ MO CT MA RI HI")):
+    _STATE_SIGNS |= dict.fromkeys(_states.split(), _sign)
+_HYPHENS = frozenset(["I", "AK", "A", "H", "K", "M", "N", "NE", "KS", "MI"])  # I-90, M-28
+_BANNERS = {"Alt": "Alt.", "Bus": "Bus.", "Byp": "Byp.", "Conn": "Conn."}
+
+
+def _road(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Write the roads of a junction as on their signs.
+
+    >>> _road(["I", "90", "US-Alt", "20", "NY", "17"], {"state": "NY", "dir1": "east", "city1": "Troy"}, "en")
+    'I-90 east / US 20 Alt. / NY 17 – Troy'
+    """
+    roads: list[str] = []
+    for number, (kind, route) in enumerate(zip(arguments[::2], [*arguments[1::2], ""], strict=False), 1):
+        name, _, banner = kind.strip().partition("-")
+        sign = {"NE": "N", "KS": "K", "MI": "M"}.get(name, _STATE_SIGNS.get(name, name))
+        words = [
+            f"{sign}-{route.strip()}" if name in _HYPHENS else f"{sign} {route.strip()}".strip(),
+            _BANNERS.get(banner, banner),
+        ]
+        words += [options.get(f"dir{number}", ""), f"({label})" if (label := options.get(f"name{number}", "")) else ""]
+        roads.append(" ".join(filter(None, ["to" if options.get(f"to{number}") else "", *words])))
+    cities = ", ".join(filter(None, (options.get(f"city{number}", "") for number in range(1, 5))))
+    place = options.get("location1", "")
+    return " / ".join(filter(None, roads)) + (f" – {cities}" if cities else "") + (f" in {place}" if place else "") or None
+
+
+def _section(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Write a link to sections of a page.
+
+    >>> _section(["Tea", "Uses"], {}, "en"), _section(["", "A", "B", "C"], {}, "en")
+    ('Tea § Uses', '§§ A, B, and C')
+    """
+    page, *names = [argument.strip() for argument in arguments] or [""]
+    names = list(filter(None, names))
+    listed = " and ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + f", and {names[-1]}"
+    return " ".join(filter(None, [page, ("§§" if len(names) > 1 else "§") * bool(names), listed])) or None
+
+
+def _decimal(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Write a number with a decimal comma or point in the wiki's language: ``{{#decimal:12345,6}}``."""
+    number = "".join(arguments[0].split()).replace("−", "-") if arguments else ""
+    return format_number(number.replace(",", "."), language) if number else None
+
+
+def _title_case(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    return arguments[0].title() if arguments else None
+
+
+def _lost(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
+    """Stand for words that are not known and without which a sentence makes no sense, so the sentence is dropped."""
+    return HOLE
+
+
 def _chem(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
     return chemical_parts(arguments)
 
@@ -112,6 +168,11 @@ def _tex(arguments: Sequence[str], options: Mapping[str, str], language: str) ->
 
 
 MODULES: dict[str, Module] = {
+    "#road": _road,
+    "#section": _section,
+    "#decimal": _decimal,
+    "#titlecase": _title_case,
+    "#lost": _lost,
     "#convert": _convert,
     "#cvt": _cvt,
     "#join": _join,

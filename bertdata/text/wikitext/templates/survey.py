@@ -1,9 +1,9 @@
 """Count the templates on lines of prose that have no entry in the template tables, to learn them.
 
 >>> counts = Survey()
->>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{Infobox|a=b}}\\n* a {{list}}", load_templates("en"), counts)
+>>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{no such box}}\\n* a {{list}}", load_templates("en"), counts)
 >>> counts.unknown, counts.alone
-(Counter({'tea': 1}), Counter({'infobox': 1}))
+(Counter({'tea': 1}), Counter({'no such box': 1}))
 """
 
 import re
@@ -15,7 +15,7 @@ from ..extensions import resolve_extensions
 from ..marks import LINE_MARKUP, clean_input
 from ..tables import drop_tables
 from .braces import CALL, Span, scan, title
-from .table import UNKNOWN, WORDS, Templates, load_templates
+from .table import Templates, load_templates
 
 __all__ = ["Survey", "load_templates", "survey"]
 
@@ -53,9 +53,10 @@ def survey(wikitext: str, table: Templates, counts: Survey) -> None:
 
 def _unknown(text: str, span: Span, table: Templates) -> Iterator[str]:
     """Yield an unknown call, or the unknown calls in the arguments of one that the table has."""
-    kind = table.kind(name := title(text, span)) if span.kind == CALL else WORDS
-    if kind == UNKNOWN:
+    name = title(text, span) if span.kind == CALL else ""
+    body = table.lookup(name) if name else None
+    if name and body is None:
         yield name
-    elif kind == WORDS:
+    elif body is None or not body.mark:
         for child in span.children:
             yield from _unknown(text, child, table)

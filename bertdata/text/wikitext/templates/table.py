@@ -8,6 +8,7 @@
     "nowrap | nobr" = "{{{1|}}}"
     "convert" = "{{#convert:{{{...}}}}}"            # {{{...}}}: all arguments of the call
     "lang-*" = "{{#language:{{{*}}}}}: {{{1}}}"     # {{{*}}}: text matched by the star; {{{0}}}: the call's name
+    "#e" = "{{uc:{{{#}}}}}<sup>e</sup>"             # {{{#}}}: number matched by the sign, in Arabic or Roman figures
     "flagicon" = ""                                 # has no words: not counted as dropped
 
     [languages]
@@ -18,7 +19,8 @@ language, then what every wiki has, then those of the English table that have no
 from it with their names.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -29,31 +31,39 @@ from ....config import parse_toml
 from ....errors import UsageError, did_you_mean
 from ..extensions import resolve_extensions
 from ..marks import FOOTNOTE, VANISHED
-from .braces import GONE, Call, Function, Parameter, Parts, Span, parse, scan
+from .braces import GONE, Call, Function, Parameter, Parts, parse, scan
 from .functions import FUNCTIONS, PLAIN_FUNCTIONS, VARIABLES
 from .modules import MODULES
 
-__all__ = ["UNKNOWN", "WORDS", "Body", "Templates", "depth", "load_templates", "no_templates", "walk"]
-
-WORDS, UNKNOWN = "words", "unknown"
 _TABLES = Path(__file__).parent / "tables"
-_BRANCHES = {"#if": 1, "#ifeq": 2, "#ifexpr": 1, "#iferror": 1, "#switch": 1}  # function -> first argument that may be skipped
+# The first argument of a function that may not matter: a condition does not if both branches show the same.
+_BRANCHES = {"#if": 0, "#ifeq": 0, "#ifexpr": 1, "#iferror": 1, "#switch": 1, "#tag": 1}
 _SAME_LANGUAGE = {"simple": "en"}  # wikis that use the language of another
-_MAX_NESTING = 12  # of braces in a body, and of templates that call others
+_MAX_NESTING = 12  # of templates that call others
+# Arabic or Roman figures; not L, C, D and M alone, which are words with "e" behind them.
+_NUMBER = r"(?P<number>[0-9]{1,4}|(?=[ivx])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
 
 
 class Body(NamedTuple):
-    """The text of a template, parsed; ``cost`` is its share of a page's work limit."""
+    """The text of a template, parsed; ``cost`` is its share of a page's work limit, ``mark`` what a call without words leaves.
 
-    parts: Parts
-    cost: int
-    star: str = ""
+    ``matched`` are the parts of the name that signs of a pattern match.
+    """
+
+    parts: Parts = ""
+    cost: int = 0
+    mark: str = ""
+    matched: tuple[tuple[str, str], ...] = ()
+
+
+_FUNCTION = Body()
 
 
 @cache
 def _parsed(text: str) -> Body:
     parts = parse(resolve_extensions(text))
-    return Body(parts[0] if len(parts) == 1 else parts, 10 + 10 * sum(1 for _ in walk(parts)) + len(text) // 100)
+    cost = 10 + 10 * sum(1 for _ in walk(parts)) + len(text) // 100
+    return Body(parts[0] if len(parts) == 1 else parts, cost, "" if parts else VANISHED)
 
 
 @dataclass(frozen=True)
@@ -68,50 +78,40 @@ class Templates:
     bodies: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, str] = field(default_factory=dict)
     functions: frozenset[str] = frozenset(PLAIN_FUNCTIONS)
-    patterns: tuple[tuple[str, str, str], ...] = ()  # prefix and suffix around the star, and the body
+    patterns: tuple[tuple[re.Pattern[str], str], ...] = ()
     learned: frozenset[str] = frozenset()  # names of bodies from the wiki's dump
 
-    def find(self, name: str) -> Body | None:
-        """Return the body of a template, or None."""
-        text = self.bodies.get(name)
-        return self._starred(name) if text is None else _parsed(text)
-
     @cached_property
-    def kind(self) -> Callable[[str], str]:
-        """Return what calls by a name may produce: words, rules, nothing because it is unknown, or always the same mark.
-
-        A function's name ends with a colon.  Results are cached, because pages share names.
-        """
-
-        @lru_cache(maxsize=1 << 13)
-        def kind(name: str) -> str:
-            if name in self.footnotes:
-                return FOOTNOTE
-            body = self.find(name)
-            if body is not None:
-                return WORDS if body.parts else VANISHED
-            function = name.removesuffix(":")
-            return WORDS if function in self.functions and (function != name or name in VARIABLES) else UNKNOWN
-
-        return kind
-
-    @cached_property
-    def _starred(self) -> Callable[[str], Body | None]:
-        """Find the body for a name that matches a pattern; cached, because pages share names."""
-        starts = tuple({start for start, _, _ in self.patterns if start})
-        ends = tuple({end for start, end, _ in self.patterns if not start})
+    def find(self) -> Callable[[str], Body | None]:
+        """Return the body of a template by name, or None; cached, because pages share names."""
 
         @lru_cache(maxsize=1 << 13)
         def find(name: str) -> Body | None:
-            if not name.startswith(starts) and not name.endswith(ends):
-                return None
+            if name in self.footnotes:
+                return Body(mark=FOOTNOTE)
+            text = self.bodies.get(name)
+            if text is not None:
+                return _parsed(text)
             # The patterns are sorted by length, so that "lang-*-short" wins over "lang-*".
-            for start, end, text in self.patterns:
-                if name.startswith(start) and name.endswith(end) and len(name) > len(start + end):
-                    return _parsed(text)._replace(star=name[len(start) : len(name) - len(end)])
+            for pattern, text in self.patterns:
+                if match := pattern.fullmatch(name):
+                    signs = {"star": "*", "number": "#"}
+                    return _parsed(text)._replace(matched=tuple((signs[key], found) for key, found in match.groupdict().items()))
             return None
 
         return find
+
+    @cached_property
+    def lookup(self) -> Callable[[str], Body | None]:
+        """Return what is known of a call by name: a template, a variable or, with a colon at the end, a function."""
+
+        @lru_cache(maxsize=1 << 13)
+        def lookup(name: str) -> Body | None:
+            function = name.removesuffix(":")
+            is_function = function in self.functions and (function != name or name in VARIABLES)
+            return self.find(name) or (_FUNCTION if is_function else None)
+
+        return lookup
 
 
 class _File(NamedTuple):
@@ -136,7 +136,6 @@ def _names(key: str) -> list[str]:
 
 
 def _listed(file: str, key: str, names: object) -> frozenset[str]:
-    """Return the template names in a list."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UsageError(f"{file}: {key} must be a list of names")
     return frozenset(name for key in names for name in _names(key))
@@ -148,18 +147,17 @@ def _read(file: str, text: str) -> _File:
     marks, formulas = (_listed(file, key, content.pop(key, [])) for key in ("footnotes", "formulas"))
     templates, languages = content.pop("templates", {}), content.pop("languages", {})
     if content:
-        keys = ("footnotes", "formulas", "templates", "languages")
-        more = did_you_mean(min(content), keys)
+        more = did_you_mean(min(content), ("footnotes", "formulas", "templates", "languages"))
         raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, formulas, [templates] and [languages]{more}")
     if not isinstance(templates, dict) or not isinstance(languages, dict):
         raise UsageError(f"{file}: [templates] and [languages] must be tables")
-    bodies: dict[str, str] = {}
     for key, body in [*templates.items(), *languages.items()]:
         if not isinstance(body, str):
             raise _fault(file, key, "the value must be a string")
+    bodies: dict[str, str] = {}
     for key, body in templates.items():
         for name in _names(key):
-            if not name.strip("*") or not set(name).isdisjoint("{}[]|") and name not in ("(!", "!)"):
+            if not name.strip("*#") or not set(name).isdisjoint("{}[]|") and name not in ("(!", "!)"):
                 raise _fault(file, key, "no name for a template")
             if name in bodies:
                 raise _fault(file, name, "is in the file twice")
@@ -184,62 +182,41 @@ def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call |
         yield from walk(value, always and index < first)
 
 
-def depth(spans: Sequence[Span]) -> int:
-    """Return how deep braces are nested."""
-    return 1 + max(depth(span.children) for span in spans) if spans else 0
-
-
-def _check_body(file: str, name: str, text: str) -> None:
-    """Raise UsageError for a body that cannot work."""
-    spans = scan(resolve_extensions(text))
-    if any(span.kind == GONE for span in spans):
-        raise _fault(file, name, "braces without a partner")
-    if depth(spans) > _MAX_NESTING:
-        raise _fault(file, name, f"braces nested deeper than {_MAX_NESTING}")
-    for node, _ in walk(_parsed(text).parts):
-        if isinstance(node, Function) and node.name not in FUNCTIONS and node.name not in MODULES:
-            known = ", ".join(sorted(name for name in (*FUNCTIONS, *MODULES) if name[0] == "#"))
-            raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
-
-
-def _check_calls(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) -> None:
-    """Raise UsageError for a body that calls itself, or a template that is not in the table."""
+def _check(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) -> None:
+    """Raise UsageError for a body that does not parse, or that calls itself, an unknown function or an unknown template."""
     if name in above:
         raise _fault(file, name, f"calls itself: {' > '.join((*above[above.index(name) :], name))}")
     if len(above) > _MAX_NESTING:
         raise _fault(file, above[0], f"calls nested deeper than {_MAX_NESTING}")
     body = table.find(name)
     if body is None:
-        if name in table.footnotes or name in FUNCTIONS:
+        if name in FUNCTIONS:
             return
         raise _fault(file, above[-1], f"calls {{{{{name}}}}}, which is not in the table{did_you_mean(name, table.bodies)}")
     for called in {node.name for node, _ in walk(body.parts) if isinstance(node, Call)}:
-        _check_calls(table, file, called, (*above, name))
-
-
-def _check(table: Templates, read: _File) -> None:
-    """Raise UsageError for a file with a body that cannot work in its table."""
-    once: dict[str, str] = {}  # names of one template share their text
-    for name, text in read.templates.items():
-        once.setdefault(text, name)
-    for text, name in once.items():
-        _check_body(read.name, name, text)
-    for name in once.values():
-        _check_calls(table, read.name, name)
+        _check(table, file, called, (*above, name))
+    for node, _ in walk(body.parts):
+        if isinstance(node, Function) and node.name not in FUNCTIONS and node.name not in MODULES:
+            known = ", ".join(sorted(name for name in (*FUNCTIONS, *MODULES) if name[0] == "#"))
+            raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
 
 
 def _with(table: Templates, read: _File) -> Templates:
     """Return the table with a file's templates, which override existing ones."""
     bodies = {name: text for name, text in table.bodies.items() if name not in read.footnotes} | read.templates
-    starred = sorted((name for name in bodies if "*" in name), key=lambda name: (-len(name), name))
+    patterns = sorted((name for name in bodies if "*" in name or "#" in name), key=lambda name: (-len(name), name))
     return Templates(
         footnotes=(table.footnotes | read.footnotes) - read.templates.keys(),
         formulas=table.formulas | read.formulas,
         bodies=bodies,
         languages={**table.languages, **read.languages},
         functions=frozenset([*FUNCTIONS, *MODULES]),
-        patterns=tuple((*name.split("*", 1), bodies[name]) for name in starred),  # type: ignore[misc]
+        patterns=tuple((_pattern(name), bodies[name]) for name in patterns),
     )
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(re.escape(name).replace(r"\*", "(?P<star>.+)").replace(r"\#", _NUMBER))
 
 
 @cache
@@ -274,10 +251,13 @@ def load_templates(
     True
     """
     table = _built_in(language)
-    for name, text in tables.items():
-        read = _read(name, text)
+    for file, text in tables.items():
+        read = _read(file, text)
         table = _with(table, read)
-        _check(table, read)
+        for name, body in read.templates.items():
+            if any(span.kind == GONE for span in scan(resolve_extensions(body))):
+                raise _fault(file, name, "braces without a partner")
+            _check(table, file, name)
     if learned:
         table = replace(table, bodies={**learned, **table.bodies}, learned=frozenset(learned.keys() - table.bodies.keys()))
     return table

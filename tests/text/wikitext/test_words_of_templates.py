@@ -1,0 +1,26 @@
+"""Templates of many wikis show their words: a table that a speaker of a language can extend."""
+
+from pathlib import Path
+
+import pytest
+
+from bertdata.config import read_toml
+from bertdata.text.wikitext import Extractor
+
+TABLES = read_toml(Path(__file__).with_name("words_of_templates.toml"))
+DROPPED = TABLES.pop("dropped")
+
+
+@pytest.mark.parametrize("language", TABLES)
+def test_templates_show_their_words(language: str) -> None:
+    wiki = Extractor(language=language, math="drop")
+    for call, words in TABLES[language].items():
+        found = wiki(f"x {call} y")
+        assert (call, found.paragraphs) == (call, [f"x {words} y" if words else "x y"])
+        assert not found.dropped_templates
+
+
+@pytest.mark.parametrize("language", DROPPED)
+def test_a_sentence_without_its_number_is_dropped(language: str) -> None:
+    for call in DROPPED[language]:
+        assert Extractor(language=language)(f"Hier. Es hat {call} Einwohner. Dort.").paragraphs == ["Hier. Dort."]
