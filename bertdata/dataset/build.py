@@ -93,7 +93,7 @@ def building(directory: Path, identity: dict[str, Any], *, overwrite: bool = Fal
         _refuse_foreign(directory)
         if local:
             (directory / STATE).mkdir(parents=True, exist_ok=True)
-            require_own(directory / STATE, directory.stat().st_uid)
+            _require_own(directory / STATE, directory.stat().st_uid)
             stack.enter_context(lock(directory / STATE / "lock"))
         _settle(directory)
         remove_temporary(directory)
@@ -133,13 +133,13 @@ def _refuse_foreign(directory: Path) -> None:
         raise OutputExistsError(f"{directory} contains files that are not a bertdata dataset: choose another `output`")
 
 
-def require_own(path: Path, *owners: int) -> None:
-    """Raise OutputExistsError unless this is a directory of this user or of `owners`.
+def _require_own(path: Path, owner: int) -> None:
+    """Raise OutputExistsError unless this is a directory of this user or of `owner`.
 
     On a shared disk, another user could create a state directory with files that look like finished tasks.
     """
     status = os.lstat(path)
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (os.geteuid(), *owners):
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (os.geteuid(), owner):
         fix = "Check who created it, then remove it, or choose another `output`"
         raise OutputExistsError(f"{path} is a link or file, or belongs to another user. It was not changed. {fix}")
 
@@ -263,27 +263,12 @@ def clean_up(directory: Path) -> None:
 
 @contextlib.contextmanager
 def work_directory(root: Path) -> Iterator[Path]:
-    """Yield the directory of a local run's work files: its build, or a local directory if the output is in a store.
-
-    Small reads are cheap on a local disk. The local directory is removed when the block ends. Only a killed run leaves it. It is
-    named after the output, so that the next run into this output reuses its contents, or removes those of another identity.
-    """
+    """Yield the directory of a local run's work files: its build, or a temporary directory if the output is in a store."""
     if is_local(root):
         yield root
         return
-    path = Path(tempfile.gettempdir(), f"bertdata-{os.geteuid()}-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}")
-    identity = read_json(root / STATE / RUN)
-    with storage_errors(f"cannot use {path}"):
-        path.mkdir(mode=0o700, exist_ok=True)
-        require_own(path)
-        if read_json(path / STATE / RUN) != identity:
-            for entry in path.iterdir():
-                remove(entry)
-            write_json(path / STATE / RUN, identity, PRIVATE_MODE)
-    try:
-        yield path
-    finally:
-        remove(path)
+    with tempfile.TemporaryDirectory(prefix="bertdata-") as path:
+        yield Path(path)
 
 
 def is_done(directory: Path, expected: dict[str, Any]) -> bool:

@@ -102,20 +102,13 @@ class ExportReport(TaskReport, frozen=True, kw_only=True):
 class Format(NamedTuple):
     """A format: its input, and the functions that write it."""
 
-    of: tuple[str, ...]
-    """Kinds of datasets: ``documents``, ``pairs``."""
-    write: Callable[[Shard], list[ExportFile]]
-    """Writes a shard and returns its files, the one with the rows first, or [] for a shard without rows."""
-    finish: Callable[[Path, Sequence[ExportReport]], list[str]] = lambda root, reports: []
-    """Writes the index of all files after all shards, and returns its names."""
-    refusal: Callable[[PairsManifest], str] = lambda contents: ""
-    """Returns why rows with this manifest cannot be written, or an empty string."""
-    needs_vocabulary: bool = False
-    """Whether the text is tokenized."""
-    packages: tuple[str, ...] = ()
-    """Packages whose versions affect the output's bytes."""
-    has_card: bool = False
-    """Whether a data card describes the files, which `datasets` can read."""
+    of: tuple[str, ...]  # kinds of datasets: documents, pairs
+    write: Callable[[Shard], list[ExportFile]]  # writes a shard; returns its files, the one with the rows first, or []
+    finish: Callable[[Path, Sequence[ExportReport]], list[str]] = lambda root, reports: []  # writes the index; returns its name
+    refusal: Callable[[PairsManifest], str] = lambda contents: ""  # returns why rows cannot be written
+    needs_vocabulary: bool = False  # the text is tokenized
+    packages: tuple[str, ...] = ()  # whose versions affect the bytes
+    has_card: bool = False  # `datasets` can read the files
 
 
 def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> ExportFile:

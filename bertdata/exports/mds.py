@@ -75,8 +75,7 @@ def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> 
         "len": (length.tobytes() for length in lengths),
         **{name: _values(batch, name, encodings[name]) for name in batch.schema.names},
     }
-    # A sample is the sizes of its columns of varying size, then all values, in the order of
-    # columns.
+    # A sample is the sizes of its columns of varying size, then all values, in the order of columns.
     varies = [encoding not in _FIXED_BYTES for encoding in encodings.values()]
     for values in zip(*(columns[name] for name in encodings), strict=True):
         sizes = [len(value) for value, is_stated in zip(values, varies, strict=True) if is_stated]
@@ -102,8 +101,7 @@ def _write(shard: Shard) -> list[ExportFile]:
         "version": 2,
     }
     columns = json.dumps(header, sort_keys=True).encode()
-    # Offsets are from the start of the file. The first sample follows the number of samples (4
-    # bytes), n + 1 offsets (4 each) and the JSON of the columns.
+    # Offsets are from the start of the file. The first sample follows the count (4 bytes), n + 1 offsets (4 each) and the JSON.
     ends = np.cumsum([4 + 4 * (len(samples) + 1) + len(columns), *map(len, samples)])
     if ends[-1] >= _MAX_SHARD_BYTES:
         raise UsageError(f"{shard.stem} has over 4 GB in MDS, which its offsets cannot name: make rows with more `shards`")

@@ -34,8 +34,7 @@ def _write(shard: Shard) -> list[ExportFile]:
             sentences = batch.column("sentences")
             ids, ends = encoder.encode_documents(sentences, batch.column("paragraph_starts"))
             file.write(ids.astype(kind).tobytes())
-            # Drop empty sentences, and count the others per document, with a running sum of kept
-            # sentences:
+            # Drop empty sentences, and count the others per document, with a running sum of kept sentences:
             #
             #   tokens of sentences    3  0  5 | 0 | 4        three documents
             #   running sum         0  1  1  2   2   3

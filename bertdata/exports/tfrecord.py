@@ -23,29 +23,24 @@ from .base import ExportFile, Format, Shard, write_file
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
 _FLOAT_COLUMN = "masked_lm_weights"
 _BATCH_ROWS = 2048  # rows per batch of arrays
+_COLUMNS = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")
 
 
-def _table() -> npt.NDArray[np.uint32]:
-    # The usual table of a CRC: the remainder of each byte, computed bit by bit.
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = (table >> 1) ^ np.where(table & 1, np.uint32(_POLYNOMIAL), np.uint32(0))
-    return table
-
-
-_CRC_TABLE = _table()
+_TABLE = np.arange(256, dtype=np.uint32)  # the remainder of each byte, computed bit by bit
+for _ in range(8):
+    _TABLE = (_TABLE >> 1) ^ np.where(_TABLE & 1, np.uint32(_POLYNOMIAL), np.uint32(0))
 
 
 def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
     """Return the CRC-32C of each string, computed byte by byte for all strings in parallel."""
-    # A CRC in pure Python takes a step per byte. Thousands of records are processed side by side,
-    # one byte position at a time, so that NumPy does the work. Shorter strings keep their sum.
+    # Thousands of records are processed side by side, one byte position at a time, so that NumPy does the work. Shorter strings
+    # keep their sum.
     sizes = np.array([len(text) for text in texts])
     width = int(sizes.max(initial=0))
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
     sums = np.full(len(texts), 0xFFFFFFFF, np.uint32)
     for position, column in enumerate(data):
-        sums = np.where(position < sizes, _CRC_TABLE[(sums ^ column) & 255] ^ (sums >> 8), sums)
+        sums = np.where(position < sizes, _TABLE[(sums ^ column) & 255] ^ (sums >> 8), sums)
     return np.asarray(sums ^ np.uint32(0xFFFFFFFF), np.uint32)
 
 
@@ -62,8 +57,7 @@ def _varint(value: int) -> bytes:
     >>> _varint(300).hex()
     'ac02'
     """
-    # 300 = 0b10_0101100: the low seven bits 0101100 with the continuation bit are 0xac, then 0b10 =
-    # 0x02.
+    # 300 = 0b10_0101100: the low seven bits 0101100 with the continuation bit are 0xac, then 0b10 = 0x02.
     groups = bytearray()
     while value > 127:
         groups.append(value & 127 | 128)
@@ -104,27 +98,24 @@ def _refusal(contents: PairsManifest) -> str:
 
 
 def _examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield arrays per batch: ``input_ids``, ``input_mask``, ``segment_ids`` [N, L]; masked positions [N, P]; labels [N]."""
+    """Yield the arrays of a batch by name: [N, L] for tokens, [N, P] for masked positions, [N] for labels."""
     assert isinstance(shard.manifest, PairsManifest) and shard.vocabulary
     length, predictions = shard.manifest.settings.max_seq_length, shard.manifest.statistics.max_predictions or 0
-    fields = {  # name in a record: column, width
-        "input_ids": ("input_ids", length),
-        "segment_ids": ("token_type_ids", length),
-        "masked_lm_positions": ("masked_lm_positions", predictions),
-        "masked_lm_ids": ("masked_lm_labels", predictions),
-    }
+    pad = shard.vocabulary.special.pad
     for batch in shard.batches:
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             part = batch.slice(start, _BATCH_ROWS)
-            columns = {name: (*flat(part.column(column)), width) for name, (column, width) in fields.items()}
-            rows, pads = np.arange(part.num_rows), {"input_ids": shard.vocabulary.special.pad}
-            arrays = {
-                name: padded(values, ends, rows, width, pads.get(name, 0)) for name, (values, ends, width) in columns.items()
+            rows, columns = np.arange(part.num_rows), {name: flat(part.column(name)) for name in _COLUMNS}
+            ids, types, positions, labels = (columns[name] for name in _COLUMNS)
+            yield {
+                "input_ids": padded(*ids, rows, length, pad),
+                "input_mask": np.arange(length) < np.diff(ids[1])[:, None],  # 1 for tokens, 0 for padding
+                "segment_ids": padded(*types, rows, length, 0),
+                "masked_lm_positions": padded(*positions, rows, predictions, 0),
+                "masked_lm_ids": padded(*labels, rows, predictions, 0),
+                "masked_lm_weights": np.arange(predictions) < np.diff(positions[1])[:, None],
+                "next_sentence_labels": part.column("next_sentence_label").to_numpy(),
             }
-            # A mask of 1 for tokens and 0 for padding compares each column number with the length of the row.
-            for name, of in (("input_mask", "input_ids"), ("masked_lm_weights", "masked_lm_positions")):
-                arrays[name] = np.arange(columns[of][2]) < np.diff(columns[of][1])[:, None]
-            yield {**arrays, "next_sentence_labels": part.column("next_sentence_label").to_numpy()}
 
 
 def _records(shard: Shard) -> Iterator[bytes]:

@@ -194,7 +194,7 @@ def test_a_failing_read_is_no_reject(store: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(s3fs.S3File, "_fetch_range", fail)
     with pytest.raises(StorageError, match=r"^cannot read s3://.*/a\.txt: Internal Server Error: .*same command"):
-        Extract(tmp_path, config, planned.shard_count)(planned.tasks[0])
+        Extract(tmp_path, config, len(planned.tasks))(planned.tasks[0])
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_a_failing_read_ends_the_task_and_is_no_reject(
     path.write_bytes(FORMS[form])
     config = CorpusConfig(max_rejects=1)
     planned = plan(config, {kind: [(name, str(path))]})
-    extract = Extract(tmp_path / "out", config, planned.shard_count)
+    extract = Extract(tmp_path / "out", config, len(planned.tasks))
 
     def fake(name: Any, *mode: str, **options: Any) -> Any:
         return instead(name) if name == path else open(name, *mode, **options)
