@@ -14,11 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import Build, read_manifest
 
-from bertdata.config import CorpusConfig
 from bertdata.errors import StorageError
-from bertdata.stages.corpus.extract import Extract
-from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage import files
 
 STORY = "\n\n".join(f"The keeper lit lamp {n} and wrote the hour into his book." for n in range(400))
@@ -55,15 +53,13 @@ def refused(path: Path) -> Any:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("instead", "says"), [(Failing, "Input/output error: .*same command"), (refused, "Permission denied")])
-def test_a_failing_read_ends_the_task_and_is_no_reject(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, instead: Any, says: str
+def test_a_failing_read_ends_the_run_and_is_no_reject(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, instead: Any, says: str
 ) -> None:
     kind, name = form.split("/")
     path = tmp_path / name
     path.write_bytes(FORMS[form])
-    config = CorpusConfig(max_rejects=1)
-    planned = plan(config, {kind: [(name, str(path))]})
-    extract = Extract(tmp_path / "out", config, len(planned.tasks))
+    arguments = ["build-corpus", tmp_path / "out", f"--{kind}", path, "--max-rejects", 1]
 
     def fake(name: Any, *mode: str, **options: Any) -> Any:
         return instead(name) if name == path else open(name, *mode, **options)
@@ -71,8 +67,5 @@ def test_a_failing_read_ends_the_task_and_is_no_reject(
     with monkeypatch.context() as patch:
         patch.setattr(files, "open", fake, raising=False)
         with pytest.raises(StorageError, match=rf"^cannot read .*{re.escape(name)}.*{says}"):
-            extract(planned.tasks[0])
-    assert not extract(planned.tasks[0]).entry.rejects
-    path.unlink()
-    with pytest.raises(StorageError, match=rf"^cannot read .*{re.escape(name)}.*No such file or directory: check the name"):
-        extract(planned.tasks[0])
+            build(*arguments)
+    assert read_manifest(build(*arguments))["rejects"] == []
