@@ -103,8 +103,9 @@ def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **
             echo(_stopped(done.step), err=True)
         raise click.exceptions.Exit((received or [128 + signal.SIGTERM])[0])
     if chief:
-        run, result = done.checkpoint.parent, _line(done.evaluation or {"kind": "not evaluated", "step": done.step}).strip()
-        echo(f"{run}: step {result}" if done.new else f"{run} is complete already: nothing to do")
+        run = done.checkpoint.parent
+        result = _figures(done.evaluation) if done.evaluation else "no validation split to evaluate on"
+        echo(f"{run}: {count(done.step, 'step')}; {result}" if done.new else f"{run} is complete already: nothing to do")
         (head,) = read_json(done.checkpoint / "config.json")["architectures"]
         echo(f'Read it with: transformers.{head}.from_pretrained("{done.checkpoint}")')
 
@@ -196,10 +197,13 @@ def _stopped(done: int) -> str:
 
 
 def _line(record: Record) -> str:
-    """Format a record of metrics as one line: its figures, or for a benchmark all of its numbers."""
+    """Format a record of metrics as one line."""
     kind = "" if record["kind"] == "train" else f"{record['kind']}: "
-    if kind == "benchmark: ":
-        figures = [f"{name} {value:.4g}" for name, value in record.items() if name not in ("kind", "step", "of")]
-    else:
-        figures = [form.format(record[name]) for name, form in _FIGURES.items() if record.get(name) is not None]
-    return f"{record['step']:>9,}  {kind}{', '.join(figures)}"
+    return f"{record['step']:>9,}  {kind}{_figures(record)}"
+
+
+def _figures(record: Record) -> str:
+    """Format the figures of a record of metrics, of a benchmark all of its numbers."""
+    if record["kind"] == "benchmark":
+        return ", ".join(f"{name} {value:.4g}" for name, value in record.items() if name not in ("kind", "step", "of"))
+    return ", ".join(form.format(record[name]) for name, form in _FIGURES.items() if record.get(name) is not None)
