@@ -102,12 +102,11 @@ def plan_encoder(config: TrainConfig, shards: Shards, *, packed: bool) -> Encode
     if name and size != settings.vocab_size:
         notes.append(f"the embeddings are resized from {settings.vocab_size:,} to {size:,} tokens, the vocabulary of the rows")
     settings.vocab_size = size
-    if config.unpadded:
-        if not (torch.cuda.is_available() and is_flash_attn_2_available()):
-            raise UsageError(
-                "unpadded: training without padding needs a GPU and the package flash-attn. Omit it, or install flash-attn"
-            )
+    flash = config.unpadded and torch.cuda.is_available() and is_flash_attn_2_available()
+    if flash:
         settings._attn_implementation = _FLASH
+    elif config.unpadded:
+        notes.append("rows are padded, because training without padding needs a GPU and the package flash-attn")
     pairs = bool(OBJECTIVES[shards.objective].labels)
     try:
         # On the "meta" device, a model has shapes and no memory. So a wrong model is found before the
@@ -118,8 +117,8 @@ def plan_encoder(config: TrainConfig, shards: Shards, *, packed: bool) -> Encode
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{name or 'model'}: transformers cannot build the model ({error}). Correct its settings") from error
     target = target_of(model)
-    if packed or config.unpadded:
-        target.check_packed(config.unpadded)
+    if packed or flash:
+        target.check_packed(flash)
     return Encoder(name, settings, target, model.num_parameters(), directory if config.init_from else None, tuple(notes))
 
 

@@ -182,7 +182,7 @@ def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest
 
 def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards]) -> None:
     """The test above would fail where a single document's number is wrong."""
-    batch = next(iter(loader.batches(packed["documents"], 4)))
+    batch = next(iter(loader.batches(packed["documents"], 4, for_model="custom")))
     ids = batch["document_ids"]
     allowed = attention.block_mask(ids)
     assert allowed.shape == (4, 1, LENGTH, LENGTH) and allowed.diagonal(dim1=2, dim2=3).all()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bertdata.errors import EmptyResultError, UsageError
 from bertdata.training import epoch_plan, permutation
-from bertdata.training.epoch_plan import EpochPlan, widths
+from bertdata.training.epoch_plan import EpochPlan, even_widths
 from bertdata.training.permutation import shuffled
 
 LAW = settings(deadline=None, max_examples=80)
@@ -98,7 +98,7 @@ def test_batches_of_buckets_by_hand() -> None:
 
 
 def test_the_steps_of_a_row() -> None:
-    own = EpochPlan(np.random.default_rng(1).integers(5, 65, 1000), 32, widths=widths(64), seed=5)
+    own = EpochPlan(np.random.default_rng(1).integers(5, 65, 1000), 32, widths=even_widths(64), seed=5)
     wanted = np.array([3, 500, 999])
     found = np.flatnonzero(np.isin(own.rows(2), wanted)) // own.batch_size
     assert found.tolist() == [batch.step - 2 * own.batches for batch in _epoch(own, 2) for row in batch.rows if row in wanted]
@@ -117,7 +117,7 @@ def test_epochs_differ_and_leave_other_rows_over() -> None:
 def test_any_step_at_once() -> None:
     """A step of a far epoch is the same, whether others were asked for before or not."""
     lengths = np.random.default_rng(1).integers(5, 65, 1000)
-    one, other = (EpochPlan(lengths, 32, widths=widths(64), seed=5) for _ in range(2))
+    one, other = (EpochPlan(lengths, 32, widths=even_widths(64), seed=5) for _ in range(2))
     far = 10**12
     for step in (7, 0, 31, 300, 31):
         one[step]
@@ -165,9 +165,9 @@ def test_weights_add_up(sizes: list[int], weights: list[float], seed: int) -> No
 
 
 def test_widths() -> None:
-    assert widths(512) == (128, 256, 384, 512)
-    assert widths(100, 3) == (40, 72, 100)
-    assert widths(4) == (4,)
+    assert even_widths(512) == (128, 256, 384, 512)
+    assert even_widths(100, 3) == (40, 72, 100)
+    assert even_widths(4) == (4,)
 
 
 def test_refusals() -> None:
@@ -183,12 +183,12 @@ def test_refusals() -> None:
 MANY = """
 import resource, time
 import numpy as np
-from bertdata.training.epoch_plan import EpochPlan, widths
+from bertdata.training.epoch_plan import EpochPlan, even_widths
 lengths = np.full(COUNT, 128, np.uint16)
 lengths[::5], lengths[1::7] = 40, 90
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
-plan = EpochPlan(lengths, BATCH_SIZE, widths=widths(128), seed=1)
+plan = EpochPlan(lengths, BATCH_SIZE, widths=even_widths(128), seed=1)
 for step in (0, plan.batches - 1):
     plan[step]
 spent, memory = time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

@@ -45,7 +45,8 @@ class Learner:
         torch.manual_seed(keys.key(config.seed, "initial weights"))
         model = recipe.encoder.build()
         if config.gradient_checkpointing:
-            model.gradient_checkpointing_enable()
+            # The older name warns in new versions of transformers.
+            getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
         self.model = MaskedModel(model).to(world.device).train()
         self.named = {name: values for name, values in model.named_parameters() if values.requires_grad}
         # Weight decay pulls matrices towards zero. Norm weights and biases have one dimension and
