@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import CorpusInfo, Input
@@ -79,13 +78,6 @@ class DocumentReader(NamedTuple):
             inputs=[Input(name=entry.name, source=entry.source, licence=entry.licence) for entry in named],
             further_inputs=len(contents.inputs) - len(named),
         )
-
-
-def text_bytes(batch: pa.RecordBatch) -> int:
-    """Return the bytes of a batch's sentences, whose sum is in the manifest, or 0 if that column was not read."""
-    if "sentences" not in batch.schema.names:
-        return 0
-    return pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
 
 
 def _check(path: Path, sha256: str) -> None:

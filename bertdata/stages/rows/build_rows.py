@@ -25,7 +25,7 @@ from ...tally import StageCounts
 from ...text.language import writing
 from ...tokens import vocab
 from .partitions import Layout, joined, origins_in, schema
-from .partners import DocumentOrigin
+from .partners import DocumentOrigin, Partners
 from .static_masks import mask_rows
 
 T = TypeVar("T", bound="str | tuple[str, ...]")
@@ -69,57 +69,54 @@ class RowsOutput(NamedTuple):
     config: PairsConfig
 
 
-@dataclass
-class BuildPartition:
-    """Build a partition's rows, once for each output. `origins` are the corpus' sources and languages, in order of numbers."""
+def build_partition(
+    stored: StoredValue,
+    outputs: Sequence[RowsOutput],
+    layout: Layout,
+    corpus_origins: Sequence[tuple[str, str]],
+    number: int,
+    pieces: Iterable[bytes],
+) -> None:
+    """Build a partition's rows, once for each output. `corpus_origins` are sources and languages, in order of their numbers."""
+    # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a random key of the document instead,
+    # so that any division makes the same rows.
+    vocabulary = vocab.of_run(stored)
+    documents = joined(pieces, schema(vocabulary))
+    ids = documents.column("id").to_pylist()
+    drawn = keys.many(layout.seed, "order", last=zip(ids)).tolist()
+    order = sorted(range(len(drawn)), key=[*zip(drawn, ids, strict=True)].__getitem__)
+    documents = documents.take(pa.array(order, pa.int64()))
+    # The digest of everything the rows are made from. It is part of the task's description, so rows are made again if a document
+    # changed, and reused if not.
+    content = hashlib.sha256(documents.serialize()).hexdigest()
+    origins = origins_in(documents)
+    partition = _partition(stored, layout.partners, documents, origins)
+    del documents
+    tokens = _tokens(origins, partition, vocabulary.special.unk)
+    numbers = {origin: n for n, origin in enumerate(corpus_origins)}
+    origin = np.array([numbers[each[:2]] for each in origins], np.uint16) if numbers else None
+    facts = _facts(origins) if layout.partners.scripts else {}
+    for output in outputs:
+        work = _Build(output, vocabulary, partition, origin, tokens, facts, *layout.split_of(number))
+        perform(output.root, "pairs", number, [number, content], work, PartitionReport)
 
-    vocabulary: StoredValue
-    outputs: list[RowsOutput]
-    layout: Layout
-    origins: tuple[tuple[str, str], ...]
 
-    def __call__(self, number: int, pieces: Iterable[tuple[int, bytes]]) -> None:
-        # Pieces arrive in order of tasks, which depends on how the input was divided. Sort by a random key of the document
-        # instead, so that any division makes the same rows.
-        vocabulary = vocab.of_run(self.vocabulary)
-        documents = joined((data for _, data in pieces), schema(vocabulary))
-        ids = documents.column("id").to_pylist()
-        drawn = keys.many(self.layout.seed, "order", last=zip(ids)).tolist()
-        order = sorted(range(len(drawn)), key=[*zip(drawn, ids, strict=True)].__getitem__)
-        documents = documents.take(pa.array(order, pa.int64()))
-        # The digest of everything the rows are made from. It is part of the task's description, so rows are made again if a
-        # document changed, and reused if not.
-        content = hashlib.sha256(documents.serialize())
-        origins = origins_in(documents)
-        partition = self._partition(vocabulary, documents, origins)
-        del documents
-        tokens = _tokens(origins, partition, vocabulary.special.unk)
-        numbers = {origin: number for number, origin in enumerate(self.origins)}
-        origin = np.array([numbers[each[:2]] for each in origins], np.uint16) if numbers else None
-        facts = _facts(origins) if self.layout.partners.scripts else {}
-        for output in self.outputs:
-            task, split = [number, content.hexdigest()], self.layout.split_of(number)
-            work = _Build(output, vocabulary, partition, origin, tokens, facts, *split)
-            perform(output.root, "pairs", number, task, work, PartitionReport)
-
-    def _partition(
-        self, vocabulary: vocab.Vocabulary, documents: pa.RecordBatch, origins: list[DocumentOrigin]
-    ) -> rows.Partition:
-        tokens, sizes, words = (documents.column(name).flatten().to_numpy(False) for name in ("ids", "sizes", "continues"))
-        counts = documents.column("sizes").value_lengths().to_numpy()
-        continues = words if len(words) else _continues_of_run(self.vocabulary).take(tokens)
-        sentences = np.append(0, np.cumsum(sizes, dtype=np.int64))
-        begin = sentences[sentences < len(tokens)]
-        if continues[begin].any():  # the first token of a sentence always begins a word
-            continues = continues.copy()
-            continues[begin] = False
-        partners = self.layout.partners
-        names, groups = _numbered(origins, partners.group)
-        is_chinese = not partners.across and any(origin.script in writing.CHINESE for origin in {*origins})
-        variants = _variants_of_run(self.vocabulary) if is_chinese else None
-        first = np.append(0, np.cumsum(counts))
-        of_group = groups if len(names) > 1 else None
-        return rows.Partition(tokens, continues, sentences, first, documents.column("id").to_pylist(), of_group, variants)
+def _partition(
+    stored: StoredValue, partners: Partners, documents: pa.RecordBatch, origins: list[DocumentOrigin]
+) -> rows.Partition:
+    tokens, sizes, words = (documents.column(name).flatten().to_numpy(False) for name in ("ids", "sizes", "continues"))
+    continues = words if len(words) else _continues_of_run(stored).take(tokens)
+    sentences = np.append(0, np.cumsum(sizes, dtype=np.int64))
+    begin = sentences[sentences < len(tokens)]
+    if continues[begin].any():  # the first token of a sentence always begins a word
+        continues = continues.copy()
+        continues[begin] = False
+    names, groups = _numbered(origins, partners.group)
+    is_chinese = not partners.across and any(origin.script in writing.CHINESE for origin in {*origins})
+    variants = _variants_of_run(stored) if is_chinese else None
+    first = np.append(0, np.cumsum(documents.column("sizes").value_lengths().to_numpy()))
+    of_group = groups if len(names) > 1 else None
+    return rows.Partition(tokens, continues, sentences, first, documents.column("id").to_pylist(), of_group, variants)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ...run.job import Job, Stage, on_worker
 from ...tokens.vocab import Vocabulary
 from ..corpus_reader import Corpus, DocumentReader
 from ..shuffle import FileShuffle
-from .build_rows import BuildPartition, PartitionReport, RowsOutput
+from .build_rows import PartitionReport, RowsOutput, build_partition
 from .commit import PairsCommit
 from .partitions import Layout, Tokenize
 from .partners import Partners, origins_of
@@ -70,7 +70,8 @@ class PairsJob(Job):
     def build(self, partition: int, pieces: Iterable[tuple[int, bytes]]) -> int:
         """Build the rows of a partition from the pieces of all tasks, which may come in any order and more than once."""
         by_task = {task: piece for task, piece in pieces if piece}
-        BuildPartition(self.vocabulary, self.outputs, self.layout, self.origins)(partition, sorted(by_task.items()))
+        in_order = [by_task[task] for task in sorted(by_task)]
+        build_partition(self.vocabulary, self.outputs, self.layout, self.origins, partition, in_order)
         return partition
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
