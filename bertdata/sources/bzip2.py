@@ -102,7 +102,9 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
         rest = last.data[len(last.data) - max(0, excess) :]
         is_header = b"BZh91AY&SY".startswith(rest[:3] + b"9"[: len(rest[3:])] + rest[4:])
         is_cut = last.mark == _BLOCK or excess < 0 or (excess > 0 and is_header)
-        yield Damage(end - len(rest) if broken is None else broken, end, "truncated-stream" if is_cut else "damaged-stream")
+        if broken is None:  # from the end that is cut, or from what follows it
+            broken = last.at if excess < 0 else end - len(rest)
+        yield Damage(broken, end, "truncated-stream" if is_cut else "damaged-stream")
 
 
 def block_starts(path: str, target: int) -> list[int]:
@@ -124,12 +126,6 @@ def block_starts(path: str, target: int) -> list[int]:
 
     with ThreadPoolExecutor(_THREADS) as pool:
         return sorted({0}.union(*pool.map(search, range(0, end, span))) - {end})
-
-
-def next_block_start(path: str, at: int, end: int) -> int:
-    """Return the offset of the next block at or after byte `at`, or `end` if there is none before `end`."""
-    with open_file(path, ahead=CHUNK_BYTES) as file:
-        return min(end, next((each.at for each in _segments(file, at) if each.mark == _BLOCK), end))
 
 
 def _end_bytes(segment: _Segment) -> int:
