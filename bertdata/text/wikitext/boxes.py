@@ -25,7 +25,7 @@ def may_drop(tag: str) -> bool:
     (True, True, False, False)
     """
     start = tag[:3].lower()
-    return start.startswith(_STARTS) or "display" in tag or (start == "div" and "class" in tag.lower())
+    return start.startswith(_STARTS) or "isplay" in tag or "ISPLAY" in tag or (start == "div" and "class" in tag.lower())
 
 
 def _is_dropped(tag: re.Match[str]) -> bool:

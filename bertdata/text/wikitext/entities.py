@@ -7,8 +7,6 @@
 import re
 from html import unescape
 
-__all__ = ["decode_entities"]
-
 # Longer numbers are not characters. A name without its semicolon must end there, except inside addresses.
 _REFERENCE = re.compile(
     r"&(?:#0{0,40}[0-9]{1,7}(?![0-9]);?|#[xX]0{0,40}[0-9a-fA-F]{1,6}(?![0-9a-fA-F]);?"

@@ -12,8 +12,6 @@ import re
 from .formulas import Formulas
 from .marks import OBJECT, SHIELD, shield
 
-__all__ = ["resolve_extensions"]
-
 # Tags by the replacement of the tag and its content.
 _SEEN = """
     ref hiero score maplink templatedata templatestyles indicator section categorytree inputbox

@@ -8,8 +8,6 @@ import re
 
 from .marks import VANISHED
 
-__all__ = ["drop_addresses", "part_labels"]
-
 _SCHEMES = """(?:https?|ftps?|sftp|irc|ircs|gopher|telnet|nntp|worldwind|svn|git|mms|ssh|redis)://|//
     |(?:mailto|news|tel|sip|sips|sms|xmpp|bitcoin|magnet|urn|geo):""".replace("\n", "").replace(" ", "")
 _CHARACTER = r"[^\[\]<>\"\x00-\x20\x7f\u00a0\u3000]"

@@ -18,8 +18,6 @@ from .marks import AWAY, FOOTNOTE, VANISHED, as_text, shield
 from .namespaces import CATEGORY, FILE, Namespaces
 from .quotes import drop_quotes
 
-__all__ = ["resolve_links"]
-
 # Most links: [[target]] or [[target|label]] without a colon, quotes or marks.  `split` alternates text and labels:
 # "see [[Foo|foo]] and [[bar]]." is split into "see ", "foo", " and ", "bar" and ".", which are joined again.  `_words` handles a
 # label whose first character would make a list or a preformatted line, and shields it.

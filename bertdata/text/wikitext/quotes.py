@@ -12,8 +12,6 @@ import re
 
 from .marks import FOOTNOTE, OBJECT, VANISHED
 
-__all__ = ["ENDED", "drop_quotes", "is_heading"]
-
 ENDED = re.compile(r"[.!?。！？।։؟…][\"'”’»)\]]*\s*$")
 # A line that is entirely bold, which may contain a reference: '''Title''', <b>Title</b> or <big>'''Title'''</big>:
 _BOLD = re.compile(

@@ -11,8 +11,6 @@ Templates often close a table.  An unclosed one ends where no row follows a blan
 
 import re
 
-__all__ = ["drop_tables"]
-
 _WIKI = r"\n(?=[ \t:{|])(?:[ \t:]*(\{\|)|[ \t]*\|\}[ \t]*)"
 _HTML = re.compile("</?table", re.IGNORECASE)
 _EDGE = re.compile(_WIKI)  # starts with a literal character, which is much faster

@@ -8,18 +8,6 @@ import math
 import re
 from dataclasses import dataclass
 
-__all__ = [
-    "Amount",
-    "digits_for",
-    "power_of_ten",
-    "read_amount",
-    "round_number",
-    "round_to_multiple",
-    "spell_number",
-    "write_fraction",
-    "write_number",
-]
-
 _DECIMAL = re.compile(r"([-−+]?)(?=\.?[0-9])([0-9][0-9,]*)?(?:\.([0-9]*))?(?:[eE]([-+−]?[0-9]{1,2}))?")
 _FRACTION = re.compile(r"([-−]?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|⁄)([0-9]{1,9})")
 _MAX_CHARACTERS = 40  # characters; no measurement has more

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from .amounts import Amount, read_amount
 from .units import Unit, find_unit, table
 
-__all__ = ["Call", "Style", "read_call"]
-
 _MAX_ARGUMENTS = 40
 _MAX_LIST_CHARACTERS = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")

@@ -15,8 +15,6 @@ from .amounts import Amount, digits_for, power_of_ten, round_number, round_to_mu
 from .call import Call, Style, read_call
 from .units import Unit, default_outputs, find_unit, table
 
-__all__ = ["convert"]
-
 _HARD_SPACE = "\u00a0"
 _LOG_2 = math.log10(2)
 _LOG_ERROR = 1e-12  # error bound of logarithms

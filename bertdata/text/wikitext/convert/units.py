@@ -15,8 +15,6 @@ from typing import Any
 
 from ....config import read_toml
 
-__all__ = ["Unit", "default_outputs", "find_unit", "table"]
-
 _POWER = re.compile(r"(?:square_|sq)(?P<two>.+)|(?:cubic_|cu)(?P<three>.+)|(?P<base>.+?)(?P<power>[23])")
 _SQUARE_OR_CUBE = re.compile(r"(?<=[a-z])[23]\b")  # in a symbol; not H2O
 _SPELLING = str.maketrans({" ": "_", "²": "2", "³": "3", "^": None, "·": ".", "⋅": ".", "µ": "μ"})

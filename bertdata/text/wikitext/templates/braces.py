@@ -15,23 +15,6 @@ from typing import NamedTuple, Optional, Union
 
 from ..namespaces import TEMPLATE, Namespaces
 
-__all__ = [
-    "CALL",
-    "GONE",
-    "Argument",
-    "Call",
-    "Function",
-    "Node",
-    "Parameter",
-    "Parts",
-    "Span",
-    "node",
-    "normalize",
-    "parse",
-    "scan",
-    "title",
-]
-
 _OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # one literal character, then a look-ahead: faster than two literals
 _CLOSING = re.compile(r"\}\}+")
 _MAX_DEPTH = 40  # MediaWiki's own limit on nested braces; it also keeps hostile input linear

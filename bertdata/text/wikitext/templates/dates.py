@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 
-__all__ = ["format_date", "write_date"]
-
 _NAMES = """
     January February March April May June July August September October November December
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday

@@ -21,8 +21,6 @@ from .functions import FUNCTIONS, VARIABLES, Arguments, visible
 from .modules import MODULES
 from .table import Templates, no_templates
 
-__all__ = ["PageContext", "expand_templates"]
-
 _MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a page (2 MiB); here also a limit on work
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150

@@ -1,4 +1,4 @@
-"""Arithmetic of ``{{#expr:}}``: MediaWiki's operators, precedence and number format.
+"""Arithmetic of ``{{#expr:}}``: MediaWiki's operators, precedence and number format, by precedence climbing.
 
 >>> evaluate("(1 + 2) * 3 ^ 2 / 4"), evaluate("2/3 round 2"), evaluate("7 mod 4 > 2 and not 0")
 ('6.75', '0.67', '1')
@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
-__all__ = ["ExpressionError", "evaluate"]
-
-_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([a-z]+)|(<=|>=|<>|!=|[-+*/^()=<>]))", re.IGNORECASE)
-_MAX_LENGTH = 10_000
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([a-z]+|<=|>=|<>|!=|[-+*/^()=<>]))", re.IGNORECASE)
+_MAX_LENGTH, _MAX_DEPTH = 10_000, 100  # characters; brackets and signs within each other
 _MAX_INTEGER = 2**63  # above, PHP switches to floating point
 _NAMES = {"&lt;": "<", "&gt;": ">", "&minus;": "-", "−": "-", "&nbsp;": " ", "\u00a0": " "}
 _CONSTANTS = {"pi": math.pi, "e": math.e}
@@ -28,10 +26,6 @@ def _divide(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int) and left % right == 0:
         return left // right
     return left / right
-
-
-def _modulo(left: Number, right: Number) -> Number:
-    return int(math.fmod(int(left), int(right)))
 
 
 def _power(left: Number, right: Number) -> Number:
@@ -59,18 +53,17 @@ _BINARY: dict[str, tuple[int, Callable[[Number, Number], Number]]] = {
     "*": (7, operator.mul),
     "/": (7, _divide),
     "div": (7, _divide),
-    "mod": (7, _modulo),
+    "mod": (7, lambda left, right: int(math.fmod(int(left), int(right)))),
     "fmod": (7, math.fmod),
     "+": (6, operator.add),
     "-": (6, operator.sub),
     "round": (5, _round),
+    **dict.fromkeys(["<>", "!="], (4, operator.ne)),
     "=": (4, operator.eq),
     "<": (4, operator.lt),
     ">": (4, operator.gt),
     "<=": (4, operator.le),
     ">=": (4, operator.ge),
-    "<>": (4, operator.ne),
-    "!=": (4, operator.ne),
     "and": (3, lambda left, right: bool(left) and bool(right)),
     "or": (2, lambda left, right: bool(left) or bool(right)),
 }
@@ -79,73 +72,66 @@ _UNARY: dict[str, tuple[int, Callable[[Number], Number]]] = {
     "+": (10, operator.pos),
     "not": (9, operator.not_),
     "abs": (9, abs),
-    "ceil": (9, math.ceil),
-    "floor": (9, math.floor),
-    "trunc": (9, math.trunc),
-    "exp": (9, math.exp),
     "ln": (9, math.log),
-    "sqrt": (9, math.sqrt),
-    "sin": (9, math.sin),
-    "cos": (9, math.cos),
-    "tan": (9, math.tan),
-    "asin": (9, math.asin),
-    "acos": (9, math.acos),
-    "atan": (9, math.atan),
+    **{name: (9, getattr(math, name)) for name in ("ceil", "floor", "trunc", "exp", "sqrt", "sin", "cos", "tan")},
+    **{name: (9, getattr(math, name)) for name in ("asin", "acos", "atan")},
 }
 
 
-class _Evaluation:
-    """Two stacks: values, and operators that need their right operand."""
+def _number(value: Number) -> Number:
+    value = int(value) if isinstance(value, bool) else value
+    return float(value) if isinstance(value, int) and abs(value) >= _MAX_INTEGER else value
 
-    def __init__(self) -> None:
-        self.values: list[Number] = []
-        self.waiting: list[tuple[str, bool]] = []  # the operator, and whether it is unary
 
-    def apply(self) -> None:
-        """Apply the last operator."""
-        name, unary = self.waiting.pop()
-        value: Number
-        if unary:
-            value = _UNARY[name][1](self.values.pop())
-        else:
-            right = self.values.pop()
-            value = _BINARY[name][1](self.values.pop(), right)
-        value = int(value) if isinstance(value, bool) else value
-        self.values.append(float(value) if isinstance(value, int) and abs(value) >= _MAX_INTEGER else value)
+class _Parser:
+    """Read tokens from left to right; ``word`` is the next one, and ``number`` is set if it is a number."""
 
-    def settle(self, rank: int) -> None:
-        """Apply the operators that bind at least as tightly as ``rank``."""
-        # Operators wait on a stack until a weaker one follows. In 1+2*3+4 the second plus finds "*" and "+" waiting: both bind
-        # at least as tightly, so 2*3 and then 1+6 are computed before it waits in turn.
-        while self.waiting and self.waiting[-1][0] != "(":
-            name, unary = self.waiting[-1]
-            if (_UNARY if unary else _BINARY)[name][0] < rank:
-                break
-            self.apply()
+    def __init__(self, text: str) -> None:
+        self.text, self.position, self.depth = text, 0, 0
+        self.advance()
 
-    def operand(self, number: str, word: str) -> bool:
-        """Process a token where a value is expected; return True if it was one."""
-        if number or word in _CONSTANTS:
-            self.values.append(_CONSTANTS[word] if word else float(number) if "." in number else int(number))
-        elif word in _UNARY or word == "(":
-            self.waiting.append((word, True))
-        else:
+    def advance(self) -> None:
+        """Read the next token, "" at the end."""
+        self.number = self.word = ""
+        if self.position < len(self.text):
+            token = _TOKEN.match(self.text, self.position)
+            if token is None:
+                raise ExpressionError("no number and no operator")
+            self.number, self.word = token[1] or "", (token[2] or "").lower()
+            self.position = token.end()
+
+    def operand(self) -> Number:
+        """Read a number, a constant, a bracket, or a sign or function with its operand."""
+        number, word = self.number, self.word
+        self.advance()
+        if number:
+            return float(number) if "." in number else int(number)
+        if word in _CONSTANTS:
+            return _CONSTANTS[word]
+        if word == "(":
+            value = self.expression(0)
+            if self.word != ")":
+                raise ExpressionError("an open bracket")
+            self.advance()
+            return value
+        if word not in _UNARY:
             raise ExpressionError(f"{word!r} where a value is expected")
-        return bool(number) or word in _CONSTANTS
+        rank, function = _UNARY[word]
+        return _number(function(self.expression(rank)))
 
-    def operation(self, number: str, word: str) -> bool:
-        """Process a token after a value; return True if the last token is still a value."""
-        if word == ")":
-            self.settle(0)
-            if not self.waiting:
-                raise ExpressionError("a bracket that was not opened")
-            self.waiting.pop()
-            return True
-        if word not in _BINARY:
-            raise ExpressionError(f"{number or word!r} where an operator is expected")
-        self.settle(_BINARY[word][0])
-        self.waiting.append((word, False))
-        return False
+    def expression(self, rank: int) -> Number:
+        """Read a value and the operators after it that bind more tightly than ``rank``."""
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise ExpressionError("too deep")
+        value = self.operand()
+        # In 1+2*3 the value after "+" is read with the rank of "+", so it takes "*3" with it. Equal ranks do not: (1-2)-3.
+        while self.word in _BINARY and _BINARY[self.word][0] > rank:
+            binary, function = _BINARY[self.word]
+            self.advance()
+            value = _number(function(value, self.expression(binary)))
+        self.depth -= 1
+        return value
 
 
 def _write(value: Number) -> str:
@@ -175,21 +161,11 @@ def evaluate(expression: str) -> str:
     text = text.strip()
     if not text:
         return ""
-    run, position, after_value = _Evaluation(), 0, False
     try:
-        # Tokens alternate between the places for a value and for an operator. This decides what a minus is: at the place of a
-        # value it is a sign, after a value a subtraction.
-        while position < len(text):
-            token = _TOKEN.match(text, position)
-            if token is None or len(text) > _MAX_LENGTH:
-                raise ExpressionError("no number and no operator")
-            number, word = token[1] or "", (token[2] or token[3] or "").lower()
-            after_value = (run.operation if after_value else run.operand)(number, word)
-            position = token.end()
-        run.settle(0)
-        (value,) = run.values
-        if run.waiting or not math.isfinite(value):
-            raise ExpressionError("an open bracket or no finite value")
-    except (ArithmeticError, IndexError, ValueError) as error:
+        parser = _Parser(text if len(text) <= _MAX_LENGTH else "(")
+        value = parser.expression(0)
+        if parser.word or parser.number or not math.isfinite(value):
+            raise ExpressionError("a bracket that was not opened, or no finite value")
+    except (ArithmeticError, ValueError) as error:
         raise ExpressionError(f"no value: {expression.strip()[:80]}") from error
     return _write(value)

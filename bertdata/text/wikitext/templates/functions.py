@@ -16,8 +16,6 @@ from .dates import format_date
 from .expressions import ExpressionError, evaluate
 from .numbers import format_number, parse_number
 
-__all__ = ["FUNCTIONS", "PLAIN_FUNCTIONS", "VARIABLES", "Arguments"]
-
 _ERROR = VANISHED + '<strong class="error"></strong>'  # detected by {{#iferror:}}
 _ERROR_TAG = re.compile(r"<(?:strong|span|p|div)\s([^<>]*)")
 _ERROR_CLASS = re.compile(r"\bclass=\"(?:[^\"]*\s)?error\b")

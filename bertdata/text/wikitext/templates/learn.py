@@ -21,8 +21,6 @@ from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, ti
 from .functions import FUNCTIONS, VARIABLES, visible
 from .table import walk
 
-__all__ = ["Definition", "compile_definition", "link", "redirect_target"]
-
 _MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 100,000
 _MAX_DEPTH = 60  # of nested braces, together with those of the templates that it calls
 _MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki

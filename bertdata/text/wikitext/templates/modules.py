@@ -14,8 +14,6 @@ from ..marks import HOLE, shield
 from .dates import write_date
 from .numbers import format_number
 
-__all__ = ["MODULES", "Module"]
-
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
 _MAX_CACHED_CHARACTERS = 200  # maximum characters of a call whose result is cached
 # (positional arguments, named arguments, language) -> wikitext. None drops the call and counts it; "" only shows nothing.

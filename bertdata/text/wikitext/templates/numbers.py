@@ -6,8 +6,6 @@
 
 import re
 
-__all__ = ["format_number", "parse_number"]
-
 # The thousands separator and the decimal sign of each language, from MediaWiki; all others: 1,234.5.
 _POINT_COMMA = """
     ast az bs ca da de el eu fo gl hr id is jv lmo mk nap nds nl pt-br ro scn sh sl sr su tr vec vi

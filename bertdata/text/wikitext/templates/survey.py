@@ -1,5 +1,6 @@
 """Count the templates on lines of prose that have no entry in the template tables, to learn them.
 
+>>> from bertdata.text.wikitext import load_templates
 >>> counts = Survey()
 >>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{no such box}}\\n* a {{list}}", load_templates("en"), counts)
 >>> counts.unknown, counts.alone
@@ -15,9 +16,7 @@ from ..extensions import resolve_extensions
 from ..marks import LINE_MARKUP, clean_input
 from ..tables import drop_tables
 from .braces import CALL, Span, scan, title
-from .table import Templates, load_templates
-
-__all__ = ["Survey", "load_templates", "survey"]
+from .table import Templates
 
 _WORD = re.compile(r"\w")
 
