@@ -38,9 +38,8 @@ def output_options(command: F) -> F:
 
 
 def common_options(command: F) -> F:
-    """Add the options of every command that builds a dataset, and the arguments for Beam after ``--``."""
+    """Add the options of every command that builds a dataset."""
     for decorate in (
-        click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]"),
         output_options,
         click.option(
             "--workers",
@@ -48,16 +47,21 @@ def common_options(command: F) -> F:
             metavar="N",
             help="Number of local workers; 1 for little input.  [default: one per CPU]",
         ),
-        click.option("--dry-run", is_flag=True, help="Print the plan of the run without writing anything."),
+        click.option("--dry-run", is_flag=True, help="Print the plan, and estimates of time, memory and disk. Write nothing."),
         click.option("--overwrite", is_flag=True, help="Replace --output once the new dataset is complete."),
     ):
         command = decorate(command)
     return command
 
 
+def beam_options(command: F) -> F:
+    """Add the arguments for Beam after ``--``, to a command that also runs on a cluster."""
+    return click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]")(command)
+
+
 def build(function: Callable[..., Any], *arguments: Any, dry_run: bool, **options: Any) -> None:
     """Call the function of a command with a reporter, and print its datasets."""
-    first, *_ = options["beam_args"] or ["-"]
+    first, *_ = options.get("beam_args") or ["-"]
     if not first.startswith("-"):
         raise click.UsageError(
             f"unexpected argument {first!r}: an option takes one value. Quote globs ('*.txt'), repeat an option "

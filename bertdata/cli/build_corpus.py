@@ -11,7 +11,7 @@ import click
 from ..config import CorpusConfig
 from ..config.filters import DROPPED
 from ..config.input_kinds import INPUTS
-from .build import build, common_options
+from .build import beam_options, build, common_options
 from .options import Command, Option, config_options, local_path, to_path
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,6 +64,7 @@ def _input_options(command: F) -> F:
     help="TOML file with your own templates. They override the built-in ones.",
 )
 @_option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
+@beam_options
 @common_options
 def command(**values: Any) -> None:
     """Extract documents from dumps, books and other text.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..config import PairsConfig
-from .build import build, common_options
+from .build import beam_options, build, common_options
 from .options import Command, Option, config_options, to_path
 
 
@@ -49,6 +49,7 @@ from .options import Command, Option, config_options, to_path
     metavar="PATH",
     help="Directory for the rows. {length} is replaced by the row length.",
 )
+@beam_options
 @common_options
 def command(corpus: Path, **values: Any) -> None:
     """Build sentence pairs for BERT, or rows for another objective, from the documents in CORPUS.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..config import VocabConfig
-from .build import build, common_options
+from .build import beam_options, build, common_options
 from .options import Command, config_options, to_path
 
 
@@ -16,6 +16,7 @@ from .options import Command, config_options, to_path
 @click.argument("corpus", type=to_path)
 @click.option("--output", required=True, type=to_path, metavar="PATH", help="Directory for the vocabulary.")
 @config_options(VocabConfig)
+@beam_options
 @common_options
 def command(corpus: Path, **values: Any) -> None:
     """Train a WordPiece, BPE or Unigram vocabulary on the documents in CORPUS.

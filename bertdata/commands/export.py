@@ -50,11 +50,10 @@ def export(
     workers: int | None = None,
     overwrite: bool = False,
     progress: Callable[[Progress], object] | Reporter | None = None,
-    beam_args: tuple[str, ...] = (),
 ) -> DataSet[ExportManifest]:
     """Convert a corpus or rows to the format of another trainer, one output shard per input shard, and return the export.
 
-    `workers`, `overwrite`, `progress` and `beam_args` work as in `build_corpus`.
+    `workers`, `overwrite` and `progress` work as in `build_corpus`. Exports run on this machine.
 
     Args:
         directory: Output of `build_corpus` or `make_pairs`.
@@ -82,7 +81,7 @@ def export(
         True
     """
     plan = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]
+    return run(plan, RunOptions(workers=workers, overwrite=overwrite), progress)[0]
 
 
 def plan_export(

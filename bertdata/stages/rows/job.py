@@ -64,7 +64,7 @@ class PairsJob(Job):
     @on_worker
     def tokenize(self, task: Task) -> list[tuple[int, tuple[int, bytes]]]:
         """Return the documents of a task by partition, as ids: (partition, (task, documents))."""
-        return [(partition, (task.number, piece)) for partition, piece in self._tokenize(task)]
+        return [(partition, (task.number, piece)) for partition, piece in self._tokenizer(task)]
 
     @on_worker
     def build(self, partition: int, pieces: Iterable[tuple[int, bytes]]) -> int:
@@ -92,10 +92,10 @@ class PairsJob(Job):
         commit = PairsCommit(self.vocabulary, self.outputs, self.reader, self.documents)
         commit(self.reports("pairs", self.layout.total, PartitionReport))
 
-    def _tokenize(self, task: Task) -> list[tuple[int, bytes]]:
-        return Tokenize(self.vocabulary, self.reader, self.layout, self.chinese_words)(task)
+    @property
+    def _tokenizer(self) -> Tokenize:
+        return Tokenize(self.vocabulary, self.reader, self.layout, self.chinese_words)
 
     def _write(self, task: Task) -> FilesReport:
-        root, names = self.shuffle.root, [self.shuffle.file(task.number)]
-        self.shuffle.write(task.number, self._tokenize(task))
-        return FilesReport(files=[manifest.entry(root, name) for name in names])
+        self.shuffle.write(task.number, self._tokenizer(task))
+        return FilesReport(files=[manifest.entry(self.shuffle.root, self.shuffle.file(task.number))])
