@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
-_MAY_HAVE_LISTS = re.compile(r"^[ \t]*(?:[-*+•·‣◦▪●○■□] |\(?[\da-zA-Z]{1,3}[.)][ \t]|\|)|-\|-", re.MULTILINE)
-_ITEM = re.compile(r"[ \t]*(?:(?P<bullet>[-*+•·‣◦▪●○■□])|\(?(?P<number>\d{1,3}|[a-zA-Z])[.)])[ \t]+(?=\S)")
+_MAY_HAVE_LISTS = re.compile(r"^[ \t]*(?:[-*+] |[•·‣◦▪●○■□・]|\(?[\da-zA-Z]{1,3}[.)][ \t]|\|)|-\|-", re.MULTILINE)
+_ITEM = re.compile(r"[ \t]*(?:(?P<bullet>[-*+](?=[ \t])|[•·‣◦▪●○■□・])|\(?(?P<number>\d{1,3}|[a-zA-Z])[.)](?=[ \t]))[ \t]*(?=\S)")
 _MIN_ITEMS = 3
 _MAX_ITEM_CHARACTERS = 120  # mean of a list
 _MAX_LIST_SHARE = 0.5  # of a text; dialogue, verses and minutes of meetings have more lines that look like items
@@ -49,6 +49,9 @@ def _item_runs(lines: list[str]) -> Iterator[list[int]]:
             blank += 1
             continue
         item = _ITEM.match(line)
+        if run and not item and not blank and line[:2].isspace():  # an item goes on
+            run.append(at)
+            continue
         mark = (item["bullet"] or item["number"]) if item else ""
         follows = mark == last if item and item["bullet"] else bool(last) and _next(last) == mark
         if run and not (mark and follows and blank < 2):
@@ -67,9 +70,9 @@ def _next(mark: str) -> str:
 
 
 def _is_list(items: list[str]) -> bool:
-    if len(items) < _MIN_ITEMS or sum(map(len, items)) > _MAX_ITEM_CHARACTERS * len(items):
-        return False
     texts = [item[mark.end() :] for item in items if (mark := _ITEM.match(item))]
+    if len(texts) < _MIN_ITEMS or sum(map(len, items)) > _MAX_ITEM_CHARACTERS * len(texts):
+        return False
     return not items[0].lstrip().startswith("-") or not any(map(_SPOKEN.search, texts))
 
 
@@ -98,6 +101,7 @@ _QUOTE = re.compile(r"^ {0,3}>+[ \t]?")
 _MAX_FRONT_LINES = 200  # of a block of metadata at the beginning
 _INLINE = [  # what is shown of each kind of markup
     (re.compile(r"!\[[^\[\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), ""),  # a picture
+    (re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),  # a link of a wiki
     (re.compile(r"\[\^[^\[\]]*\]"), ""),  # the mark of a note
     (re.compile(r"\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), r"\1"),  # a link
     (re.compile(r"<(?:https?|ftp|mailto):[^<>\s]*>"), ""),
@@ -115,9 +119,9 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
     >>> drop_markdown("# Tea\n\nA [kettle](https://example.org) *sings*.\n\n- one\n- two\n", Counter())
     '\n\nA kettle sings.\n\n\n\n'
     """
-    head, tail = text[: max(0, text.rfind("-->"))], text[max(0, text.rfind("-->")) :]
-    text = re.sub(r"<!--.*?-->", "", head + tail.replace("<!--", ""), flags=re.DOTALL)  # a comment without an end is text
-    lines = text.split("\n")
+    for begin, end in (("<!--", "-->"), ("<table", "</table>"), ("<style", "</style>"), ("<script", "</script>")):
+        text = _without(text, begin, end)
+    lines = [_QUOTE.sub("", line) for line in text.split("\n")]
     kinds = [""] * len(lines)
     at = _front_matter(lines)
     kinds[:at] = ["metadata"] * at
@@ -149,10 +153,16 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
     for row in _table_rows([line if kind == "" else "" for line, kind in zip(lines, kinds, strict=True)]):
         kinds[row] = "tables"
     dropped.update(kind for kind in kinds if kind not in ("", "blank", "list gap"))
-    shown = "\n".join("" if kind else _QUOTE.sub("", line) for line, kind in zip(lines, kinds, strict=True))
+    shown = "\n".join("" if kind else line for line, kind in zip(lines, kinds, strict=True))
     for pattern, replacement in _INLINE:
         shown = pattern.sub(replacement, shown)
     return shown
+
+
+def _without(text: str, begin: str, end: str) -> str:
+    """Remove what is between two marks; one without an end is text."""
+    first, *parts = text.split(begin)
+    return first + "".join(part.partition(end)[2] if end in part else begin + part for part in parts)
 
 
 def _front_matter(lines: list[str]) -> int:

@@ -134,6 +134,7 @@ FOOTERS = [
     END,
     f"End of Project Gutenberg's The Kettle, by Nobody\n\n{END}\n\nUpdated editions will replace this one.",
     "End of the Project Gutenberg EBook of The Kettle",
+    "This is the end of the Project Gutenberg Etext of The Kettle",
     "Ende dieses Projekt Gutenberg Etextes",
     "End of this Etext of The Weir by A. Miller\n\n*** END: FULL LICENSE ***\n\nOlder copies are renamed.",
     "End of The Project Gutenberg Etext of The Weir\n\n" + "This license of Project Gutenberg has more words. " * 60,
@@ -188,6 +189,8 @@ NOTES = [
     "Anmerkungen zur Transkription:\n\nDie Schreibweise wurde beibehalten.",
     "Nota del transcriptor\n\nSe ha conservado la ortografía.",
     "Transcriber's Note: Spelling is kept.",
+    "[Transcription note: Spelling is kept.]",
+    "[Transkriptionshinweise: Die Schreibweise wurde beibehalten.]",
     "Dieses E-Book folgt der Ausgabe von 1869.",
 ]
 
@@ -209,6 +212,7 @@ def test_notes_of_transcribers_go(note: str) -> None:
 def test_a_note_without_a_heading_ends_at_its_paragraph(note: str) -> None:
     assert clean(f"{note}\n\n{BODY}\n") == [ONE, TWO, THREE]
     assert clean(f"The Kettle\n\n{note}\n\n{BODY}\n")[-3:] == [ONE, TWO, THREE]
+    assert clean(f"Transcriber's Note\n\n{note}\n\n{BODY}\n") == [ONE, TWO, THREE]
 
 
 def test_sections_without_an_end_do_not_lose_the_book() -> None:

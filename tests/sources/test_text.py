@@ -141,6 +141,8 @@ LISTS = [
     ["1. Light the lamp.", "2. Call the dogs.", "3. Row the boat."],
     ["a) a lamp", "b) two dogs", "c) a boat"],
     ["  + a lamp", "  + two dogs", "  + a boat"],
+    ["(1) Light the lamp,", "    and wait.", "(2) Call the dogs.", "(3) Row the boat."],
+    ["・ランプ", "・犬", "・船"],
 ]
 TABLES = [
     ["| Lamp | 3 |", "|------|---|", "| Dog | 2 |"],
@@ -194,6 +196,8 @@ MARKDOWN = [
      ["A bold and soft code, no 2 * 3 * 4, snake_case and *stars*."]),
     ("> Said\n> he.\n\nHot<br/> <b>tea</b>.<!-- hidden\n\nmore -->", ["Said he.", "Hot tea."]),
     ("Hot.\n\n***\n\nCold.", ["Hot.", "Cold."]),
+    ("> Said he.\n>\n> - a lamp\n> - a dog\n\nCold.", ["Said he.", "Cold."]),
+    ("A [[Tea]], [[Tea|the pot]].\n\n<table><tr><td>4</td></tr></table>\n\n<table", ["A Tea, the pot.", "<table"]),
     ("[![badge](b.svg)](https://a.example)\n\nHot.", ["Hot."]),
 ]  # fmt: skip
 

@@ -120,12 +120,17 @@ def opens_picture(line: str) -> bool:
 
 
 def drop_notes(blocks: list[Block]) -> Iterator[Block]:
-    """Remove a transcriber's notes: the heading and everything up to a wide gap. A note without a heading is one block."""
-    inside = False
+    """Remove a transcriber's notes: the heading and everything up to a wide gap. A note without a heading is one block.
+
+    Notes in the first half of a book without a later gap are the heading and the block below it.
+    """
+    inside, end = False, len(blocks)
+    last_gap = max((at for at, block in enumerate(blocks) if block.before >= _PART_GAP_LINES), default=0)
     for number, block in enumerate(blocks):
         if is_notes(block.lines[0]):
             inside = True
-        elif inside and block.before >= _PART_GAP_LINES:
+            end = number + 2 if last_gap <= number < len(blocks) // 2 else len(blocks)
+        elif inside and (block.before >= _PART_GAP_LINES or number >= end):
             # A gap right after the heading does not end the notes. Compare `after`: blocks in between may already be removed.
             above = blocks[number - 1]
             inside = is_notes(above.lines[0]) and above.after >= _PART_GAP_LINES

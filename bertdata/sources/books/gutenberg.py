@@ -21,7 +21,7 @@ _START = re.compile(
 )
 _END = re.compile(
     rf"""[\[*]{{0,4}}\s*(?:
-      END\s+OF\s+{_GUTENBERG}                                   # *** END OF …, and "End of Project Gutenberg's X"
+      (?:THIS\s+IS\s+)?(?:THE\s+)?END\s+OF\s+{_GUTENBERG}        # *** END OF …, and "End of Project Gutenberg's X"
     | END\s+OF\s+(?:TH(?:E|IS)\s+)?E-?(?:TEXT|BOOK)\b           # End of this Etext of X
     | (?:ENDE\s+(?:DIESES|DES)|FIN\s+(?:DU|DE\s+CE)|EINDE\s+VAN\s+(?:DIT|HET)|FINE\s+D\S+\s*\w*|FIN\s+DEL?)
       \s+PRO[IJY]E[CK]?T\w*\s+GUTENBERG

@@ -60,8 +60,9 @@ _NOTE_WORD = (  # words for a note, in the languages of `TRANSCRIBER`
     "|avvertenz[ae]|aviso|advertencias?|observaç(?:ão|ões)"
 )
 TRANSCRIBER = (  # the beginning of a transcriber's note or of its heading, after `fold_case`
-    rf"(?:(?:e-?text )?transcrib\w*['’]?s?['’]? {{0,9}}(?:notes?|remarks?|comments?)(?:\(s\))?\b(?: de transcription)?"
-    rf"|(?:{_NOTE_WORD}) (?:[\w'’]{{1,12}} ){{0,4}}['’\w]{{0,2}}(?:transcri|transkri|trascri|transskri|bewerker|digitali[sz])\w*)"
+    rf"(?:(?:e-?text )?trans[ck]ri\w*['’]?s?['’]?[ -]{{0,9}}(?:notes?|remarks?|comments?|anmerkung(?:en)?|hinweise?|opmerkingen)"
+    rf"(?:\(s\))?\b(?: de transcription)?"
+    rf"|(?:{_NOTE_WORD}) (?:[\w'’]{{1,12}} ){{0,5}}['’\w]{{0,2}}(?:transs?[ck]ri|trascri|bewerker|digital)\w*)"
 )
 _NOTES_LINE = re.compile(rf"{TRANSCRIBER}|[^.]{{0,30}}\b(?:errors?|corrections?|changes)\b[^.]{{0,40}}\btranscriber")
 _NOTES_BEGIN = re.compile(

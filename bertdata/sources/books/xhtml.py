@@ -289,4 +289,4 @@ class _Reader:
 
 def _is_verse(lines: list[str]) -> bool:
     """Return True if the lines of a paragraph are short. Chinese and Japanese verse is marked, and dialogue has short lines."""
-    return len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not re.match(f"\\W?[{CJK}]", lines[0])
+    return len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not re.search(f"[{CJK}]", lines[0])
