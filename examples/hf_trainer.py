@@ -2,7 +2,7 @@
 
     python examples/hf_trainer.py pairs-128 --steps 1000 --output bert
 
-The shards are Arrow streams with column types and names that `datasets` and `BertForPreTraining` support; the Trainer's collator
+The shards are Arrow files with column types and names that `datasets` and `BertForPreTraining` support; the Trainer's collator
 pads and masks them. `StaticMasks` pads rows with static masks instead.  bertdata is not imported.
 """
 
