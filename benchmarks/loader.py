@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import statistics
 import sys
 import tempfile
@@ -162,6 +163,7 @@ def alternatives(shards: Shards, batch_size: int, workers: int, work: Path) -> d
         print(f"{error}: install the extra `peers` of a clone", file=sys.stderr)
         return found
     path = work / f"litdata-{shards.paths[0].name}"
+    os.environ["DATA_OPTIMIZER_CACHE_FOLDER"] = str(work / f"litdata-cache-{shards.paths[0].name}")
     if not path.exists():
         row = functools.partial(_row, shards, names)
         litdata.optimize(row, list(range(len(shards))), output_dir=str(path), chunk_bytes="64MB", num_workers=1)
