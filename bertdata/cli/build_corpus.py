@@ -12,7 +12,7 @@ from ..config import CorpusConfig
 from ..config.filters import DROPPED
 from ..config.input_kinds import INPUTS
 from .build import beam_options, build, common_options
-from .options import Command, Option, config_options, local_path, to_path
+from .options import Command, Option, config_options, to_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 _option = partial(click.option, cls=Option)
@@ -31,20 +31,6 @@ def _input_options(command: F) -> F:
 @_input_options
 @config_options(CorpusConfig)
 @_option(
-    "--exclude",
-    multiple=True,
-    metavar="FILE",
-    section=DROPPED,
-    help="Drop documents that overlap with this evaluation set: 13 consecutive words. File: .txt (one example per line), .jsonl.",
-)
-@_option(
-    "--exclude-ids",
-    multiple=True,
-    metavar="FILE",
-    section=DROPPED,
-    help="Drop the documents whose ids are in this file, such as take-down requests. One id per line.",
-)
-@_option(
     "--map",
     "maps",
     multiple=True,
@@ -53,15 +39,6 @@ def _input_options(command: F) -> F:
     folded=True,
     help="Edit documents with your own function before they are filtered. It takes a document, and returns it edited or the "
     "reason to drop it.",
-)
-@_option(
-    "--templates",
-    multiple=True,
-    type=local_path,
-    metavar="FILE",
-    section="Wikipedia",
-    folded=True,
-    help="TOML file with your own templates. They override the built-in ones.",
 )
 @_option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
 @beam_options

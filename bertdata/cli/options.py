@@ -143,7 +143,9 @@ def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> C
         flag = option.flags or (f"{flag}/--no-{flag[2:]}" if default else flag)
         return click.option(flag, field.name, **settings | {"default": default, "is_flag": True, "show_default": default})
     metavar = option.metavar or None
-    if typing.get_origin(kind) is typing.Literal:
+    if field.metadata["files"]:
+        kind, default, multiple = str, None, True
+    elif typing.get_origin(kind) is typing.Literal:
         kind = click.Choice(typing.get_args(kind))
     elif typing.get_origin(kind) is tuple:
         kind = _split
@@ -151,7 +153,12 @@ def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> C
         metavar, most = "N" if kind is int else "X", bounds[0].le if bounds else None
         if most is not None and most < 1 << 60:  # a larger one only keeps the number in 64 bits
             kind = (click.IntRange if kind is int else click.FloatRange)(bounds[0].ge, most)
-    settings |= {"type": kind, "default": (default,) if multiple else default, "multiple": multiple, "metavar": metavar}
+    settings |= {
+        "type": kind,
+        "default": (default,) if multiple and default else default,
+        "multiple": multiple,
+        "metavar": metavar,
+    }
     return click.option(flag, field.name, **settings)
 
 

@@ -71,12 +71,13 @@ class _FileDigest(TypedDict):
     sha256: str
 
 
-def option(default: Any, help: str, *, identity: bool = True, **more: Any) -> Any:
+def option(default: Any, help: str, *, identity: bool = True, files: bool = False, **more: Any) -> Any:
     """Define a configuration field that is also an option. `more` are the other fields of `Option`.
 
-    `identity` says whether the field affects the output's bytes.
+    `identity` says whether the field affects the output's bytes, and `files` that it is one of user files, which are paths on the
+    command line and in Python.
     """
-    return dataclasses.field(default=default, metadata={"option": Option(help, **more), "identity": identity})
+    return dataclasses.field(default=default, metadata={"option": Option(help, **more), "identity": identity, "files": files})
 
 
 @dataclass(frozen=True, kw_only=True)

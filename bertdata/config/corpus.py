@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from .base import FILES, FREE, Config, Count, Share, option
 from .choice import ChoiceConfig
-from .filters import FilterConfig
+from .filters import DROPPED, FilterConfig
 from .languages import problem_of
 
 _READ, _WIKIPEDIA, _BOOKS, _OUTPUT = "Input", "Wikipedia", "Books and text", "Output"  # the sections of `--help`
@@ -33,7 +33,9 @@ class CorpusConfig(Config):
     """
 
     variant: str = option("", "Language variant of the wiki, such as zh-cn or zh-tw.", section=_WIKIPEDIA, metavar="CODE")
-    templates: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
+    templates: tuple[tuple[str, str], ...] = option(
+        (), "TOML file with your own templates. They override the built-in ones.", section=_WIKIPEDIA, metavar="FILE", files=True
+    )
     learn_templates: bool = option(
         True, "For templates missing from the tables, read their text from the dump's template pages.", section=_WIKIPEDIA
     )
@@ -89,8 +91,22 @@ class CorpusConfig(Config):
         metavar="NAME",
     )
     filters: FilterConfig = FilterConfig()
-    exclude: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
-    exclude_ids: tuple[tuple[str, str, str], ...] = field(default=(), metadata=FILES)
+    exclude: tuple[tuple[str, str, str], ...] = option(
+        (),
+        "Drop documents that overlap with this evaluation set: 13 consecutive words. File: .txt (one example per line), .jsonl.",
+        section=DROPPED,
+        metavar="FILE",
+        first=True,
+        files=True,
+    )
+    exclude_ids: tuple[tuple[str, str, str], ...] = option(
+        (),
+        "Drop the documents whose ids are in this file, such as take-down requests. One id per line.",
+        section=DROPPED,
+        metavar="FILE",
+        first=True,
+        files=True,
+    )
     choice: ChoiceConfig = ChoiceConfig()
     map_functions: tuple[str, ...] = ()
     functions: tuple[tuple[str, str], ...] = field(default=(), metadata=FILES)
