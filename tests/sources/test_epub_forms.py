@@ -56,6 +56,12 @@ MARKS = {  # by producer
     "role": "<a role='doc-noteref' href='#n1'>1</a>",
     "class of a span": "<span class='footnote-reference'>1</span>",
     "font": "<font size='2'><sup><a href='#n1'>1</a></sup></font>",
+    "superscript class": "<span class='superscript'>1</span>",
+    "superscript digit": "<a href='1.xhtml#x'>¹</a>",
+    "word": "<a href='1.xhtml#x'>[note 1]</a>",
+    "full width": "<a href='1.xhtml#x'>［１］</a>",
+    "star and number": "<sup><a href='1.xhtml#x'>*1</a></sup>",
+    "icon": "<a href='1.xhtml#n1'><img src='note.png' alt='note'/></a>",
     "small": "<small><sup>1</sup></small>",
 }
 
@@ -102,6 +108,8 @@ NOTE = "See the papers of the miller of Tarn, page 1."
 NOTES = {
     "page": f"<h2>Notes</h2><p id='n1'><a href='0.xhtml#r1'>1</a>. {NOTE}</p><p id='n2'><a href='0.xhtml#r2'>2</a>. {NOTE}</p>",
     "page without links": f"<h1>Endnotes</h1><p>1. {NOTE}</p><p>2. {NOTE}</p><p>And more of it.</p>",
+    "of a chapter": f"<h2>Notes: Chapter One</h2><p>1. {NOTE}</p><p>2. {NOTE}</p>",
+    "of chapters": f"<h2>Chapter 1 Notes</h2><p>1. {NOTE}</p><p>2. {NOTE}</p>",
     "German": f"<h1>Anmerkungen</h1><p>1 {NOTE}</p><p>2 {NOTE}</p>",
     "French": f"<p><b>Notes de bas de page</b></p><p>1. {NOTE}</p><p>2. {NOTE}</p>",
     "Spanish": f"<h3>Notas</h3><p>[1] {NOTE}</p><p>[2] {NOTE}</p>",
@@ -163,6 +171,12 @@ INITIALS = {
     "picture and copy": f"<p><img alt='Q'/><span class='screen-reader-text'>Q</span>{REST}</p>",
     "picture and whole word": f"<div><img alt='Q'/></div><p>Q{REST}</p>",
     "letter and whole word": f"<p><span class='dropcap' aria-hidden='true'>Q</span>Q{REST}</p>",
+    "picture described behind": f"<p><img src='d.png' alt='Q (decorated initial)'/>{REST}</p>",
+    "picture in lower case": f"<p><img src='d.png' alt='q'/>{REST}</p>",
+    "hidden by style": f"<p><i style='display:none'>Quillmere</i><b class='cap'>Q</b>{REST}</p>",
+    "hidden letter": f"<p><img src='d.png' alt=''/><span class='hidden'>Q</span>{REST}</p>",
+    "label of a letter": f"<p><span aria-label='Q'>Q</span>{REST}</p>",
+    "label of a word": f"<p><span aria-label='Quillmere'><i>Q</i><i aria-hidden='true'>uillmere</i></span>{REST[8:]}</p>",
     "label": f"<p><span class='dropcap' aria-label='Q'><img src='q.png' alt=''/></span>{REST}</p>",
 }
 

@@ -17,7 +17,9 @@ _NOTE = re.compile(  # a class or an id of a note or of its mark, in lower case
     r"|(?:\b|[_-])(?:[fe][td]?n|note|n)(?:ref|anchor|link)?[-_]?\d"
 )
 _MARK = re.compile(
-    r"[\[({]?\s?(?:\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,5}|[*†‡§¶‖※]{1,4}|[注註]?\s?[①-⑳]|[注註]\s?\d{1,3})\s?[\])}]?\.?"
+    r"[\[({［（〔]?\s?(?:(?:(?:foot)?note\s|n\.\s?|[*†‡§])?\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,5}|[*†‡§¶‖※]{1,4}|[¹²³⁰-⁹]{1,3}"
+    r"|[注註]?\s?[①-⑳]|[注註]\s?\d{1,3})\s?[\])}］）〕]?\.?",
+    re.IGNORECASE,
 )
 _LETTER_MARK = re.compile(r"[\[(]?(?:[a-zA-Z]|[ivxlc]{1,6})[\])]?")
 _BACK = re.compile(r"\W{0,3}[↩↑⇑⤴←^▲△]\W{0,3}|\W{0,2}(?:back|return|zurück|retour|volver|voltar|terug)\W{0,2}", re.IGNORECASE)
@@ -27,7 +29,16 @@ _POWER = re.compile(r"(?:\d|(?<![^\W_])(?:[A-Za-zα-ω]|[kcdmµ]m|mc|ft|yd|mi|in
 _YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d$")
 _LETTER = r"[\"“„«‘¿¡]?[^\W\d_]"
 _LARGE = re.compile(r"drop|initial|lettrine|(?:first|big|large)-?(?:letter|cap)|versal|float|font-size", re.IGNORECASE)
-_ALT = re.compile(rf"(?:[\w ]{{0,40}}\b(?:letter|initial|cap|capital)\W{{1,3}})?({_LETTER})[\"”’.]?", re.IGNORECASE)
+_ALT = re.compile(
+    rf"(?:[\w ]{{0,40}}\b(?:letter|initial|cap|capital)\W{{1,3}})?({_LETTER})[\"”’.]?"
+    r"(?:[ ,(]{1,3}(?:initial|decorated|decorative|illuminated|drop|letter|capital)[\w )]{0,40})?",
+    re.IGNORECASE,
+)
+_RAISED = re.compile(r"super(?:script)?\d*|sup\d*")  # a class
+_HIDDEN = re.compile(
+    r"sr-?only|visually-?hidden|screen-?reader|off-?screen|a11y|assistive|aural|invisible|\bhid(?:e|den)\b|display:\s?none"
+    r"|visibility:\s?hidden|-\d{4}px"
+)
 _ONE_LETTER_WORDS = frozenset("aàáeéèiíoóuúyzwvskаеийоуюя")
 # Before an initial that is a picture or is written (in large letters or not), after it, and around text for screen readers.
 _PICTURED, _WRITTEN, _PLAIN, _END, _UNSEEN = "\x01", "\x02", "\x03", "\x04", "\x05"
@@ -64,6 +75,7 @@ def read_mark(tags: list[Tag], text: str, before: str, ids: set[str], styles: St
     classes = {name for tag in tags for name in tag.get("class").lower().split()}
     is_named = _NOTE.search(" ".join([*names, *(link.rpartition("#")[2] for link in links)]).lower()) is not None
     is_raised = is_raised or any(tag.name == "sup" for tag in tags) or not classes.isdisjoint(styles.raised)
+    is_raised = is_raised or any(map(_RAISED.fullmatch, classes))
     is_linked = not ids.isdisjoint(styles.targets)  # the note leads back to its mark
     if links and _BACK.fullmatch(text) and (is_named or is_linked or not text.strip(".[]() ").isalpha()):
         return Mark(True, True)
@@ -86,7 +98,7 @@ def read_mark(tags: list[Tag], text: str, before: str, ids: set[str], styles: St
 def picture_initial(tag: Tag) -> str:
     """Return a picture's letter as an initial, or ""."""
     letter = _ALT.fullmatch((tag.get("alt") or tag.get("aria-label")).strip()) if tag.name in ("img", "svg", "span") else None
-    return f"{_PICTURED}{letter[1]}{_END}" if letter else ""
+    return f"{_PICTURED}{letter[1].upper()}{_END}" if letter else ""
 
 
 def written_initial(tags: list[Tag], text: str, before: str, styles: Styles) -> str:
@@ -143,7 +155,8 @@ def join_initial(text: str, words: Mapping[str, int]) -> str:
 
 def unseen(tags: list[Tag], text: str) -> str:
     """Return text for screen readers with marks around it, or ""."""
-    is_unseen = any(re.search("sr-?only|visually-?hidden|screen-?reader|off-?screen", tag.get("class").lower()) for tag in tags)
+    looks = " ".join(f"{tag.get('class')} {tag.get('style')}" for tag in tags).lower()
+    is_unseen = _HIDDEN.search(looks) is not None or any("hidden" in (tag.attributes or ()) for tag in tags)
     return f"{_UNSEEN}{text}{_UNSEEN}" if is_unseen else ""
 
 
@@ -155,7 +168,7 @@ def drop_copies(text: str) -> str:
     """
     before, *others = text.split(_UNSEEN)
     for hidden, after in zip(others[::2], others[1::2], strict=False):
-        shown = "".join(filter(str.isalnum, before[-200:])), "".join(filter(str.isalnum, after[:200]))
-        copy = "".join(filter(str.isalnum, hidden))
-        before += after if copy in "".join(shown) else hidden + after.removeprefix(hidden[1:])
+        copy, shown, follows = ("".join(filter(str.isalnum, part)) for part in (hidden, before[-200:], after[:200]))
+        is_copy = copy in shown + follows if len(copy) > 1 else copy in (shown[-1:], follows[:1])
+        before += after if is_copy else hidden + after.removeprefix(hidden[1:] or hidden)
     return before

@@ -54,7 +54,7 @@ _AMBIGUOUS = _words("caption figcenter figure illustration illus toc contents ti
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _NOTE_CLASS = re.compile(r"(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d].*|text|body|para|link|anchor|call|mark|ref.*)?")
 _NOTES_HEADING = re.compile(  # after `fold_case`
-    r"[\W\d]{0,9}(?:(?:foot|end)?notes?(?: (?:and references|(?:to|on|for) .{1,60}))?|anmerkungen"
+    r"[\W\d]{0,9}(?:(?:.{1,40}\W)?(?:foot|end)?notes(?: (?:and references|(?:to|on|for) .{1,60})|\W{1,3}.{1,40})?|anmerkungen"
     r"|(?:fu(?:ß|ss)|end|voet|eind)?noten"
     r"|notas?(?: (?:al? pie(?: de página)?|finales|de rodapé))?|note(?: a piè di pagina| al testo)?|notes? de (?:bas de page|fin)"
     r"|aantekeningen|(?:fot)?noter|fodnoter|viitteet|alaviitteet|примечания|сноски|przypisy|poznámky|jegyzetek|注释?|註釋?|脚注|원주|각주|주석?)"
