@@ -34,14 +34,14 @@ class Amount:
     fraction: bool = False  # a fraction below one: its unit is singular
 
 
-def read_amount(text: str, from_digits: int = 4) -> Amount | None:
-    """Read a number; numbers of ``from_digits`` digits or more are written in groups of three."""
+def read_amount(text: str) -> Amount | None:
+    """Read a number; one of four digits or more is written in groups of three."""
     text = text.strip().replace("&minus;", "-")
     if len(text) > _MAX_CHARACTERS:
         return None
     match = _DECIMAL.fullmatch(text)
     if match is None:
-        return _read_fraction(text, from_digits)
+        return _read_fraction(text)
     sign, whole, part, exponent = match.groups()
     whole = (whole or "0").replace(",", "")
     power = int(exponent.replace("−", "-")) if exponent else 0
@@ -49,7 +49,7 @@ def read_amount(text: str, from_digits: int = 4) -> Amount | None:
     # The precision of the result follows from how the number is written: 12,300 is exact to hundreds (-2), 5.20 to
     # hundredths (2), and an exponent shifts the place.
     zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
-    shown = _group(str(int(whole)), from_digits) + (f".{part}" if part else "")
+    shown = _group(str(int(whole))) + (f".{part}" if part else "")
     if exponent:
         shown += power_of_ten(power)
     sign = sign.replace("-", "−")
@@ -65,7 +65,7 @@ def power_of_ten(power: int) -> str:
     return f"×10<sup>{power}</sup>".replace("-", "−")
 
 
-def _read_fraction(text: str, from_digits: int) -> Amount | None:
+def _read_fraction(text: str) -> Amount | None:
     """Read ``1/2``, ``1+1/2`` or, with a level bar, ``1+2//3``; its precision is at least tenths."""
     match = _FRACTION.fullmatch(text)
     if match is None or not int(match[5]):
@@ -73,13 +73,13 @@ def _read_fraction(text: str, from_digits: int) -> Amount | None:
     sign, whole, over, bar, under = match.groups()
     count = int(whole.replace(",", "")) if whole else 0
     value = count + int(over) / int(under)
-    shown = (_group(str(count), from_digits) + " " if whole else "") + over + ("/" if bar == "//" else "⁄") + under
+    shown = (_group(str(count)) + " " if whole else "") + over + ("/" if bar == "//" else "⁄") + under
     digits = max(1.0, math.log10(int(under)))
     return Amount(-value if sign else value, digits, ("−" if sign else "") + shown, not whole and value <= 1)
 
 
-def _group(digits: str, from_digits: int) -> str:
-    return f"{int(digits):,}" if len(digits) >= from_digits else digits
+def _group(digits: str) -> str:
+    return f"{int(digits):,}" if len(digits) > 3 else digits
 
 
 def digits_for(value: float, figures: int) -> int:
@@ -113,7 +113,7 @@ def round_to_multiple(value: float, step: float) -> float:
     return math.copysign(math.floor(abs(value) / step + 0.5) * step, value)
 
 
-def write_number(value: float, digits: int, from_digits: int = 4, powers: bool = False) -> str:
+def write_number(value: float, digits: int, powers: bool = False) -> str:
     """Write a number to a decimal place, with powers of ten if it is very large or small.
 
     With ``powers``, use them from a thousand on, for input written with powers of ten.
@@ -130,21 +130,7 @@ def write_number(value: float, digits: int, from_digits: int = 4, powers: bool =
         places = max(0, min(_MAX_DIGITS, power + digits))
         return f"{sign}{size / 10.0**power:.{places}f}{power_of_ten(power)}"
     whole, point, part = f"{size:.{max(0, min(_MAX_DIGITS, digits))}f}".partition(".")
-    return sign + _group(whole, from_digits) + point + part
-
-
-def write_fraction(value: float, under: int, from_digits: int = 4) -> str:
-    """Write a number to the nearest fraction.
-
-    >>> write_fraction(3.148, 8), write_fraction(0.49, 4), write_fraction(-2.99, 16)
-    ('3 1⁄8', '1⁄2', '−3')
-    """
-    count = math.floor(abs(value) * under + 0.5)
-    whole, over = divmod(count, under)
-    common = math.gcd(over, under)
-    part = f"{over // common}⁄{under // common}" if over else ""
-    shown = _group(str(whole), from_digits) + (" " + part if part else "") if whole or not part else part
-    return ("−" if value < 0 and count else "") + shown
+    return sign + _group(whole) + point + part
 
 
 def spell_number(shown: str) -> str:

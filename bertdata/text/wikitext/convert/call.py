@@ -1,6 +1,6 @@
 """Parse the arguments of ``{{convert}}``: values, units, target units, decimal place, and named options.
 
->>> call = read_call(["5", "to", "10", "km", "mi nmi", "1"], 4)
+>>> call = read_call(["5", "to", "10", "km", "mi nmi", "1"])
 >>> [amount.shown for amount in call.amounts], call.unit.code, call.outputs, call.digits
 (['5', '10'], 'km', ['mi', 'nmi'], 1)
 """
@@ -16,9 +16,6 @@ _MAX_ARGUMENTS = 40
 _MAX_LIST_CHARACTERS = 200  # characters
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
-_ROUNDED = re.compile(r"ri([0-3])")  # adj= values that round the input
-_NAMING = ("or", "br", "br()")  # disp= values that also write the output by name
-_FROM_DIGITS = {"off": 99, "gaps": 99, "5": 5}  # comma= -> minimum digits for grouping
 
 
 Range = tuple[str, str, bool]
@@ -34,7 +31,6 @@ class Call:
     smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
     outputs: list[str] = field(default_factory=list)
     digits: int | None = None
-    texts: list[str] = field(default_factory=list)
 
 
 class Style:
@@ -52,16 +48,11 @@ class Style:
         self.spelled = {"on": (True, True), "in": (True, False)}.get(option("spell").lower(), (False, False))
         self.american = option("sp").lower() == "us"
         self.order = "flip" if self.disp == "flip" else option("order")
-        self.fraction = _natural(option("frac"))
         self.figures = _natural(option("sigfig"))
-        self.each = option("round") == "each"
         step = read_amount("5" if self.disp == "5" else option("round"))
         self.step = max(step.value, 0.0) if step else 0.0
-        self.from_digits = _FROM_DIGITS.get(option("comma"), 4)
-        rounded = _ROUNDED.fullmatch(self.adj)
-        self.input_digits = int(rounded[1]) if rounded else None
         # For the left and right side: use symbols, names, or (None) names except for units better known by symbol.
-        names = None if self.disp in _NAMING or self.spelled[1] else True
+        names = None if self.disp == "or" or self.spelled[1] else True
         self.symbols: Sequence[bool | None] = table("abbr").get(self.abbr, (None, names))
 
 
@@ -70,17 +61,16 @@ def _natural(text: str) -> int:
     return int(text) if _WHOLE.fullmatch(text) and text[0] not in "-−" else 0
 
 
-def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = False) -> Call | None:
+def read_call(arguments: Sequence[str]) -> Call | None:
     """Parse the positional arguments; return None if a number or unit is missing or unknown."""
-    texts = [argument for argument in arguments[:_MAX_ARGUMENTS] if argument and not argument.isspace()]
-    words = [text.strip() for text in texts]
-    amounts, between = _read_values(words, from_digits)
+    words = list(filter(None, (argument.strip() for argument in arguments[:_MAX_ARGUMENTS])))
+    amounts, between = _read_values(words)
     unit = find_unit(words.pop(0)) if amounts and words else None
     if unit is None:
         return None
     call = Call(amounts, unit, between)
     while len(words) > 1 and len(amounts) == 1:
-        amount, part = read_amount(words[0], from_digits), find_unit(words[1])
+        amount, part = read_amount(words[0]), find_unit(words[1])
         last = call.smaller[-1][1] if call.smaller else unit
         if amount is None or part is None or part.dimension != unit.dimension or part.scale >= last.scale:
             break
@@ -88,29 +78,27 @@ def read_call(arguments: Sequence[str], from_digits: int, takes_text: bool = Fal
         del words[:2]
     if words and not _WHOLE.fullmatch(words[0]):
         call.outputs = _read_outputs(words[0])
-        if call.outputs:
-            del words[0]
-        elif not takes_text:
+        if not call.outputs:
             return None
+        del words[0]
     if words and _WHOLE.fullmatch(words[0]):
         call.digits = int(words.pop(0).replace("−", "-"))
-    call.texts = texts[len(texts) - len(words) :] if words else []  # spaces are significant
     return call
 
 
-def _read_values(words: list[str], from_digits: int) -> tuple[list[Amount], list[Range]]:
+def _read_values(words: list[str]) -> tuple[list[Amount], list[Range]]:
     """Take a value, or the values of a range and the words between them, from the start of ``words``."""
     amounts: list[Amount] = []
     between: list[Range] = []
-    if words and read_amount(words[0], from_digits) is None:
+    if words and read_amount(words[0]) is None:
         words[:1] = _RANGE.split(words[0][:_MAX_LIST_CHARACTERS])  # one argument can contain a range
     while words:
-        amount = read_amount(words[0], from_digits)
+        amount = read_amount(words[0])
         if amount is None:
             break
         amounts.append(amount)
         del words[0]
-        joint = table("ranges").get(words[0]) if len(words) > 1 and read_amount(words[1], from_digits) else None
+        joint = table("ranges").get(words[0]) if len(words) > 1 and read_amount(words[1]) else None
         if joint is None:
             break
         between.append(joint)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .amounts import Amount, digits_for, power_of_ten, round_number, round_to_multiple, spell_number, write_fraction, write_number
+from .amounts import Amount, digits_for, power_of_ten, round_number, round_to_multiple, spell_number, write_number
 from .call import Call, Style, read_call
 from .units import Unit, default_outputs, find_unit, table
 
@@ -21,8 +21,6 @@ _LOG_ERROR = 1e-12  # error bound of logarithms
 _MIN_PRECISE_KELVIN = 0.2  # kelvins; below, the third figure no longer indicates a temperature's precision
 _PROPERTY = re.compile(r"[PQ][0-9]+")
 _JOINT = re.compile(r" (?:[a-z ]+|×) ")  # words of a range that get hyphens before a unit's name: 5-to-about-10-foot
-_CELLS = {"table": "right", "tablecen": "center"}  # disp= -> alignment of the cells
-_NUMBER_ONLY = ("number", "output number only")
 
 
 @dataclass
@@ -53,8 +51,7 @@ def convert(arguments: Sequence[str], options: Mapping[str, str], *, abbreviate:
     if value := options.get("input"):  # a measurement, or a Wikidata property
         return None if _PROPERTY.fullmatch(value) else value
     style = Style(options, abbreviate)
-    takes_text = style.adj in ("mid", "pre") or style.disp in ("x", "preunit")  # not parsed as units
-    call = read_call(arguments, style.from_digits, takes_text)
+    call = read_call(arguments)
     if call is None:
         return None
     try:
@@ -75,7 +72,6 @@ class _Conversion:
         self.amounts = [self.total()] if call.smaller else call.amounts
         self.american = style.american or call.unit.american
         self.frame = table("disp").get(style.disp, table("disp")["b"])
-        self.own_text = call.texts[0] if call.texts else ""
 
     def text(self) -> str | None:
         """Return the complete text."""
@@ -85,15 +81,8 @@ class _Conversion:
         if not all(results):
             return None
         left, right = [self.source()], results
-        if style.disp in _NUMBER_ONLY:
-            return "; ".join(_numbers(result) for result in results)
-        if style.disp in _CELLS:
-            cell = f'style="text-align:{_CELLS[style.disp]};"|'
-            return " |".join(cell + _numbers(result) for result in left + right)
-        if style.disp in ("unit", "unit2"):
-            side = int(style.disp == "unit2")
-            parts = [result[0][-1] for result in (left, right)[side]]
-            return "; ".join(self.word(part, self.by_symbol(part.unit, side), side) for part in parts)
+        if style.disp == "table":
+            return " |".join(f'style="text-align:right;"|{_numbers(result)}' for result in left + right)
         if style.order == "flip":
             left, right = right, left
         elif style.order == "out" and len(right) > 1:
@@ -101,10 +90,7 @@ class _Conversion:
         converted = self.side(right, 1)
         if style.disp in ("out", "output only"):
             return converted
-        opened, closed = (*self.call.texts, "")[:2] if style.disp == "x" and self.own_text else self.frame[:2]
-        middle = self.own_text if style.adj == "mid" else ""
-        space = "" if middle.startswith(("-", " ")) or not middle else " "
-        return f"{self.side(left, 0)}{space}{middle}{opened}{converted}{closed}"
+        return f"{self.side(left, 0)}{self.frame[0]}{converted}{self.frame[1]}"
 
     # --- numbers
 
@@ -118,11 +104,7 @@ class _Conversion:
     def source(self) -> _Result:
         """Return the input."""
         call, last = self.call, self.call.amounts[-1]
-        digits, style = self.style.input_digits, self.style
-        shown = [
-            amount.shown if digits is None else write_number(amount.value, digits, style.from_digits) for amount in call.amounts
-        ]
-        parts = [_Part(shown, call.unit, _is_one(last))]
+        parts = [_Part([amount.shown for amount in call.amounts], call.unit, _is_one(last))]
         parts += [_Part([amount.shown], unit, _is_one(amount)) for amount, unit in call.smaller]
         return [parts]
 
@@ -136,7 +118,7 @@ class _Conversion:
         if not all(map(math.isfinite, values)):
             raise OverflowError(code)
         digits = [self.digits(amount, value, unit) for amount, value in zip(self.amounts, values, strict=True)]
-        if not self.style.each and not self.style.figures:
+        if not self.style.figures:
             digits = [max(digits)] * len(digits)
         if pieces:
             return [self.split(*pair, pieces) for pair in zip(values, digits, strict=True)]
@@ -177,18 +159,15 @@ class _Conversion:
 
     def write(self, value: float, digits: int) -> str:
         """Write a result as the options specify."""
-        style = self.style
-        if style.fraction:
-            return write_fraction(value, style.fraction, style.from_digits)
-        if style.step and self.call.digits is None:
-            value = round_to_multiple(value, style.step)
+        if self.style.step and self.call.digits is None:
+            value = round_to_multiple(value, self.style.step)
             digits = len(f"{value:.3f}".rstrip("0").partition(".")[2])
-        return write_number(value, digits, style.from_digits, "×" in self.amounts[0].shown)
+        return write_number(value, digits, "×" in self.amounts[0].shown)
 
     def split(self, value: float, digits: int, pieces: list[str | int]) -> list[_Part]:
         """Split a value over units, such as feet and inches; leading zeros are omitted."""
-        under, places = self.style.fraction, max(0, digits)
-        rest = round_to_multiple(abs(value), 1 / under) if under else round_number(abs(value), places)
+        places = max(0, digits)
+        rest = round_number(abs(value), places)
         units, counts = pieces[::2], [int(count) for count in pieces[1::2]]
         parts: list[_Part] = []
         for index, code in enumerate(units):
@@ -197,8 +176,7 @@ class _Conversion:
             if unit is None or not (count or parts or last):
                 continue
             if last:
-                shown = write_fraction(count, under) if under else write_number(count, places)
-                shown = shown if parts else self.write(value, digits)
+                shown = write_number(count, places) if parts else self.write(value, digits)
             else:
                 shown = ("−" if value < 0 and not parts else "") + write_number(count, 0)
             parts.append(_Part([shown], unit, shown == "1"))
@@ -267,8 +245,6 @@ class _Conversion:
         word = unit.word(symbol=by_symbol and unit.symbol != "", singular=singular, american=self.american)
         if style.abbr == "~" and not side and unit.symbol:
             word += f" [{unit.word(symbol=True)}]"
-        if self.own_text and (style.disp == "preunit" or (style.adj == "pre" and not side)):
-            word = self.own_text + ("" if self.own_text.endswith(("-", " ")) else " ") + word
         return word
 
 
