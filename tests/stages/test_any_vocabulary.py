@@ -90,8 +90,7 @@ def test_rows_hold_the_ids_of_the_documents_text(
 OBJECTIVES: dict[str, tuple[object, ...]] = {
     "nsp": ("--objective", "nsp"),
     "sop": ("--objective", "sop", "--masking", "static", "--whole-word"),
-    "documents": ("--objective", "documents", "--pack"),
-    "full-sentences": ("--objective", "documents", "--masking", "static", "--whole-word"),
+    "documents": ("--objective", "documents", "--masking", "static", "--whole-word"),
     "causal": ("--objective", "causal"),
 }
 
@@ -105,7 +104,7 @@ def test_every_objective_keeps_its_laws_and_gives_batches(
     assert not bertdata.verify(made).problems
     shards = Shards(made)
     assert shards.special.cls == 2 and shards.vocab_size % 64 == 0
-    masks = MaskConfig(unit="word") if objective in ("nsp", "documents") else None
+    masks = MaskConfig(unit="word") if objective == "nsp" else None
     pytest.importorskip("torch")
     batch = next(iter(bertdata.batches(shards, 4, masks=masks)))
     assert int(batch["input_ids"].max()) < shards.vocab_size

@@ -74,7 +74,7 @@ def test_tokens_are_counted_by_source_and_language(files: Path, tmp_path: Path) 
     verses = "\n\n".join(f"Am {n}. war der Tee {word} noch heiß und {n} blieb." for n, word in enumerate(WORDS * 3))
     books.write_text("*** START OF THIS PROJECT GUTENBERG EBOOK X ***\n\n" + verses, "utf-8")
     corpus = build(files, tmp_path / "c", "text=6000", books=books)
-    vocab = bertdata.train_vocab(corpus, output=tmp_path / "v", config=VocabConfig(size=300), workers=1).path
+    vocab = bertdata.train_vocab(corpus, output=tmp_path / "v", config=VocabConfig(size=140), workers=1).path
     config = PairsConfig(objective="documents", max_seq_length=32, dupe_factor=2, validation_fraction=0.2)
     (pairs,) = bertdata.make_pairs(corpus, vocab=vocab, output=tmp_path / "p", config=config, workers=1)
     made = read_manifest(pairs.path)
