@@ -54,18 +54,6 @@ class Amounts(Record, frozen=True, kw_only=True):
     characters: Count
 
 
-class Apparatus(Record, frozen=True, kw_only=True):
-    """Characters of books, without whitespace: read, kept, and dropped by kind of apparatus.
-
-    `put_back` counts kept characters that a rule had dropped at first, because they are running prose.
-    """
-
-    characters: Count
-    kept: Count
-    dropped: dict[str, Count]
-    put_back: dict[str, Count] | None = None
-
-
 class SourceEntry(Record, frozen=True, kw_only=True):
     """The documents and text of a source, and the text removed from it."""
 
@@ -81,7 +69,6 @@ class SourceEntry(Record, frozen=True, kw_only=True):
     share: Number
     languages: dict[str, Amounts] | None = None
     dropped_marks: dict[str, Count] | None = None
-    apparatus: Apparatus | None = None
     edits: dict[str, Count] | None = None
 
 

@@ -17,7 +17,7 @@ from ..dataset.manifest_records import Input, RowFile, SourceEntry
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest
 from ..errors import few
 from ..pieces import BERT_TOKENS, ROLES, word_rule
-from .summary import apparatus, cell, count, edits
+from .summary import cell, count, edits
 from .vocabulary_warnings import has_spaces, text_by_language
 
 _DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{4})(0[1-9]|1[0-2])([0-3][0-9])-")  # wiki, year, month and day
@@ -154,8 +154,6 @@ def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]])
 def _notes(manifest: CorpusManifest) -> Iterator[str]:
     """Describe the text removed from documents, the limits of sources, the filters, and the excluded evaluation sets."""
     sources, choice = manifest.sources, manifest.config["choice"]
-    if books := apparatus(sources):
-        yield f"{books[0].upper()}{books[1:]}."
     if edited := edits(sources):
         yield f"Documents were edited with `--map`: {cell(edited)}."
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):

@@ -106,8 +106,6 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
             f"{name} {percent(s.share)} ({count(s.documents, 'document')}, {size(s.text_bytes)})" for name, s in sources.items()
         )
         lines.append(f"  shares of the text: {', '.join(shares)}")
-    if books := apparatus(sources):
-        lines.append(f"  {books}")
     if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
         lines.append(f"  repeated paragraphs: {removed:,} removed")
     if found := edits(sources):
@@ -125,19 +123,6 @@ def _of_corpus(manifest: CorpusManifest, directory: Path) -> list[str]:
             more = f"; explain one with bertdata inspect {directory} --explain ID" if kind == "drops" else ""
             lines.append(f"  {kind} are listed in {directory}/{folder} ({sum(file.rows for file in files):,}){more}")
     return lines
-
-
-def apparatus(sources: dict[str, SourceEntry]) -> str:
-    """Describe how much of the text of books was kept, and the rest by kind, largest first, or ``""`` without books."""
-    accounts = [source.apparatus for source in sources.values() if source.apparatus]
-    if not accounts:
-        return ""
-    (account,) = accounts
-    dropped = sorted(account.dropped.items(), key=lambda item: (-item[1], item[0]))
-    names = "; " + ", ".join(f"{name} {number:,}" for name, number in dropped) if dropped else ""
-    back = ", ".join(f"{name} {number:,}" for name, number in (account.put_back or {}).items())
-    back = f" ({back} put back)" if back else ""
-    return f"characters of books, without whitespace: {account.characters:,} read, {account.kept:,} kept{back}{names}"
 
 
 def edits(sources: dict[str, SourceEntry]) -> str:

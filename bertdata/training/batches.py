@@ -22,7 +22,7 @@ from .epoch_plan import Batch, plan_of
 from .masks import MaskConfig, Masker
 from .models import target_for
 
-HOW_TO = "docs/how-to/trainers.md shows how"
+HOW_TO = "docs/how-to/training.md shows how"
 Tensors = dict[str, torch.Tensor]
 
 

@@ -85,9 +85,6 @@ def _source(source: str, entry: SourceEntry, counted: Counter[str]) -> Iterator[
     for what in ("words", "characters", "documents") if entry.languages is not None else ():
         of_languages = sum(getattr(amounts, what) for amounts in (entry.languages or {}).values())
         yield from _same(f"sources.{source}.languages, {what}", of_languages, getattr(entry, what))
-    if apparatus := entry.apparatus:
-        gone = sum(apparatus.dropped.values())
-        yield from _same(f"sources.{source}.apparatus.characters", apparatus.characters, apparatus.kept + gone)
     share = counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
     yield from _near(f"sources.{source}.share", entry.share, share)
 

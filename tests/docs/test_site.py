@@ -25,9 +25,8 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     made = {path.relative_to(tmp_path / "site").as_posix(): path for path in (tmp_path / "site").rglob("*.html")}
-    assert {"index.html", "zh.html", "reference/commands.html", "explanation/pairs.html", "CONTRIBUTING.html"} <= made.keys()
-    commands = text_of(made["reference/commands.html"])
-    assert "--objective" in commands and "made of the code" not in commands
+    assert {"index.html", "zh.html", "reference/configuration.html", "explanation/pairs.html", "CONTRIBUTING.html"} <= made.keys()
+    assert "min_characters" in text_of(made["reference/configuration.html"])
     assert "Replace the contents of output once the new corpus is complete." in text_of(made["reference/python.html"])
     assert (tmp_path / "site" / "examples" / "bert-base.toml").is_file(), "a page links to it"
     index = (tmp_path / "site" / "search" / "search_index.js").read_text("utf-8")

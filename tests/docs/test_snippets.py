@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
-from pages import DOCS, PAGES, blocks, commands, hook, problem, strange
+from pages import PAGES, blocks, commands, hook, problem, strange
 
 from bertdata.config import parse_toml
 from bertdata.config.input_kinds import INPUTS
@@ -15,7 +15,6 @@ from bertdata.sources.inputs import find
 
 pytestmark = pytest.mark.long
 
-NAMES = [path.relative_to(REPOSITORY).as_posix() for path in PAGES]
 FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of torch
     *("--editable", "--constraint", "--nproc-per-node", "--dry-run", "--cov", "--no-deps", "--runner", "--control", "--corpus"),
     *("--step", "--project", "--strict", "--help", "--standalone", "--render", "--check"),
@@ -23,11 +22,10 @@ FOREIGN = {  # options of other programs, or of scripts in benchmarks/ and of to
 OF_ENGINES = {"docs/how-to/engines.md", "SECURITY.md"}  # which name options of Beam and Dask; tests/engines/ tries the first
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_commands(path: Path) -> None:
-    for block in blocks(path):
-        for line in commands(block.text):
-            assert not (told := problem(line)), f"{line}\n{told}"
+def test_commands() -> None:
+    lines = [(path.name, line) for path in PAGES for block in blocks(path) for line in commands(block.text)]
+    assert len(lines) > 50
+    assert not [(name, line, told) for name, line in lines if (told := problem(line))]
 
 
 def test_dumps_that_are_named_include_those_of_several_parts(tmp_path: Path) -> None:
@@ -49,41 +47,37 @@ def test_dumps_that_are_named_include_those_of_several_parts(tmp_path: Path) -> 
         assert names >= {*parts} and not any("index" in name for name in names), (path, pattern)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_commands_in_the_text(path: Path) -> None:
+def prose(path: Path) -> str:
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def test_commands_in_the_text() -> None:
     """`bertdata verify DIR…` in a sentence names a command that is there, and options of it; it need not be whole."""
-    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
-    for line in re.findall(r"`(bertdata [a-z-]+[^`]*)`", text):
-        told = problem(line)
-        assert not told or told.startswith(("without ", "Option")) or "requires an argument" in told, f"{line}\n{told}"
+    for path in PAGES:
+        for line in re.findall(r"`(bertdata [a-z-]+[^`]*)`", prose(path)):
+            told = problem(line)
+            assert not told or told.startswith(("without ", "Option")) or "requires an argument" in told, f"{line}\n{told}"
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path.relative_to(REPOSITORY).as_posix() not in OF_ENGINES])
-def test_options_in_the_text(path: Path) -> None:
-    known = {
-        name
-        for _, command in hook("reference").walk()
-        for param in command.params
-        for name in (*param.opts, *param.secondary_opts)
-    }
-    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
-    named = {option for span in re.findall(r"`(--[^`]*)`", text) for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)}
-    assert named - FOREIGN <= known, named - FOREIGN - known
+def test_options_in_the_text() -> None:
+    walk = [command for _, command in hook("reference").walk()]
+    known = {name for command in walk for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    for path in PAGES:
+        if path.relative_to(REPOSITORY).as_posix() not in OF_ENGINES:
+            spans = re.findall(r"`(--[^`]*)`", prose(path))
+            named = {option for span in spans for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)}
+            assert named - FOREIGN <= known, (path.name, named - FOREIGN - known)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_snippets_of_python(path: Path) -> None:
-    for block in blocks(path):
-        if block.language == "python":
-            pytest.importorskip("torch")
-            assert not (found := list(strange(block.text))), f"{block.text}\n{found}"
-
-
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_snippets_of_toml(path: Path) -> None:
-    for block in blocks(path):
-        if block.language == "toml":
-            assert parse_toml(path.name, block.text)
+def test_snippets() -> None:
+    """Python asks for names and arguments that are there, and TOML can be read."""
+    pytest.importorskip("torch")
+    for path in PAGES:
+        for block in blocks(path):
+            if block.language == "python":
+                assert not (found := list(strange(block.text))), f"{path.name}\n{block.text}\n{found}"
+            elif block.language == "toml":
+                assert parse_toml(path.name, block.text)
 
 
 @pytest.mark.parametrize("path", [*PAGES, *sorted(REPOSITORY.glob("examples/*[bd]"))], ids=lambda path: path.name)
@@ -102,4 +96,3 @@ def test_links_lead_somewhere() -> None:
         text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
         for link in re.findall(r"\]\(([^)\s#:]+)(?:#[^)]*)?\)", text):
             assert (path.parent / link).exists(), f"{path.relative_to(REPOSITORY)}: {link}"
-    assert (DOCS / "report.png").stat().st_size < 150_000

@@ -58,9 +58,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 def _code(heading: str) -> str:
     """Return the code of the page that is first after a heading."""
-    page = (DOCS / "how-to" / "trainers.md").read_text(encoding="utf-8")
-    text = page.partition(f"\n## {heading}\n")[2]
-    return next(block.text for block in blocks(DOCS / "how-to" / "trainers.md") if text.startswith("\n") and block.text in text)
+    page = (DOCS / "how-to" / "training.md").read_text(encoding="utf-8")
+    text = page.partition(f"\n### {heading}\n")[2]
+    return next(block.text for block in blocks(DOCS / "how-to" / "training.md") if text.startswith("\n") and block.text in text)
 
 
 def _loader(**options: Any) -> Any:
@@ -71,12 +71,6 @@ def _are(seen: Seen, steps: range) -> bool:
     """Whether these are the batches of these steps, in order."""
     expected = _loader(start_step=steps.start, steps=len(steps))
     return len(seen) == len(steps) and all(map(torch.equal, seen, (batch["input_ids"] for batch in expected)))
-
-
-def test_a_loop(seen: Seen) -> None:
-    scope: dict[str, Any] = {}
-    exec(_code("Epochs and position").replace("pass ", "seen.append(batch['input_ids']) "), scope | {"seen": seen})
-    assert _are(seen, range(3 * EPOCH))
 
 
 def test_transformers_trainer(seen: Seen) -> None:
@@ -134,7 +128,7 @@ def test_a_loader_is_no_train_dataset(given: str, rows: int) -> None:
     options = {"max_steps": 2, "per_device_train_batch_size": rows, "report_to": []}
     arguments = transformers.TrainingArguments("bert", **options)
     trainer = transformers.Trainer(model, arguments, train_dataset=loader if given == "loader" else loader.dataset)
-    with pytest.raises(UsageError, match=r"get_train_dataloader.*docs/how-to/trainers.md"):
+    with pytest.raises(UsageError, match=r"get_train_dataloader.*docs/how-to/training.md"):
         trainer.train()
 
 
