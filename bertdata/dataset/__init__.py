@@ -1,7 +1,7 @@
 """A dataset on disk: a run builds it, a manifest describes it, and its rows are read.
 
-The state of a run is in ``.bertdata/`` of its output (build.py, tasks.py). A kill leaves the old dataset, none or the new one, and
-the same command continues (build.py). `Shards` reads rows by their number (rows.py).
+The state of a run is in ``.bertdata/`` of its output (build.py, tasks.py). A kill leaves the old dataset, none or the new one,
+and the same command continues (build.py). `Shards` reads rows by their number (rows.py).
 
 build.py        lock an output, begin or continue a run in .bertdata/build-…, commit it: what happens at a kill
 tasks.py        records of finished tasks, so that the same command continues
