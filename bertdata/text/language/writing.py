@@ -12,49 +12,17 @@ their text is not read.
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from ...config import read_toml
+
 CHINESE = ("Hans", "Hant")
-_RANGES = (  # first code point of a script's letters, and its code; "" for other characters
-    (0x41, "Latn"), (0x5B, ""), (0x61, "Latn"), (0x7B, ""), (0xC0, "Latn"), (0x2B0, ""), (0x370, "Grek"), (0x400, "Cyrl"),
-    (0x530, "Armn"), (0x590, "Hebr"), (0x600, "Arab"), (0x700, ""), (0x750, "Arab"), (0x780, "Thaa"), (0x7C0, ""),
-    (0x8A0, "Arab"), (0x900, "Deva"), (0x980, "Beng"), (0xA00, "Guru"), (0xA80, "Gujr"), (0xB00, "Orya"), (0xB80, "Taml"),
-    (0xC00, "Telu"), (0xC80, "Knda"), (0xD00, "Mlym"), (0xD80, "Sinh"), (0xE00, "Thai"), (0xE80, "Laoo"), (0xF00, "Tibt"),
-    (0x1000, "Mymr"), (0x10A0, "Geor"), (0x1100, "Kore"), (0x1200, "Ethi"), (0x13A0, "Cher"), (0x1400, "Cans"), (0x1680, ""),
-    (0x1780, "Khmr"), (0x1800, "Mong"), (0x18B0, "Cans"), (0x1900, ""), (0x1E00, "Latn"), (0x1F00, "Grek"), (0x2000, ""),
-    (0x2D30, "Tfng"), (0x2D80, "Ethi"), (0x2DE0, ""), (0x3041, "Jpan"), (0x3100, ""), (0x3400, "Hani"), (0xA000, ""),
-    (0xAC00, "Kore"), (0xD7B0, ""), (0xF900, "Hani"), (0xFB00, ""), (0xFB50, "Arab"), (0xFE00, ""), (0x20000, "Hani"),
-    (0x32000, ""),
-)  # fmt: skip
-_SCRIPTS = tuple(sorted({name for _, name in _RANGES}))  # "" is the first
-_OF_ONE = {  # languages that are written in one script only
-    "Latn": "af ca cs cy da de en es et eu fi fr ga gl hr hu id is it la lt lv mt nl no pl pt ro simple sk sl sq sv sw tl tr vi",
-    "Cyrl": "be bg mk ru uk",
-    "Arab": "ar fa ps ur",
-    "Deva": "hi mr ne",
-    "Hebr": "he yi",
-    "Grek": "el",
-    "Armn": "hy",
-    "Beng": "bn",
-    "Gujr": "gu",
-    "Orya": "or",
-    "Taml": "ta",
-    "Telu": "te",
-    "Knda": "kn",
-    "Mlym": "ml",
-    "Sinh": "si",
-    "Thai": "th",
-    "Laoo": "lo",
-    "Tibt": "bo",
-    "Mymr": "my",
-    "Geor": "ka",
-    "Kore": "ko",
-    "Ethi": "am",
-    "Khmr": "km",
-    "Jpan": "ja",
-}
+_TABLES = read_toml(Path(__file__).with_name("scripts.toml"))
+_OF_ONE: dict[str, str] = _TABLES["languages"]  # languages that are written in one script only, by script
+_SCRIPTS = ("", *sorted(_TABLES["letters"]))  # "" stands for other characters
 _SCRIPT_OF = {language: name for name, languages in _OF_ONE.items() for language in languages.split()}
 _REGIONS = frozenset(["hans", "hant", "cn", "tw", "hk", "mo", "sg", "my", "latn", "cyrl", "arab", "ec", "el"])  # of a script
 _LANGUAGE_OF = {name: languages for name, languages in _OF_ONE.items() if len(languages) == 2 and name != "Beng"} | {"Guru": "pa"}
@@ -175,6 +143,7 @@ def signs(texts: list[str]) -> npt.NDArray[np.int8]:
 def _table() -> npt.NDArray[np.uint8]:
     """Return the number of each code point's script in `_SCRIPTS`."""
     table = np.zeros(0x110000, np.uint8)
-    for (start, name), (end, _) in zip(_RANGES, _RANGES[1:], strict=False):
-        table[start:end] = _SCRIPTS.index(name)
+    for name, ranges in _TABLES["letters"].items():
+        for start, end in (pair.split("-") for pair in ranges.split()):
+            table[int(start, 16) : int(end, 16)] = _SCRIPTS.index(name)
     return table

@@ -81,6 +81,12 @@ class _Conversion:
         if not all(results):
             return None
         left, right = [self.source()], results
+        if style.disp in ("number", "output number only"):
+            return "; ".join(_numbers(result) for result in results)
+        if style.disp in ("unit", "unit2"):
+            side = int(style.disp == "unit2")
+            parts = [result[0][-1] for result in (left, right)[side]]
+            return "; ".join(self.word(part, self.by_symbol(part.unit, side), side) for part in parts)
         if style.disp == "table":
             return " |".join(f'style="text-align:right;"|{_numbers(result)}' for result in left + right)
         if style.order == "flip":

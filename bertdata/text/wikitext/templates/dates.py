@@ -7,6 +7,9 @@
 import re
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
+
+from ....config import read_toml
 
 _NAMES = """
     January February March April May June July August September October November December
@@ -56,56 +59,17 @@ _ENGLISH: dict[str, Callable[[datetime], str]] = {
 }
 _MAX_CHARACTERS = 100  # characters of a format or a date
 
-# The names of the months by language, as MediaWiki's F writes them, then those in a date (xg) where these differ.
-_LOCAL_NAMES = """
-    de Januar Februar März April Mai Juni Juli August September Oktober November Dezember
-    fr janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-    es enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-    it gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
-    pt janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
-    ca gener febrer març abril maig juny juliol agost setembre octubre novembre desembre
-    nl januari februari maart april mei juni juli augustus september oktober november december
-    sv januari februari mars april maj juni juli augusti september oktober november december
-    da januar februar marts april maj juni juli august september oktober november december
-    no januar februar mars april mai juni juli august september oktober november desember
-    ro ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
-    tr Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık
-    id Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember
-    hu január február március április május június július augusztus szeptember október november december
-    ar يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
-    fa ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر
-    he ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
-    hi जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितम्बर अक्टूबर नवम्बर दिसम्बर
-    ru январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
-    ru января февраля марта апреля мая июня июля августа сентября октября ноября декабря
-    uk січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень
-    uk січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня
-    pl styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień
-    pl stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
-    cs leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
-    cs ledna února března dubna května června července srpna září října listopadu prosince
-"""
-_NUMBERED = {"ja": "{}月", "zh": "{}月", "ko": "{}월", "vi": "tháng {}"}  # months without a name
-# A date: the separator, then its parts in order, with the text around the day (D), month (M) and year (Y).
-_ORDERS = {
-    **dict.fromkeys(["de", "cs", "da", "no", "fi"], " :D.:M:Y"),
-    **dict.fromkeys(["es", "pt", "ca", "gl"], " de :D:M:Y"),
-    **dict.fromkeys(["ja", "zh"], ":Y年:M:D日"),
-    "ko": " :Y년:M:D일",
-    "hu": " :Y.:M:D.",
-    "vi": " :D:M:năm Y",
-}
+_TABLES = read_toml(Path(__file__).with_name("dates.toml"))
+_ORDERS: dict[str, str] = _TABLES["orders"]
 
 
 def _local_names() -> dict[str, tuple[list[str], list[str]]]:
     """Return the names of the months by language: alone, and in a date."""
     names: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
-    for language, form in _NUMBERED.items():
+    for language, form in _TABLES["numbered"].items():
         names[language] = ([form.format(number) for number in range(1, 13)],) * 2
-    # The first line of a language has the names as they stand alone, a second line those after a day: январь, 5 января.
-    for line in _LOCAL_NAMES.strip().splitlines():
-        language, *months = line.split()
-        names[language] = (names[language][0] if language in names else months, months)
+    for language, months in _TABLES["alone"].items():
+        names[language] = months.split(), _TABLES["dated"].get(language, months).split()
     return names
 
 

@@ -7,7 +7,9 @@ Arguments are expanded before the function is called.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
+from ....config import read_toml
 from ..convert import convert
 from ..formulas import chemical_parts, root, tex_to_text
 from ..marks import HOLE, shield
@@ -66,19 +68,9 @@ def _date(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     return write_date(year, month, day, language) or None
 
 
-# Keyboard notation of sounds in {{IPAc-en}}, and its labels before the transcription.
-_KEYS = """
-    @ ə  @r ər  A: ɑː  A:r ɑːr  Q ɒ  & æ  ae æ  aI aɪ  aU aʊ  E ɛ  eI eɪ  E@ ɛə  E@r ɛər  I ɪ  I@ ɪə  I@r ɪər
-    i: iː  O: ɔː  O:r ɔːr  OI ɔɪ  oU oʊ  U ʊ  U@ ʊə  U@r ʊər  u: uː  V ʌ  3:r ɜːr  ju: juː  dZ dʒ  tS tʃ  ch tʃ
-    D ð  dh ð  T θ  th θ  N ŋ  ng ŋ  S ʃ  sh ʃ  Z ʒ  zh ʒ  g ɡ  wh hw  ' ˈ  , ˌ
-"""
-_SOUNDS = dict(zip(_KEYS.split()[::2], _KEYS.split()[1::2], strict=True)) | {"_": " ", ",_": ", "}
-_LABELS = """
-    lang=English:, pron=pronounced, also=also, local=locally, locally=locally, or=or, uk=UK:, us=US:, ukalso=UK also,
-    usalso=US also, alsouk=also UK:, alsous=also US:, au=AU:, ca=CA:, nz=NZ:, ir=IR:, localpron=locally pronounced,
-    uklang=UK English:, uslang=US English:, ipa=IPA:
-"""
-_BEFORE = {key: label + " " for key, _, label in (pair.strip().partition("=") for pair in _LABELS.split(","))}
+_TABLES = read_toml(Path(__file__).with_name("modules.toml"))
+_SOUNDS: dict[str, str] = _TABLES["sounds"]
+_BEFORE: dict[str, str] = _TABLES["labels"]
 
 
 def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
@@ -95,10 +87,7 @@ def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     return f"{before}/{shown}/" if shown else None
 
 
-# The sign of a state's own routes in the United States, where it is not the code of the state.
-_STATE_SIGNS: dict[str, str] = {"WI": "WIS", "IA": "Iowa", "WY": "WYO"}
-for _sign, _states in (("SR", "AL AZ CA FL GA IN ME NV OH TN UT VA WA"), ("SH", "CO ID OK TX"), ("Route", "NJ MO CT MA RI HI")):
-    _STATE_SIGNS |= dict.fromkeys(_states.split(), _sign)
+_STATE_SIGNS: dict[str, str] = _TABLES["roads"]
 _HYPHENS = frozenset(["I", "AK", "A", "H", "K", "M", "N", "NE", "KS", "MI"])  # I-90, M-28
 _BANNERS = {"Alt": "Alt.", "Bus": "Bus.", "Byp": "Byp.", "Conn": "Conn."}
 
