@@ -10,8 +10,6 @@ import apache_beam as beam
 from bertdata.records import Task
 from bertdata.stages.corpus.job import CorpusJob
 
-__all__ = ["BuildCorpus"]
-
 
 class BuildCorpus(beam.PTransform):
     """Ranges of dumps and books -> a shard of documents each -> shards without duplicates -> a corpus.
@@ -46,10 +44,11 @@ class BuildCorpus(beam.PTransform):
             shards = (
                 shards
                 | "All" >> beam.combiners.Count.Globally()
-                | "Choose" >> beam.FlatMap(job.choose)
+                | "Choose" >> beam.FlatMap(job.choose)  # one task decides, and returns the numbers of all shards
                 | "Spread" >> beam.Reshuffle()
                 | "Rewrite" >> beam.Map(job.rewrite)
             )
+        # A count of all elements waits for them. The commit is the only leaf: DaskRunner computes nothing else.
         return shards | "Count" >> beam.combiners.Count.Globally() | "Commit" >> beam.Map(job.commit)
 
 

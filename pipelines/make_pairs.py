@@ -10,8 +10,6 @@ import apache_beam as beam
 from bertdata.records import Task
 from bertdata.stages.rows.job import PairsJob
 
-__all__ = ["MakePairs"]
-
 Piece = tuple[int, tuple[int, bytes]]  # a partition, and the tokenized documents that a task has for it: (task, documents)
 
 
@@ -30,7 +28,7 @@ class MakePairs(beam.PTransform):
         job, partitions = self._job, range(self._job.layout.total)
         documents = (
             begin
-            | "Tasks" >> beam.Create(self._tasks)
+            | "Tasks" >> beam.Create(self._tasks)  # engines spread them over their workers
             | "Tokenize" >> beam.FlatMap(job.tokenize).with_output_types(Piece)
         )  # fmt: skip
         nothing = begin | "Partitions" >> beam.Create([(partition, (0, b"")) for partition in partitions])
@@ -39,6 +37,6 @@ class MakePairs(beam.PTransform):
             | beam.Flatten()
             | "By partition" >> beam.GroupByKey()
             | "Build rows" >> beam.MapTuple(job.build)
-            | "Count" >> beam.combiners.Count.Globally()
+            | "Count" >> beam.combiners.Count.Globally()  # waits for all partitions
             | "Commit" >> beam.Map(job.commit)
         )

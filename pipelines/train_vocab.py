@@ -10,8 +10,6 @@ import apache_beam as beam
 from bertdata.records import Task
 from bertdata.stages.vocab import VocabJob
 
-__all__ = ["TrainVocab"]
-
 
 class TrainVocab(beam.PTransform):
     """Tasks of a corpus -> a file of word counts each -> one vocabulary, trained where "Commit" runs."""
@@ -26,5 +24,5 @@ class TrainVocab(beam.PTransform):
             | "Tasks" >> beam.Create(self._tasks)
             | "Count words" >> beam.Map(self._job.count_words)
             | "Count" >> beam.combiners.Count.Globally()
-            | "Commit" >> beam.Map(self._job.commit)
+            | "Commit" >> beam.Map(self._job.commit)  # adds up the counts and trains
         )

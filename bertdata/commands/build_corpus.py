@@ -39,8 +39,6 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 
-__all__ = ["build_corpus", "plan_corpus", "tables", "with_files"]
-
 _FILES = ("exclude", "exclude_ids")
 _MAX_LISTED = 8  # input files listed in a plan
 # Average bytes of input per document and per paragraph of 100 characters, as in English Wikipedia (compressed), Project Gutenberg

@@ -31,8 +31,6 @@ from ..tokens.encode import choose
 from ..tokens.read import read_any
 from ..tokens.vocab import Vocabulary
 
-__all__ = ["export", "plan_export"]
-
 _PACKED = (
     "  packed rows: only for readers that separate documents by `document_starts`. Trainers that take each sample as one "
     "sequence, such as ModernBERT's, need rows made without --pack"

@@ -21,8 +21,6 @@ from ..storage.storage import storage_errors
 from ..tokens.read import read_any
 from ..tokens.vocab import Vocabulary
 
-__all__ = ["Order", "choose", "inspect"]
-
 Order = Literal["spread", "random", "longest"]
 
 

@@ -30,8 +30,6 @@ from ..tokens import segment
 if TYPE_CHECKING:
     from ..tokens.vocab import Vocabulary
 
-__all__ = ["lost_text", "make_pairs", "plan_pairs", "warnings_of"]
-
 _MAX_LOST_TOKEN_SHARE = 0.1  # share of dropped tokens above which to warn: pairs of 128 tokens drop a few %, of 16 tokens half
 
 

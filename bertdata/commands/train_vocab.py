@@ -22,8 +22,6 @@ from ..stages.vocab import VocabJob
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 
-__all__ = ["plan_vocab", "train_vocab"]
-
 
 @storage_errors()
 def train_vocab(

@@ -22,8 +22,6 @@ from ..records import Task
 from ..storage.files import is_local
 from ..storage.storage import storage_errors
 
-__all__ = ["Job", "Stage", "on_worker"]
-
 R = TypeVar("R", bound=TaskReport)
 Method = TypeVar("Method", bound=Callable[..., Any])
 installed = cache(versions)  # the versions of packages on this host

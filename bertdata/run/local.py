@@ -13,8 +13,6 @@ from ..storage.workers import Pool
 from .job import Job
 from .progress import Progress, watched
 
-__all__ = ["run"]
-
 
 def run(
     job: Job,

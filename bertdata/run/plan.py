@@ -27,8 +27,6 @@ from .job import Job
 from .progress import Progress, PythonReporter, Reporter
 from .state import write_stages
 
-__all__ = ["Output", "Plan", "RunOptions", "reused_tasks", "run"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -109,12 +107,12 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
     for line in reused_tasks(plan):
         reporter.note(line)
     with contextlib.ExitStack() as stack:
-        roots: list[Path | None] = []
+        roots, complete = list[Path | None](), dict[Path, DataSet[Any]]()
         for output in plan.outputs:  # each stays locked until the block ends; the job commits
             roots.append(stack.enter_context(building(output.directory, output.identity, overwrite=options.overwrite)))
             if roots[-1] is None:
-                contents = manifest.read(output.directory)
-                manifest.check_files(output.directory, contents.listed)
+                complete[output.directory] = found = DataSet.read(output.directory, new=False)
+                manifest.check_files(output.directory, found.manifest.listed)
         first = next(filter(None, roots), None)
         if first and plan.job:
             work = first if engine else stack.enter_context(work_directory(first))
@@ -126,7 +124,7 @@ def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] 
             else:
                 processes = worker_count(workers, len(plan.tasks), plan.bytes)
                 local.run(job, plan.tasks, processes, reporter.warning, reporter.progress)
-    data_sets = [DataSet.read(directory, new=bool(first)) for directory in plan.directories]
+    data_sets = [complete.get(directory) or DataSet.read(directory) for directory in plan.directories]
     for data_set in data_sets:
         for warning in plan.warnings(data_set):
             reporter.warning(warning)

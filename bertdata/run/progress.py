@@ -33,11 +33,6 @@ class Progress(NamedTuple):
     seconds: float = 0.0
     seconds_left: float | None = None
 
-    @property
-    def share(self) -> float:
-        """The finished share of the stage."""
-        return self.done / max(1, self.total)
-
 
 def watched(stage: Stage, root: Path, results: Iterable[object]) -> Iterator[Progress]:
     """Yield the progress at the start of a stage and after each of its results.
