@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "books": lambda text: clean(text),
     "lines": paragraphs,
     "encodings": lambda text: decode(text.encode()),
-    "language": lambda text: guess([text]),
+    "language": guess,
     "secrets": hide,
 }
 
