@@ -11,7 +11,9 @@ from .base import Source
 
 
 def source(name: str) -> Source:
-    """Return a kind of input by name."""
+    """Return a kind of input by name. Rendered pages are read with the dumps of their project."""
+    if name == "wikipedia_html":
+        name = PROJECTS[0]
     if name in PROJECTS[1:]:
         return replace(source(PROJECTS[0]), name=name, stage=f"{name} pages")
     kind: Source = importlib.import_module(f".{name}", __name__).SOURCE
