@@ -7,13 +7,13 @@ from html import escape
 from pathlib import Path
 
 WIKIS = {
-    "de": ("Vorlage", "Die Stadt ist mit rund {{EWZ Test|BE}} Einwohnern und {{Alt}} groß.", "#WEITERLEITUNG [[Vorlage:Neu]]"),
-    "ru": ("Шаблон", "Город имеет {{EWZ Test|BE}} жителей и {{Alt}} велик.", "#ПЕРЕНАПРАВЛЕНИЕ [[Шаблон:Neu]]"),
-    "ar": ("قالب", "المدينة بها {{EWZ Test|BE}} نسمة و {{Alt}} كبيرة.", "#تحويل [[قالب:Neu]]"),
-    "ko": ("틀", "이 도시의 인구는 {{EWZ Test|BE}} 명이고 {{Alt}} 크다.", "#넘겨주기 [[틀:Neu]]"),
+    "de": ("Vorlage", "Die Stadt ist mit rund {{Volk Test|BE}} Einwohnern und {{Alt}} groß.", "#WEITERLEITUNG [[Vorlage:Neu]]"),
+    "ru": ("Шаблон", "Город имеет {{Volk Test|BE}} жителей и {{Alt}} велик.", "#ПЕРЕНАПРАВЛЕНИЕ [[Шаблон:Neu]]"),
+    "ar": ("قالب", "المدينة بها {{Volk Test|BE}} نسمة و {{Alt}} كبيرة.", "#تحويل [[قالب:Neu]]"),
+    "ko": ("틀", "이 도시의 인구는 {{Volk Test|BE}} 명이고 {{Alt}} 크다.", "#넘겨주기 [[틀:Neu]]"),
 }
 TEMPLATES = {
-    "EWZ Test": "{{#switch:{{{1}}}|BE={{Zahl Test|3.755.251}}|HH=1.892.122}}<noinclude>{{Doc}}</noinclude>",
+    "Volk Test": "{{#switch:{{{1}}}|BE={{Zahl Test|3.755.251}}|HH=1.892.122}}<noinclude>{{Doc}}</noinclude>",
     "Zahl Test": "<span>{{{1}}}</span>",
     "Neu": "xx{{{1|}}}yy",
     "Lua Test": "{{#invoke:M|f}}",

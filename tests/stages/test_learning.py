@@ -13,7 +13,7 @@ from bertdata import build_corpus, trace
 from bertdata.stages import learning
 from bertdata.stages.corpus.job import CorpusJob
 
-LEARNED = {"ewz test", "zahl test", "alt", "neu"}
+LEARNED = {"volk test", "zahl test", "alt", "neu"}
 SENTENCE = "Die Stadt ist mit rund 3.755.251 Einwohnern und xxyy groß."
 
 
