@@ -140,9 +140,9 @@ class _Rows(torch.utils.data.Dataset[Any]):
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _row(shards: Shards, columns: list[str], number: int) -> dict[str, Any]:
-    row = shards[number]
-    return {name: np.asarray(row[name]) for name in columns}
+def _some_rows(shards: Shards, columns: list[str], start: int) -> Iterator[dict[str, Any]]:
+    for row in shards[start : start + 1000]:
+        yield {name: np.asarray(row[name]) for name in columns}
 
 
 def alternatives(shards: Shards, batch_size: int, workers: int, work: Path) -> dict[str, Make]:
@@ -165,8 +165,8 @@ def alternatives(shards: Shards, batch_size: int, workers: int, work: Path) -> d
     path = work / f"litdata-{shards.paths[0].name}"
     os.environ["DATA_OPTIMIZER_CACHE_FOLDER"] = str(work / f"litdata-cache-{shards.paths[0].name}")
     if not path.exists():
-        row = functools.partial(_row, shards, names)
-        litdata.optimize(row, list(range(len(shards))), output_dir=str(path), chunk_bytes="64MB", num_workers=1)
+        some = functools.partial(_some_rows, shards, names)
+        litdata.optimize(some, list(range(0, len(shards), 1000)), output_dir=str(path), chunk_bytes="64MB", num_workers=1)
 
     def of_litdata() -> Any:
         streamed = litdata.StreamingDataset(str(path), shuffle=True, drop_last=True)

@@ -70,7 +70,6 @@ def write(manifest: ReadableManifest, export: ExportManifest | None = None) -> s
             inputs=inputs,
             further_inputs=corpus.further_inputs if corpus and not isinstance(corpus, CorpusManifest) else 0,
             wiki=any(WIKI_LICENCE in entry.licence for entry in inputs),
-            from_tables=any(WIKI_LICENCE in entry.licence and entry.source not in PROJECTS for entry in inputs),
             dumps=few(_dumps(inputs), _MAX_NAMED_DUMPS),
             kind=manifest.kind,
             books=any(entry.source == "books" for entry in inputs),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -64,16 +63,6 @@ def split_words(longest: Mapping[str, str], mark: str) -> list[tuple[str, str]]:
     return [(shown(word, mark), " ".join(shown(piece, mark) for piece in cut.split(" "))) for word, cut in longest.items()]
 
 
-def _shortened(text: str) -> str:
-    """Return a text in a column's width: cut between words, or by character where the first is wider, as in Chinese.
-
-    >>> _shortened("tea " * 20), _shortened("茶" * 60)
-    ('tea tea tea tea tea tea tea tea tea tea tea tea …', '茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶茶 …')
-    """
-    cut = textwrap.shorten(text, _MAX_WORD_WIDTH, placeholder=" …")
-    return f"{text[: _MAX_WORD_WIDTH // 2 - 1]} …" if cut == "…" else cut
-
-
 def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> str:
     """Return a line for each language, the one with most words first; `mark` is that of the vocabulary.
 
@@ -89,7 +78,7 @@ def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -
         longest = next((f"{word} = {pieces}" for word, pieces in split_words(figures.longest_split, mark)), "–")
         lines.append(
             f"  {language or 'unknown':10}{figures.words:14,}{figures.unknown_share:8.2%}{figures.split_share:8.1%}"
-            f"{figures.pieces_per_word:13.2f}  {_shortened(longest)}"
+            f"{figures.pieces_per_word:13.2f}  {longest[:_MAX_WORD_WIDTH]}"
         )
     if len(order) > _MAX_LANGUAGES_SHOWN:
         lines.append(f"  and {len(order) - _MAX_LANGUAGES_SHOWN} more languages, in manifest.json")

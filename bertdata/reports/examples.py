@@ -93,8 +93,6 @@ def pair_lines(
         for nth, (start, end) in enumerate(zip(starts, [*starts[1:], len(ids)], strict=True)):
             part = {name: pair[name][nth] for name in _OF_PART if name in pair}
             yield from _part_lines(f"part {nth}", part, ids[start:end], segments[start:end], vocabulary, rules.labels)
-    if "continues_word" in pair:
-        yield from _word_lines(ids, np.array(pair["continues_word"], bool), vocabulary)
     yield 2, f"input_ids:      {_short(masked)}"
     yield 2, f"token_type_ids: {', '.join(f'{segment} x {size}' for segment, size in _runs(segments))}"
     if len(positions):
@@ -122,18 +120,6 @@ def _part_lines(
     for side, text in (("A", words[1 : a - 1]), ("B", words[a:-1])):
         origin = f"  [{pair[f'{side.lower()}_document']}]" if f"{side.lower()}_document" in pair else ""
         yield 2, f"{side}{origin}: {join(text, vocabulary.special.mark, special)}"
-
-
-def _word_lines(ids: Ids, continues: Ids, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
-    """Yield the words of a row, with a line between them, and how long they are."""
-    mark, special = vocabulary.special.mark, np.isin(ids, sorted(vocabulary.special.never))
-    words: list[list[str]] = []
-    for piece, inside in zip((vocabulary.pieces[i] for i in ids[~special]), continues[~special], strict=True):
-        if not (inside and words):
-            words.append([])
-        words[-1].append(piece)
-    mean = sum(map(len, words)) / max(1, len(words))
-    yield 2, f"words ({len(words)}, {mean:.2f} tokens each): {' | '.join(join(word, mark) for word in words)}"
 
 
 def _runs(values: Ids) -> Iterator[tuple[int, int]]:

@@ -15,15 +15,19 @@ Array = npt.NDArray[Any]
 
 
 def mask_in_epoch(
-    known: Vocabulary, config: PairsConfig, epoch: int, ids: Array, rows: Array, continues: Array | None
+    vocabulary: Vocabulary, config: PairsConfig, epoch: int, ids: Array, rows: Array, continues: Array | None
 ) -> tuple[Array, Array, Array]:
-    """Mask ids [B, L] of `rows` [B] with BERT's shares and the rows' seed, as `rows.masking.mask` does."""
-    # The same function and the same keys as in training, so a report shows real masks of an epoch.
-    vocabulary, unit = masking.mask_vocabulary(known.pieces, known.special), unit_of(config)
-    most = masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit)
-    tokens, seed = ids.astype(np.int64), config.seed
+    """Mask ids [B, L] of `rows` [B] with BERT's shares and the rows' seed, by the function and keys of training."""
+    unit = unit_of(config)
     return masking.mask(
-        tokens, vocabulary, seed=seed, epoch=epoch, rows=rows, continues=continues, unit=unit, max_predictions=most
+        ids.astype(np.int64),
+        masking.mask_vocabulary(vocabulary.pieces, vocabulary.special),
+        seed=config.seed,
+        epoch=epoch,
+        rows=rows,
+        continues=continues,
+        unit=unit,
+        max_predictions=masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit),
     )
 
 

@@ -130,6 +130,6 @@ def test_finetune_finds_the_best_point(run: Run, checkpoint: Path, tmp_path: Pat
 def test_contacts_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
     (tmp_path / "a.txt").write_text("Write to anna@example.org or call (212) 555-0123. The ferry leaves at 9.")
-    made = bertdata.build_corpus(text=tmp_path / "a.txt", maps="contacts:redact", output=tmp_path / "corpus", workers=1)
+    made = bertdata.build_corpus(text=tmp_path / "a.txt", maps=["contacts:redact"], output=tmp_path / "corpus", workers=1)
     (document,) = read_rows(made.path)
     assert document["sentences"] == ["Write to [EMAIL] or call [PHONE].", "The ferry leaves at 9."]

@@ -74,6 +74,7 @@ def test_rights_and_shares(sample_corpus: Path, sample_pairs: Path) -> None:
         assert re.search(r"\| wikipedia \| zh \| 11 \| – \| [\d,]+ \| 0\.\d{4} \|", text), "Chinese has no words to count"
 
 
+@pytest.mark.filterwarnings("ignore:.* of the text tokens are not in any row")
 def test_special_tokens_have_the_names_of_the_vocabulary(
     sample_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,7 +28,9 @@ _MAX_EVALUATIONS = 12  # in the table
 def contents(directory: Path) -> dict[str, Any]:
     """Return what the page shows of a run."""
     records = read_metrics(directory / NAME)
-    of_kind = {kind: [record for record in records if record["kind"] == kind] for kind in ("train", "evaluation", "error")}
+    of_kind = {
+        kind: [record for record in records if record["kind"] == kind] for kind in ("train", "evaluation", "benchmark", "error")
+    }
     training, evaluations = of_kind["train"], of_kind["evaluation"]
     last: Record = (evaluations or training or [{}])[-1]
     figures = [("steps", f"{max((record['step'] for record in records), default=0):,}")]
@@ -40,6 +42,7 @@ def contents(directory: Path) -> dict[str, Any]:
         "curves": [(title, *_curve(of_kind, key, share)) for key, title, share in _CHARTS if any(key in r for r in records)],
         "evaluations": _table([(f"{record['step']:,}", record) for record in _some(evaluations)]),
         "origins": _table([(f"{part['source']} {part['language'] or 'unknown'}", part) for part in last.get("by_origin", ())]),
+        "benchmarks": [(f"{record['step']:,}", _numbers(record)) for record in _some(of_kind["benchmark"])],
         "errors": [(record["step"], record.get("problem", "failed")) for record in of_kind["error"]],
     }
 
@@ -49,6 +52,12 @@ def _table(named: Sequence[tuple[str, Record]]) -> tuple[list[str], list[tuple[s
     known = [figure for figure in _FIGURES if any(figure[0] in record for _, record in named)]
     rows = [(name, [_written(record.get(key), share) for key, _, share in known]) for name, record in named]
     return [f"#{name}" for _, name, _ in known], rows
+
+
+def _numbers(record: Record) -> str:
+    """Return the numbers of the function that `evaluate` names."""
+    names = [name for name in record if name not in ("kind", "step", "of")]
+    return ", ".join(f"{name} {_written(record[name], False)}" for name in names)
 
 
 def _some(evaluations: Sequence[Record]) -> Sequence[Record]:
