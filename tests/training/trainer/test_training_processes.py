@@ -203,7 +203,7 @@ def test_command(write: Write, tmp_path: Path) -> None:
 
     path = write(10, more=f'output = "{tmp_path}/run"\n')
     plan = run("--dry-run").stdout
-    assert "BERT L2 H16 A2" in plan
+    assert "BertForPreTraining, new weights, 23,231 parameters" in plan
     assert "steps 0 to 10" in plan
     assert "12 batches" in plan
     assert not (tmp_path / "run").exists()
