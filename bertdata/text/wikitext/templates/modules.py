@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ....config import read_toml
 from ..convert import convert
-from ..formulas import chemical_parts, root, tex_to_text
+from ..formulas import chemical_parts, root
 from ..marks import HOLE, shield
+from ..tex import tex_to_text
 from .dates import write_date
 from .numbers import format_number
 
