@@ -48,9 +48,12 @@ def drop_boxes(text: str) -> str:
         elif tags and _is_dropped(start := tags.pop()):
             spans.append((start.start(), tag.end(), name))
     for name, tags in opened.items():
+        blank = -1  # the blank line after the last tag, which the next ones may share
         for start in filter(_is_dropped, tags):
-            end = text.find("\n\n", start.end()) if name != "span" else start.end()
-            spans.append((start.start(), end if end >= 0 else len(text), name))
+            if blank < start.end():
+                blank = text.find("\n\n", start.end()) if name != "span" else start.end()
+                blank = len(text) if blank < 0 else blank
+            spans.append((start.start(), blank, name))
     parts: list[str] = []
     done = 0
     for begin, end, name in sorted(spans):
