@@ -128,7 +128,8 @@ def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
     known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
     if (unpack := _UNPACK.get(path.suffix.lower())) is None:
         other = next((name for name, kind in INPUTS.items() if _has_suffix(path.name, kind.suffixes)), "")
-        hint = f", use --{other}" if other else _json_hint(str(path)) if JSON_LINES[0] in suffixes else ""
+        is_json = JSON_LINES[0] in suffixes and _json_hint(str(path))
+        hint = is_json or (f", use --{other}" if other else "")
         return UsageError(f"{known}, not this kind of file{hint}", field=option.strip("`"))
     packed = f"{path.stem}.bz2"
     if _has_suffix(packed, suffixes):

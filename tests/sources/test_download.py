@@ -107,7 +107,7 @@ ERRORS: dict[str, tuple[type[BertDataError], str, list[Answer]]] = {
     "a long wait": (TransferError, "demands a wait of", [Answer(503, {"Retry-After": "86400"})]),
     "other bytes twice": (VerificationError, "does not match its checksum, twice", [Answer(body=BODY[:-1] + b"!")] * 2),
     "too many bytes": (VerificationError, "more than the", [Answer(body=BODY + b"!")]),
-    "elsewhere": (TransferError, "InvalidSchema", [Answer(302, {"Location": "file:///etc/passwd"})] * 99),
+    "elsewhere": (TransferError, "InvalidSchema|InvalidURL", [Answer(302, {"Location": "file:///etc/passwd"})] * 99),
     "a circle": (TransferError, "TooManyRedirects|RetryError|run the same", [Answer(302, {"Location": PATH})] * 999),
 }
 
