@@ -119,8 +119,8 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
     >>> drop_markdown("# Tea\n\nA [kettle](https://example.org) *sings*.\n\n- one\n- two\n", Counter())
     '\n\nA kettle sings.\n\n\n\n'
     """
-    for begin, end in (("<!--", "-->"), ("<table", "</table>"), ("<style", "</style>"), ("<script", "</script>")):
-        text = _without(text, begin, end)
+    for opening, closing in (("<!--", "-->"), ("<table", "</table>"), ("<style", "</style>"), ("<script", "</script>")):
+        text = _without(text, opening, closing)
     lines = [_QUOTE.sub("", line) for line in text.split("\n")]
     kinds = [""] * len(lines)
     at = _front_matter(lines)

@@ -37,7 +37,7 @@ def read_tar_lines(part: FileRange, source: str, max_bytes: int) -> Iterator[tup
 
     def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | None]]:
         if info.isreg() and (file := archive.extractfile(info)):
-            for at, line in read_lines(cast("IO[bytes]", file), None, max_bytes):
+            for at, line in read_lines(file, None, max_bytes):
                 if line is None or line.strip():
                     yield info.offset_data + at, line
 
