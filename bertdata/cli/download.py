@@ -37,6 +37,7 @@ _connections = partial(click.option, "--connections", show_default=True, help="N
 @command.command("wikipedia", cls=Command, short_help="Download the articles of a Wikipedia.")
 @click.option("--language", required=True, metavar="CODE", help="Code of the Wikipedia, such as en, zh, zh-yue or simple.")
 @click.option("--date", default="", metavar="YYYYMMDD", help="Date of the dump.  [default: latest complete dump]")
+@click.option("--html", is_flag=True, help="Download the articles rendered as HTML, for `--wikipedia-html`.")
 @click.option("--base-url", default=WIKIMEDIA, show_default=True, help="Dump server or mirror.")
 @click.option(
     "--contact", default="", help="Your e-mail address or web page for the User-Agent header, as Wikimedia's policy requests."
@@ -44,17 +45,20 @@ _connections = partial(click.option, "--connections", show_default=True, help="N
 @_connections(type=click.IntRange(1, 3), default=2)  # the robot policy of dumps.wikimedia.org allows two
 @_dry_run
 @_output
-def wikipedia(language: str, date: str, base_url: str, contact: str, connections: int, dry_run: bool, output: Path) -> None:
-    """Download the articles of a Wikipedia: its multistream dump files, indexes and checksums.
+def wikipedia(
+    language: str, date: str, html: bool, base_url: str, contact: str, connections: int, dry_run: bool, output: Path
+) -> None:
+    """Download the articles of a Wikipedia: its multistream dump files, indexes and checksums, or its rendered pages.
 
     \b
         bertdata download wikipedia --language zh --output dumps
+        bertdata download wikipedia --language zh --html --output rendered
     """
     from ..sources.download import fetch_all, missing_bytes, open_session
-    from ..sources.wikimedia import find_dump
+    from ..sources.wikimedia import find_dump, find_rendered
 
     with open_session(contact) as session:
-        dump = find_dump(session, language, date, base_url)
+        dump = (find_rendered if html else find_dump)(session, language, date, base_url)
         total, to_come = sum(file.size for file in dump.files), missing_bytes(dump.files, output)
         for file in dump.files if dry_run else ():
             echo(f"  {size(file.size):>9}  {file.name}")
@@ -72,6 +76,8 @@ def wikipedia(language: str, date: str, base_url: str, contact: str, connections
 
             fetch_all(dump, output, session, connections, progress)
     done = "" if to_come else ": nothing to do"
-    echo(f"{output} has {count(len(dump.files), 'file')}, {size(total)}; lengths and checksums are right{done}")
-    dumps = output / f"{dump.wiki}-{dump.date}-pages-articles*.xml*.bz2"
-    echo(f"Go on with: bertdata build-corpus --wikipedia '{dumps}' --output corpus")
+    checked = "lengths and checksums are right" if dump.sums else "its length is right, and no checksum is published"
+    echo(f"{output} has {count(len(dump.files), 'file')}, {size(total)}; {checked}{done}")
+    option, name = ("--wikipedia-html", dump.files[0].name) if html else ("--wikipedia", "pages-articles*.xml*.bz2")
+    files = output / (name if html else f"{dump.wiki}-{dump.date}-{name}")
+    echo(f"Go on with: bertdata build-corpus {option} '{files}' --output corpus")

@@ -16,6 +16,7 @@ def download_wikipedia(
     *,
     output: str | Path,
     date: str = "",
+    html: bool = False,
     base_url: str = WIKIMEDIA,
     contact: str = "",
     connections: int = 2,
@@ -29,6 +30,7 @@ def download_wikipedia(
         language: Code of the Wikipedia, such as ``en``, ``zh`` or ``simple``.
         output: Local directory for the files.
         date: Date of the dump, as ``YYYYMMDD``. An empty string means the latest complete dump.
+        html: Whether to download the articles rendered as HTML (Wikimedia Enterprise) instead, for `wikipedia_html`.
         base_url: Dump server or mirror.
         contact: Your e-mail address or web page for the User-Agent header, as Wikimedia's policy requests.
         connections: Number of parallel downloads. The robot policy of dumps.wikimedia.org allows two.
@@ -48,9 +50,9 @@ def download_wikipedia(
         bertdata.errors.UsageError: `language`: 'english' is not a language code: use en
     """
     from ..sources.download import fetch_all, open_session
-    from ..sources.wikimedia import find_dump
+    from ..sources.wikimedia import find_dump, find_rendered
 
     with open_session(contact) as session:
-        dump = find_dump(session, language, date, base_url)
+        dump = (find_rendered if html else find_dump)(session, language, date, base_url)
         fetch_all(dump, Path(output), session, connections, progress or (lambda _name, _at: None))
     return [Path(output) / file.name for file in dump.files]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ class BrokenConnection(TransferError):
 
 
 class RemoteFile(NamedTuple):
-    """A file to download: its name, address, size in bytes and SHA-1."""
+    """A file to download: its name, address, size in bytes and SHA-1 (empty if none is published)."""
 
     name: str
     url: str
@@ -56,7 +57,7 @@ class Dump(NamedTuple):
     @property
     def sums(self) -> str:
         """The files and their checksums, in the format of sha1sum(1)."""
-        return "".join(f"{file.sha1}  {file.name}\n" for file in self.files)
+        return "".join(f"{file.sha1}  {file.name}\n" for file in self.files if file.sha1)
 
 
 Progress = Callable[[str, int], None]
@@ -88,7 +89,7 @@ def open_session(contact: str = "") -> requests.Session:
 
 def read_list(session: requests.Session, url: str) -> bytes | None:
     """Return a list, or None if it does not exist."""
-    with _get(session, url) as response:
+    with _request("GET", session, url) as response:
         if response.status_code in (404, 410):
             return None
         _check(response, url)
@@ -100,14 +101,25 @@ def read_list(session: requests.Session, url: str) -> bytes | None:
         return data
 
 
+def read_size(session: requests.Session, url: str) -> int | None:
+    """Return the number of bytes of a file, or None if it does not exist."""
+    with _request("HEAD", session, url) as response:
+        if response.status_code in (404, 410):
+            return None
+        _check(response, url)
+        if not re.fullmatch("[0-9]{1,15}", length := response.headers.get("Content-Length", "")):
+            raise TransferError(f"{url}: the server does not tell its size: use another `base_url`")
+        return int(length)
+
+
 @contextlib.contextmanager
-def _get(session: requests.Session, url: str, **headers: str) -> Iterator[requests.Response]:
+def _request(method: str, session: requests.Session, url: str, **headers: str) -> Iterator[requests.Response]:
     """Yield a response, whose body the caller reads. Raise TransferError without parts of an address that may be secret."""
     import requests
 
     try:
         try:
-            opened = session.get(url, headers=headers, stream=True, timeout=_TIMEOUTS_S)
+            opened = session.request(method, url, headers=headers, stream=True, timeout=_TIMEOUTS_S, allow_redirects=True)
         except ValueError as error:  # a redirect to something that is not an address
             raise requests.exceptions.InvalidURL(url) from error
         with opened as response:
@@ -151,16 +163,17 @@ def fetch_all(dump: Dump, directory: Path, session: requests.Session, connection
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     (directory / ".download.lock").unlink(missing_ok=True)
-    write_text(directory / f"{dump.wiki}-{dump.date}-sha1sums.txt", dump.sums)
+    if dump.sums:
+        write_text(directory / f"{dump.wiki}-{dump.date}-sha1sums.txt", dump.sums)
 
 
 def _fetch(file: RemoteFile, directory: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
     target, part = directory / file.name, _part(directory, file)
-    if _size(target) == file.size and digest(target, algorithm="sha1") == file.sha1:
+    if _is_right(target, file):
         return progress(file.name, file.size)
     for _ in range(2):  # a partial file may be of another version, so try again from the beginning
         _fetch_part(file, part, session, progress, stopped)
-        if digest(part, algorithm="sha1") == file.sha1:
+        if _is_right(part, file):
             with storage_errors(f"cannot write {target}"):
                 os.replace(part, target)
                 sync_directory(directory)
@@ -169,6 +182,10 @@ def _fetch(file: RemoteFile, directory: Path, session: requests.Session, progres
     raise VerificationError(
         f"{file.url} does not match its checksum, twice in a row. Try again later, or another server with `base_url`"
     )
+
+
+def _is_right(path: Path, file: RemoteFile) -> bool:
+    return _size(path) == file.size and (not file.sha1 or digest(path, algorithm="sha1") == file.sha1)
 
 
 def _fetch_part(file: RemoteFile, part: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
@@ -193,7 +210,7 @@ def _fetch_part(file: RemoteFile, part: Path, session: requests.Session, progres
 def _continue(file: RemoteFile, part: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
     """Append what a response has to a partial file."""
     at = _size(part)
-    with _get(session, file.url, **({"Range": f"bytes={at}-"} if at else {})) as response:
+    with _request("GET", session, file.url, **({"Range": f"bytes={at}-"} if at else {})) as response:
         if response.status_code == 416 or response.headers.get("Content-Encoding", "identity") != "identity":
             part.unlink(missing_ok=True)
             raise BrokenConnection(f"{file.url}: the server does not continue at byte {at}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.languages import problem_of
 from ..errors import NoInputError, TransferError, UsageError
 from ..storage.stores import check_url
-from .download import Dump, RemoteFile, read_list
+from .download import Dump, RemoteFile, read_list, read_size
 
 if TYPE_CHECKING:
     import requests
@@ -48,15 +48,10 @@ def find_dump(session: requests.Session, language: str, date: str = "", base_url
 
     Raise NoInputError if the wiki, the date or a complete dump does not exist.
     """
-    if date and not re.fullmatch("[0-9]{8}", date):
-        raise UsageError(f"`date` {date} is not a date. Use the form YYYYMMDD, such as 20261101", field="date", value=date)
-    if problem := problem_of(language):
-        raise UsageError(f"`language`: {problem}", field="language")
-    check_url(base_url)
-    wiki, base = wiki_name(language), base_url.rstrip("/")
+    wiki, base = _place(language, date, base_url)
     states: list[str] = []
     finished: dict[str, tuple[str, Any]] = {}  # per job: latest finished date, and files
-    for day in [date] if date else _dates(session, base, wiki):
+    for day in [date] if date else _dates(session, f"{base}/{wiki}/"):
         jobs = _jobs(session, f"{base}/{wiki}/{day}/dumpstatus.json")
         states.append(f"{day}: {jobs.get(_JOBS[0], {}).get('status', 'no status')}"[:60])
         for job in _JOBS:
@@ -72,13 +67,38 @@ def find_dump(session: requests.Session, language: str, date: str = "", base_url
     raise NoInputError(f"{problem}. Try again later, or use another `date`")
 
 
-def _dates(session: requests.Session, base: str, wiki: str) -> list[str]:
-    """List the dates of a wiki's dumps, latest first, from its directory page."""
-    page = read_list(session, f"{base}/{wiki}/")
+def find_rendered(session: requests.Session, language: str, date: str = "", base_url: str = DUMPS) -> Dump:
+    """Find the rendered articles of a wiki (Wikimedia Enterprise HTML). Without a date, use the newest that has them.
+
+    No checksums are published beside these files; gzip's own are checked when they are read.
+    """
+    wiki, base = _place(language, date, base_url)
+    runs = f"{base}/other/enterprise_html/runs/"
+    for day in [date] if date else _dates(session, runs):
+        name = f"{wiki}-NS0-{day}-ENTERPRISE-HTML.json.tar.gz"
+        if size := read_size(session, url := f"{runs}{day}/{name}"):
+            return Dump(wiki, day, [RemoteFile(name, url, size, "")])
+    problem = f"{runs} has no rendered articles of {wiki}{f' of {date}' if date else ''}"
+    raise NoInputError(f"{problem}. Use another `date` or `base_url`, or the dump of wikitext (without --html)")
+
+
+def _place(language: str, date: str, base_url: str) -> tuple[str, str]:
+    """Check the options, and return the wiki's name and the server's address."""
+    if date and not re.fullmatch("[0-9]{8}", date):
+        raise UsageError(f"`date` {date} is not a date. Use the form YYYYMMDD, such as 20261101", field="date", value=date)
+    if problem := problem_of(language):
+        raise UsageError(f"`language`: {problem}", field="language")
+    check_url(base_url)
+    return wiki_name(language), base_url.rstrip("/")
+
+
+def _dates(session: requests.Session, url: str) -> list[str]:
+    """List the dates of a directory page, latest first."""
+    page = read_list(session, url)
     if page is None:
-        raise NoInputError(f"{base} has no {wiki}. Check `base_url` and `language`, the code in the wiki's address")
+        raise NoInputError(f"{url} does not exist. Check `base_url` and `language`, the code in the wiki's address")
     if not (dates := sorted(set(_LISTED_DATE.findall(page.decode("utf-8", "replace"))), reverse=True)):
-        raise NoInputError(f"{base}/{wiki}/ lists no dates of dumps. Set `date`, or use another `base_url`")
+        raise NoInputError(f"{url} lists no dates of dumps. Set `date`, or use another `base_url`")
     return dates[:_MAX_DATES]
 
 

@@ -163,3 +163,20 @@ def test_the_command_shows_sizes_and_downloads(server: Server, tmp_path: Path) -
     done = CliRunner().invoke(cli, command)
     assert done.exit_code == 0 and "lengths and checksums are right" in done.output
     assert "nothing to do" in CliRunner().invoke(cli, command).output
+
+
+def test_rendered_pages_are_downloaded_from_the_newest_run_that_has_them(server: Server, tmp_path: Path) -> None:
+    runs, name = "/other/enterprise_html/runs/", "enwiki-NS0-20260101-ENTERPRISE-HTML.json.tar.gz"
+    server.files[runs] = b'<a href="20251220/">x</a> <a href="20260101/">x</a> <a href="20260120/">x</a>'
+    server.files[f"{runs}20260101/{name}"] = BODY
+    command = ["download", "wikipedia", "--language", "en", "--html", "--base-url", server.url, "--output", str(tmp_path)]
+    assert name in CliRunner().invoke(cli, [*command, "--dry-run"]).output
+    server.script[f"{runs}20260101/{name}"] = [Answer(), Answer(cut=5000)]  # the size, and then the file
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0 and f"--wikipedia-html '{tmp_path / name}'" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_bytes() == BODY
+    with pytest.raises(NoInputError, match="no rendered articles of dewiki"):
+        download_wikipedia("de", output=tmp_path, base_url=server.url, html=True)
+    server.script[f"{runs}20260101/{name}"] = [Answer(length=-1)]
+    with pytest.raises(TransferError, match="does not tell its size"):
+        fetch(server, tmp_path, html=True)
