@@ -169,7 +169,7 @@ def _number_documents(arrays: Arrays) -> None:
     begins[row, starts] = 1
     arrays["document_ids"] = np.cumsum(begins, 1, dtype=np.int32) * arrays["attention_mask"]
     begins[row, starts] = starts
-    arrays["position_ids"] = np.arange(begins.shape[1], dtype=np.int32) - np.maximum.accumulate(begins, 1)
+    arrays["position_ids"] = np.arange(arrays["input_ids"].shape[1], dtype=np.int32) - np.maximum.accumulate(begins, 1)
 
 
 def _segments(arrays: Arrays) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -193,7 +193,7 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
     row, segment = _segments(arrays)
     ends = np.append(0, np.cumsum(lengths))
     starts = np.append(ends[row] + (arrays["document_starts"][row, segment] if "document_starts" in arrays else 0), ends[-1])
-    flat = {
+    flat: Arrays = {
         # Concatenating slices is faster than selecting by the attention mask.
         name: np.concatenate([tokens[:length] for tokens, length in zip(arrays[name], lengths.tolist(), strict=True)])
         for name in ("input_ids", "token_type_ids")
