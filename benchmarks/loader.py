@@ -158,7 +158,7 @@ def alternatives(shards: Shards, batch_size: int, workers: int, work: Path) -> d
         )
         loader = functools.partial(DataLoader, shuffle=True, drop_last=True, collate_fn=collate, num_workers=workers)
         found["a NumPy collator on `datasets`"] = lambda: again(loader(_Rows(table), batch_size))
-        import litdata  # type: ignore[import-not-found, unused-ignore]
+        import litdata  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         print(f"{error}: install the extra `peers` of a clone", file=sys.stderr)
         return found

@@ -10,6 +10,7 @@ includes putting the ids into one array and finding the ends of sentences.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import tempfile
 import time
@@ -40,9 +41,9 @@ def main() -> None:
     print("\n| | text, MB | `tokenizers`, MB/s | bertdata, MB/s | ratio | equal ids |\n|---|---:|---:|---:|---:|---|")
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
-        for name, model in (("WordPiece", "wordpiece"), ("byte-level BPE", "bpe")):
-            config = bertdata.VocabConfig(size=options.size, model=model)
-            vocab = bertdata.train_vocab(corpus(work), output=work / f"vocab-{model}", config=config, workers=1).path
+        for name, config in (("WordPiece", bertdata.VocabConfig()), ("byte-level BPE", bertdata.VocabConfig(model="bpe"))):
+            config = dataclasses.replace(config, size=options.size)
+            vocab = bertdata.train_vocab(corpus(work), output=work / f"vocab-{config.model}", config=config, workers=1).path
             size, library, ours, equal = measure(corpus(work), vocab)
             row = f"| English, {name} | {size:.1f} | {size / library:.1f} | {size / ours:.1f} | {library / ours:.1f}"
             print(f"{row} | {'yes' if equal else 'NO'} |", flush=True)

@@ -18,7 +18,6 @@ from typing import Any
 
 
 def parse() -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkpoint", help="directory with config.json, model.safetensors and a tokenizer")
     parser.add_argument("--train", type=Path, help="JSON lines to train on  [default: generated]")
@@ -36,7 +35,8 @@ except ImportError as lacking:
     parse()  # --help works without these packages
     raise SystemExit(f"{lacking}: pip install torch transformers") from None
 
-Example, Batch = dict[str, Any], dict[str, torch.Tensor]
+Example = dict[str, Any]
+Batch = dict[str, torch.Tensor]
 ADVICE = {"it rained all day": "take an umbrella", "the sun was hot": "wear a light hat", "snow fell at night": "find warm boots"}
 NAMES = ("Anna", "Ben", "Clara", "David", "Emma", "Frank")
 
@@ -67,7 +67,7 @@ def fine_tune(checkpoint: str, train: Batch, dev: Batch, batch_size: int, rate: 
     steps = epochs * -(-len(train["labels"]) // batch_size)
     schedule = transformers.get_linear_schedule_with_warmup(optimizer, steps // 10, steps)
     for _ in range(epochs):
-        for rows in torch.randperm(len(train["labels"])).split(batch_size):
+        for rows in torch.split(torch.randperm(len(train["labels"])), batch_size):
             model(**{name: values[rows] for name, values in train.items()}).loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()

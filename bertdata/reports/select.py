@@ -32,7 +32,7 @@ def select(directory: Path, manifest: ReadableManifest, wanted: Mapping[str, str
     for name in filters if pairs else ():
         if name in ("language", "title"):
             raise UsageError(f"--{name}: {directory} contains rows, which have no {name}. Search the corpus of the rows")
-        if name == "id" and not manifest.settings.provenance:
+        if name == "id" and isinstance(manifest, PairsManifest) and not manifest.settings.provenance:
             raise UsageError(
                 f"--id: the rows in {directory} have no document ids. Run make-pairs with `provenance` to store them"
             )
