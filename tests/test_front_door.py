@@ -108,7 +108,7 @@ def test_errors_name_fields(tmp_path: Path) -> None:
         PairsConfig(max_seq_length=3)
     with pytest.raises(UsageError, match="`variant` tw: no wiki has it"):
         bertdata.build_corpus(wikipedia=sample(), output=tmp_path / "corpus", config=CorpusConfig(variant="tw"))
-    with pytest.raises(UsageError, match="contains no bertdata dataset .*: pass the `output` of a command"):
+    with pytest.raises(UsageError, match="contains no bertdata dataset .*: pass the output directory of a command"):
         bertdata.make_pairs(tmp_path, vocab=tmp_path, output=tmp_path / "pairs")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("Dear all")

@@ -14,15 +14,15 @@ from ..errors import BertDataError
 from ..storage.storage import storage_errors
 
 _COMMANDS = {
-    "download": "Download Wikipedia dumps and Hugging Face datasets.",
+    "download": "Download Wikipedia dumps.",
     "build-corpus": "Extract documents from Wikipedia dumps, books and other text.",
-    "train-vocab": "Train a vocabulary on a corpus: WordPiece, BPE or Unigram.",
+    "train-vocab": "Train a vocabulary on a corpus: WordPiece or BPE.",
     "make-pairs": "Build training rows from a corpus and a vocabulary.",
     "export": "Convert a corpus or rows to the format of another trainer.",
     "train": "Train BERT on the rows of make-pairs.",
     "run": "Run the commands of one TOML file, from the input to a trained model.",
     "inspect": "Show a summary and examples of a dataset, or the state of a run.",
-    "report": "Write an HTML report about datasets or training runs, and compare them.",
+    "report": "Write an HTML report about a dataset or a training run.",
     "trace": "Trace one document from its wikitext to its sentences.",
     "verify": "Check datasets for corruption and inconsistent contents.",
     "doctor": "Check this machine's setup: versions, optional packages, memory and disk.",
@@ -79,6 +79,9 @@ def main() -> None:
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:  # `bertdata` alone
+        code = error.exit_code
+        error.show()
     except click.ClickException as error:
         code, context = error.exit_code, getattr(error, "ctx", None)
         hint = f" Try 'bertdata {context.info_name} --help'." if context and context.parent else " Try 'bertdata --help'."

@@ -137,6 +137,7 @@ def print_wrapped(lines: Iterable[tuple[int, int, Text]]) -> None:
     console = Console(file=unguarded(sys.stdout), highlight=False, markup=False, emoji=False)
     for first, hanging, text in lines:
         for number, line in enumerate(text.wrap(console, max(20, console.width - hanging)) or [text]):
+            line.rstrip()
             line.pad_left(hanging if number else first)
             console.print(line, soft_wrap=True)
 

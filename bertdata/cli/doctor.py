@@ -30,9 +30,9 @@ def command() -> None:
     Lines that begin with ! suggest a change. The command changes nothing.
     """
     _show("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
-    for name in (each for each in metadata.requires("bertdata") or () if ";" not in each):
-        version = _version(name)
-        _show(name, version or "not installed", "" if version else f"pip install {name}")
+    for requirement in (each for each in metadata.requires("bertdata") or () if ";" not in each):
+        version = _version(requirement)
+        _show(_name(requirement), version or "not installed", "" if version else f"pip install '{requirement}'")
     limits, total = cgroup.limits(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
     limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
@@ -43,16 +43,24 @@ def command() -> None:
         disk = shutil.disk_usage(directory)
         _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")
     for extra, libraries in EXTRAS.items():
-        state = f"installed: {', '.join(libraries)}" if all(map(_version, libraries)) else f"not installed: {install(extra)}"
+        state = (
+            f"installed: {', '.join(re.sub('[<>=].*', '', each) for each in libraries)}"
+            if all(map(_version, libraries))
+            else f"not installed: {install(extra)}"
+        )
         _show(f"extra {extra}", state)
 
 
 def _version(requirement: str) -> str:
     """Return the installed version of a requirement's package, or an empty string."""
     try:
-        return metadata.version(_NAME.match(requirement)[0])  # type: ignore[index]
+        return metadata.version(_name(requirement))
     except metadata.PackageNotFoundError:
         return ""
+
+
+def _name(requirement: str) -> str:
+    return _NAME.match(requirement)[0]  # type: ignore[index]
 
 
 def _show(name: str, value: str, advice: str = "") -> None:

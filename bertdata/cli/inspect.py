@@ -43,9 +43,7 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option("--reason", default="", help="List the records that were dropped or rejected for this reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per example, for scripts.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
-@click.option(
-    "--explain", metavar="NAME", default="", help="Explain what happened to documents with this id, title or file name."
-)
+@click.option("--explain", metavar="ID", default="", help="Explain what happened to the document with this id.")
 def command(
     directory: Path, n: int, row: int | None, random: bool, longest: bool, as_json: bool, epoch: int, explain: str, **wanted: str
 ) -> None:
@@ -127,10 +125,11 @@ def show(
     if summary:
         echo(describe(contents, directory))
         echo(f"  complete; made by bertdata {contents.versions['bertdata']}, with these settings:")
-        for name, value in contents.config.items():
-            for key, each in value.items() if isinstance(value, dict) else [(name, value)]:
-                if each not in ("", [], None):
-                    echo(f"    {key:20} {each}")
+        nested = [value.items() if isinstance(value, dict) else [(name, value)] for name, value in contents.config.items()]
+        settings = [(name, value) for group in nested for name, value in group if value not in ("", [], None)]
+        width = max((len(name) for name, _ in settings), default=0)
+        for name, value in settings:
+            echo(f"    {name:{width}} {value}")
     if isinstance(contents, VocabManifest):
         _show_pieces(directory, None, 20 * count)
     elif not isinstance(contents, ExportManifest):  # show rows of the dataset that was exported instead

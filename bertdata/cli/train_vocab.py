@@ -19,7 +19,7 @@ from .options import Command, config_options, to_path
 @beam_options
 @common_options
 def command(corpus: Path, **values: Any) -> None:
-    """Train a WordPiece, BPE or Unigram vocabulary on the documents in CORPUS.
+    """Train a WordPiece or byte-level BPE vocabulary on the documents in CORPUS.
 
     The command writes tokenizer.json, tokenizer_config.json and, for WordPiece, vocab.txt, for use with `transformers` and
     `tokenizers`. At the end it shows, for each language of the sample, the shares of words that are [UNK] or split, the tokens

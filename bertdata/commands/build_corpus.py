@@ -44,6 +44,7 @@ _MAX_LISTED = 8  # input files listed in a plan
 # Average bytes of input per document and per paragraph of 100 characters, as in English Wikipedia (compressed), Project Gutenberg
 # and FineWeb, which differ from other input by a factor of two or more: the task checks again when it knows the numbers.
 _PAGE_BYTES, _DOCUMENT_BYTES, _PARAGRAPH_BYTES = 3_000, {"books": 400_000, "text": 3_000}, 400
+_LARGE_CHOICE = 400_000_000  # bytes of memory that the plan mentions
 _MAX_UNSPLIT = 0.03  # documents of one long sentence, as a share of a source
 Maps = Sequence[str | Callable[[Document], Document | str]]
 
@@ -175,8 +176,9 @@ def _choosing(inputs: Sequence[Input], config: CorpusConfig) -> Iterator[str]:
     documents = min(documents, config.max_documents or documents)
     paragraphs = sum(entry.bytes // _PARAGRAPH_BYTES for entry in inputs)
     check_memory(choice, documents, paragraphs)
-    needed = size(needed_bytes(choice, documents, paragraphs))
-    yield f"  choosing   {needed} of memory in one task, for about {count(documents, 'document')}"
+    needed = needed_bytes(choice, documents, paragraphs)
+    if needed > _LARGE_CHOICE:
+        yield f"  choosing   {size(needed)} of memory in one task, for about {count(documents, 'document')}"
 
 
 def _excluded(config: CorpusConfig) -> Iterator[str]:

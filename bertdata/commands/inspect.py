@@ -86,7 +86,7 @@ def inspect(
 
 
 def explained(directory: Path, name: str) -> Iterator[str]:
-    """Yield lines that say why the documents of a corpus with this id, title or file name were kept, dropped or rejected."""
+    """Yield lines that say why the documents of a corpus with this id were kept, dropped or rejected."""
     contents = manifest.read(directory)
     if not isinstance(contents, CorpusManifest):
         raise UsageError(f"{directory} contains {contents.kind}: pass the corpus that they were built from, to explain {name}")

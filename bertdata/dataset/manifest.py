@@ -155,7 +155,7 @@ def _refuse(directory: Path) -> NoReturn:
     if any((directory / name).exists() for name in _TRAINING_FILES):
         raise NoInputError(f"{directory} contains a training run, not a dataset. Show it with `bertdata report {directory}`")
     if not (directory / STATE).is_dir():
-        raise NoInputError(f"{directory} contains no bertdata dataset (no manifest.json): pass the `output` of a command")
+        raise NoInputError(f"{directory} contains no bertdata dataset (no manifest.json): pass the output directory of a command")
     local, unfinished = is_local(directory), builds(directory)
     if local and any(map(is_complete, unfinished)):  # between the renames of a commit, or killed there
         raise NoInputError(f"{directory}: the new dataset is not in place yet. Run the command again")

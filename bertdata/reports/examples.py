@@ -24,6 +24,7 @@ from .mask_rules import mask_in_epoch, unit_of
 from .summary import count
 
 Ids = npt.NDArray[Any]
+_KEPT = "\0"  # before a mark that `join` must not remove
 _OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document", "documents")
 
 
@@ -129,7 +130,14 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
 
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
-    yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
+    tokens = [pieces[i] for i in masked]
+    replaced = set(positions[masked[positions] != labels].tolist())
+    if mark not in BEGINS:  # beside a replaced token, "##" stays: it is no part of the word before
+        tokens = [
+            _KEPT + token if {at, at - 1} & replaced and token.startswith(mark or "##") else token
+            for at, token in enumerate(tokens)
+        ]
+    yield 2, f"{name}: {join(tokens, mark, _special(vocabulary)).replace(_KEPT, '')}"
     predicted = []
     for at, wanted in zip(positions.tolist(), labels.tolist(), strict=True):
         now, was = shown(pieces[masked[at]], mark), shown(pieces[wanted], mark)

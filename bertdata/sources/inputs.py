@@ -82,7 +82,7 @@ def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]
             raise _unread(option, to_path(packed), suffixes)
     if not matches:
         none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
-        there = f"; it matches {len(unread)} others, such as {os.path.basename(unread[0])}" if unread else ""
+        there = f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])})" if unread else ""
         hint = _json_hint(unread[0]) if unread and JSON_LINES[0] in suffixes else ""
         advice = f"check the path, and quote a glob{hint}. Supported: {', '.join(suffixes)}"
         raise NoInputError(f"{option} {pattern}: {none}{there}: {advice}", field=option.strip("`"))

@@ -70,7 +70,7 @@ def read_text(file: Path) -> str:
 
 
 def unreadable(file: Path, why: object) -> UsageError:
-    remedy = "Pass a vocab.txt, a tokenizer.json, or a directory of train-vocab"
+    remedy = "pass a vocab.txt, a tokenizer.json, or a directory of train-vocab"
     return UsageError(f"cannot read the vocabulary {file} ({why}): {remedy}")
 
 

@@ -168,7 +168,7 @@ def test_doctor_checks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_version", lambda package: "" if re.match("nanotoken|rich|jieba", package) else "1.2")
     shown = call("doctor").out
     assert re.search(r"^  apache-beam\S* +1\.2$", shown, re.M) and re.search(
-        r"^! rich\S* +not installed: pip install rich", shown, re.M
+        r"^! rich\S* +not installed: pip install 'rich", shown, re.M
     )
     assert re.search(r"^  extra chinese +not installed: pip install jieba opencc$", shown, re.M)
     assert all(re.search(rf"^. {name} +\d", shown, re.M) for name in ("CPUs", "memory", "disk here"))

@@ -15,7 +15,7 @@ BUILD = ["build-corpus", "--output", "{tmp}/x"]
 PAIRS = ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x"]
 CASES = [
     (["build-corpus"], 2, "--output"),
-    (BUILD, 2, "nothing to read. Pass --wikipedia, "),
+    (BUILD, 2, "nothing to read. Pass --wikipedia or "),
     ([*BUILD, "--wikipedia", "{tmp}/none*.bz2"], 2, "no file of this name"),
     ([*BUILD, "--wikipedia", "{tmp}/a.pdf"], 2, "not this kind of file"),
     ([*BUILD, "--wikipedia", "{tmp}/a.xml"], 2, "not a MediaWiki export"),

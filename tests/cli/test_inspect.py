@@ -18,7 +18,7 @@ from bertdata.reports.examples import document_lines
 def test_documents_pairs_and_vocabularies_are_shown(sample_corpus: Path, sample_vocab: Path, sample_pairs: Path) -> None:
     documents = call("inspect", sample_corpus, "--n", 2).out
     assert "¶   0" in documents and "sampleenwiki:" in documents
-    assert "    max_page_bytes       16777216\n" in documents and "    dedup                exact\n" in documents, "one a line"
+    assert {"max_page_bytes 16777216", "dedup exact"} <= {" ".join(line.split()) for line in documents.splitlines()}, "one a line"
     pairs = call("inspect", sample_pairs, "--n", 8).out
     for word in ("IsNext (0)", "token_type_ids: 0 x", "masked (epoch 0):", "[MASK]", "to predict", "NotNext"):
         assert word in pairs

@@ -55,7 +55,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
         of_kind = _group(every_range, target, source(kind).grouped)
         tasks += [Task(0, kind, tuple(group)) for group in of_kind]
     if not inputs:
-        raise NoInputError(f"nothing to read. Pass {', '.join(f'`{name}`' for name in INPUTS)}")
+        raise NoInputError(f"nothing to read. Pass {' or '.join(f'`{name}`' for name in INPUTS)}")
     # `mix` and `max_words` must name these sources.
     config.choice.check(dict.fromkeys(task.kind for task in tasks))
     if config.max_documents:
