@@ -35,11 +35,7 @@ _PART_GAP_LINES = 3  # blank lines that end contents and notes
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
-    """Remove ``[Pg 12]`` and ``{12}`` inside lines, and lines that contain only a page number.
-
-    >>> drop_page_numbers(["and so[Pg 12] they went", "- 13 -", "home."])
-    ['and so they went', 'home.']
-    """
+    """Remove ``[Pg 12]`` and ``{12}`` inside lines, and lines that contain only a page number."""
     kept: list[str] = []
     for line in lines:
         if "[" in line or "{" in line:
@@ -84,10 +80,6 @@ def guarded(step: Callable[[list[Block]], Iterable[Block]], names: Callable[[Blo
     A step that drops everything up to the next heading or gap can drop a chapter if that heading or gap is missing. So look at
     each run of removed blocks. More than 200 words of prose after the last block that `names` the section (its heading, or an
     entry of its form) are kept, with all that follows. A run of more than 2 % of the book without such a block is kept.
-
-    >>> chapter = [Block(["The ferry left the harbour, and nobody on the quay had seen the miller come aboard."], 1, 1)] * 20
-    >>> guarded(lambda blocks: [], lambda block: block.lines == ["[1] Ibid."], [Block(["[1] Ibid."], 1, 1), *chapter]) == chapter
-    True
     """
     blocks = [block._replace(at=at) for at, block in enumerate(blocks)]
     after = list(step(blocks))

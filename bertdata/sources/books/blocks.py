@@ -37,11 +37,7 @@ class Block(NamedTuple):
 
 
 def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
-    """Group lines into blocks.
-
-    >>> [block[:3] for block in split_blocks(["", "", "One,", "two.", "", "Three."])]
-    [(['One,', 'two.'], 2, 1), (['Three.'], 1, 0)]
-    """
+    """Group lines into blocks."""
     block: list[str] = []
     before = blank = 0
     for line in lines:
@@ -71,10 +67,6 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
 
     A line is a paragraph if it and its neighbors are too long to be wrapped, or if most lines of the book are that long, as in
     the output of EPUB converters.
-
-    >>> indented = Block(["   The tea is", "ready.", "   She came", "home."] * 10, 1, 1)
-    >>> [block.lines for block in split_unparted([indented])][:2]
-    [['   The tea is', 'ready.'], ['   She came', 'home.']]
     """
     # Three kinds of files:
     #
@@ -101,13 +93,7 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
 
 
 def is_verse(block: Block, left: int) -> bool:
-    r"""Return True if an indented block is verse: its lines end before the right margin.
-
-    >>> is_verse(Block(["  The kettle sang,", "  The clock struck three,", "  And no one came"], 1, 1), 0)
-    True
-    >>> is_verse(Block(["  This letter is quoted here and set in, but its lines are", "  filled as in any prose."], 1, 1), 0)
-    False
-    """
+    """Return True if an indented block is verse: its lines end before the right margin."""
     if not block.lines[-1].startswith(" "):
         return False
     lines = _without_number(block.lines)
@@ -145,11 +131,7 @@ def _without_number(lines: list[str]) -> list[str]:
 
 
 def is_table(block: Block) -> bool:
-    """Return True if most lines have columns: two words far apart, or leader dots before a number.
-
-    >>> is_table(Block(["  tea        thee", "  cake       koek"], 1, 1))
-    True
-    """
+    """Return True if most lines have columns: two words far apart, or leader dots before a number."""
     if len(block.lines) == 1:
         line = block.lines[0]
         return ("...." in line or ". . " in line) and _LEADER.search(line) is not None

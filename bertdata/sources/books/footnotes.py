@@ -32,13 +32,6 @@ def read_footnotes(blocks: list[Block], *, keep: bool) -> list[Block]:
 
     A note is text in brackets after a word such as "Footnote", a block that begins with a mark that the text refers to, or a
     block under a heading for notes.
-
-    >>> lines = "Tea[1] is hot[A].", "[Footnote 1: Or coffee.]", "[A] Or [2] warm.", "It is [2] late."
-    >>> text = [Block([line], 1, 1) for line in lines]
-    >>> [block.lines for block in read_footnotes(text, keep=False)]
-    [['Tea is hot.'], ['It is [2] late.']]
-    >>> [block.lines for block in read_footnotes(text, keep=True)]
-    [['Tea is hot.'], ['Or coffee.'], ['Or [2] warm.'], ['It is [2] late.']]
     """
     if not any("[" in line or _HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
         return blocks

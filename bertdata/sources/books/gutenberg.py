@@ -84,11 +84,7 @@ class Parts(NamedTuple):
 
 
 def strip_licence(lines: list[str]) -> Parts:
-    """Remove the license's header and footer, and licenses between the works of a file. Without a marker, everything is body.
-
-    >>> strip_licence(["Title: T", "*** START OF THIS PROJECT GUTENBERG EBOOK T ***", "Tea.", "End of Project Gutenberg's T"])
-    Parts(header=['Title: T', '*** START OF THIS PROJECT GUTENBERG EBOOK T ***'], body=['Tea.'])
-    """
+    """Remove the license's header and footer, and licenses between the works of a file. Without a marker, everything is body."""
     # The last start marker counts, because old files have two: the "small print" and the title.
     start = 0
     for at, line in enumerate(lines[:_HEAD_LINES]):
@@ -170,11 +166,7 @@ def _is_notice(block: list[str]) -> bool:
 
 
 def header_field(header: list[str], name: str) -> str:
-    """Return a field of the header with its continuation lines, or ``""``.
-
-    >>> header_field(["Title: Tea", "       A History", "", "Language: English"], "Title")
-    'Tea A History'
-    """
+    """Return a field of the header with its continuation lines, or ``""``."""
     for number, line in enumerate(header[:_FIELD_LINES]):
         if line.lower().startswith(f"{name.lower()}:"):
             parts = [line[len(name) + 1 :].strip()]
@@ -187,19 +179,11 @@ def header_field(header: list[str], name: str) -> str:
 
 
 def language_code(name: str) -> str:
-    """Return the ISO 639-1 code of the first language named, or ``""``.
-
-    >>> language_code("French"), language_code("English and Latin"), language_code("Klingon")
-    ('fr', 'en', '')
-    """
+    """Return the ISO 639-1 code of the first language named, or ``""``."""
     word = re.match(r"[A-Za-z]*", name.strip())
     return _LANGUAGES.get(word.group().lower(), "") if word else ""
 
 
 def is_credit(paragraph: str) -> bool:
-    """Return True if a paragraph at the start of a book credits its transcribers, or is the printer's notice.
-
-    >>> is_credit("Produced by A. Reader and the Online Team"), is_credit("E-text prepared by A. Reader")
-    (True, True)
-    """
+    """Return True if a paragraph at the start of a book credits its transcribers, or is the printer's notice."""
     return _CREDIT.match(paragraph) is not None

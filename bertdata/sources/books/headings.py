@@ -92,11 +92,7 @@ _MIN_SPEAKER_SHARE = 0.8  # share of speakers' names with the same blank lines a
 
 
 def is_chapter(line: str) -> bool:
-    """Return True if a line begins like the heading of a numbered part, in any of the languages above.
-
-    >>> [is_chapter(line) for line in ("CHAPTER IV. The Storm", "Erstes Kapitel", "第一回", "The book is red")]
-    [True, True, True, False]
-    """
+    """Return True if a line begins like the heading of a numbered part, in any of the languages above."""
     line = line.strip(_MARKS)
     # The pattern has hundreds of alternatives. Almost no line begins with the first letters of one,
     # so look at three letters first.
@@ -118,20 +114,12 @@ def is_notes(line: str) -> bool:
 
 
 def begins_notes(line: str) -> bool:
-    """Return True if a line begins a transcriber's note without a heading: it describes the file.
-
-    >>> [begins_notes(line) for line in ("Ce livre électronique reproduit le texte", "This book is red.")]
-    [True, False]
-    """
+    """Return True if a line begins a transcriber's note without a heading: it describes the file."""
     return _NOTES_BEGIN.match(fold_case(line.strip(_MARKS + "[]:."))) is not None
 
 
 def is_heading(block: Block, previous: str) -> bool:
-    """Return True if a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page.
-
-    >>> is_heading(Block(["CHAPTER IV", "THE STORM"], 4, 2), "He left."), is_heading(Block(["He left."], 1, 1), "")
-    (True, False)
-    """
+    """Return True if a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page."""
     # From sure to unsure: a number or a known word alone ("IV", "PREFACE"), a numbered part
     # ("CHAPTER IV"), then only the layout: short, apart from the text, without a full stop, or in
     # capitals.
@@ -148,11 +136,7 @@ def is_heading(block: Block, previous: str) -> bool:
 
 
 def is_short(block: Block) -> bool:
-    """Return True if a block is one or two lines of a title page: it does not contain a sentence.
-
-    >>> [is_short(Block([line], 1, 1)) for line in ("By A. Miller,", "He left.", "D. A. BANK.")]
-    [True, False, True]
-    """
+    """Return True if a block is one or two lines of a title page: it does not contain a sentence."""
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
     return len(block.lines) <= 2 and len(text) <= _MAX_TITLE_CHARACTERS and (not ends or title_case(text))
@@ -162,10 +146,6 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
     """Return the speakers' names of a play, as `plain_name` writes them; an empty set for other books.
 
     A name that occurs once counts if it has the same blank lines around it as the other names.
-
-    >>> scene, witch, king, rose = (Block([line], 2, 1) for line in ("SCENE II", "_Witch_", "_King_", "_Rose_"))
-    >>> sorted(speakers([scene, witch, king, witch, king, rose]))
-    ['king', 'rose', 'witch']
     """
     # In a play, the names of speakers look exactly like headings. They differ in one way: a name is
     # repeated, and a heading is not.

@@ -33,9 +33,6 @@ def parse(markup: str) -> list[Tag | str]:
     """Return the tags and the text between them, without comments and declarations.
 
     Only HTML's own character references are expanded. Entities and inclusions that a file defines are left as they are.
-
-    >>> parse("<P>Tea &amp; <!-- <b> -->cake<br/>")
-    [Tag(name='p', attributes={}), 'Tea & cake', Tag(name='br', attributes={})]
     """
     markup = drop_controls(markup)
     # html.parser looks for the end of each comment and each tag in all of the rest. So remove those without an end first.

@@ -127,13 +127,7 @@ def join_pending(initial: str, text: str) -> tuple[str, str]:
 
 
 def join_initial(text: str, words: Mapping[str, int]) -> str:
-    r"""Join a paragraph's initial with the rest of its word. `words` counts the words of the page, in lower case.
-
-    >>> join_initial("\x02Q\x04\nuillmere is small.", {})
-    'Quillmere is small.'
-    >>> join_initial("\x02A\x04 mill stands here.", {"mill": 2})
-    'A mill stands here.'
-    """
+    """Join a paragraph's initial with the rest of its word. `words` counts the words of the page, in lower case."""
     text = text.lstrip()
     found = _INITIAL.match(text)
     if not found:
@@ -161,11 +155,7 @@ def unseen(tags: list[Tag], text: str) -> str:
 
 
 def drop_copies(text: str) -> str:
-    r"""Drop text for screen readers that repeats the text after it or before it.
-
-    >>> drop_copies("\x05Quillmere\x05Quillmere is small."), drop_copies("\x05Quillmere\x05uillmere is small.")
-    ('Quillmere is small.', 'Quillmere is small.')
-    """
+    """Drop text for screen readers that repeats the text after it or before it."""
     before, *others = text.split(_UNSEEN)
     for hidden, after in zip(others[::2], others[1::2], strict=False):
         copy, shown, follows = ("".join(filter(str.isalnum, part)) for part in (hidden, before[-200:], after[:200]))

@@ -28,11 +28,7 @@ _CLOSERS = "_*=)]’”\"' "
 
 
 def hyphenated(blocks: Iterable[list[str]]) -> set[str]:
-    """Return the lowercase words that are split at a line end and occur unsplit elsewhere in the book.
-
-    >>> hyphenated([["a tea-", "pot and", "a well-", "known teapot"]])
-    {'teapot'}
-    """
+    """Return the lowercase words that are split at a line end and occur unsplit elsewhere in the book."""
     blocks = list(blocks)
     cuts = {cut for lines in blocks if len(lines) > 1 for cut in _cuts(lines)}
     if not cuts:
@@ -42,11 +38,7 @@ def hyphenated(blocks: Iterable[list[str]]) -> set[str]:
 
 
 def unwrap(lines: list[str], words: set[str]) -> str:
-    """Join the lines of a paragraph; rejoin a word that is split at a line end if it is in `words` (see `hyphenated`).
-
-    >>> unwrap(["The tea-", "pot is well-", "known--", "here."], {"teapot"})
-    'The teapot is well-known--here.'
-    """
+    """Join the lines of a paragraph; rejoin a word that is split at a line end if it is in `words` (see `hyphenated`)."""
     if len(lines) == 1:
         return lines[0].strip()
     parts: list[str] = []
@@ -63,11 +55,7 @@ def unwrap(lines: list[str], words: set[str]) -> str:
 
 
 def drop_marks(paragraph: str) -> str:
-    """Remove the marks for italics, bold and spaced letters in plain text, and decode entities.
-
-    >>> drop_marks("A _very_ old =kettle=; Mr. ____ and x_1 = 2 stay &amp; sing.")
-    'A very old kettle; Mr. ____ and x_1 = 2 stay & sing.'
-    """
+    """Remove the marks for italics, bold and spaced letters in plain text, and decode entities."""
     if "&" in paragraph:
         paragraph = _ENTITY.sub(lambda entity: unescape(entity[0]), paragraph)
     if "_" in paragraph:
@@ -81,9 +69,6 @@ def set_dashes(paragraph: str, language: str) -> str:
     """Put spaces around dashes if the language does, except before the punctuation that ends a sentence or clause.
 
     A transcriber's ``--`` has no spaces in any language, and a sentence that ends before one could not be split from the next.
-
-    >>> set_dashes("Hij kwam niet.--Toen--zei zij--: ga.", "nl"), set_dashes("He came--late.", "en")
-    ('Hij kwam niet. -- Toen -- zei zij --: ga.', 'He came--late.')
     """
     if language not in _SPACED_DASHES or "--" not in paragraph:
         return paragraph
@@ -91,11 +76,7 @@ def set_dashes(paragraph: str, language: str) -> str:
 
 
 def join_signatures(paragraphs: list[str]) -> list[str]:
-    """Join the close of a letter with the signature below it.
-
-    >>> join_signatures(["We leave at noon.", "Your friend,", "ANNA."])
-    ['We leave at noon.', 'Your friend, ANNA.']
-    """
+    """Join the close of a letter with the signature below it."""
     joined: list[str] = []
     for paragraph in paragraphs:
         if joined and is_close(joined[-1]) and is_signature(paragraph):
@@ -106,11 +87,7 @@ def join_signatures(paragraphs: list[str]) -> list[str]:
 
 
 def title_case(text: str) -> bool:
-    """Return True if all long words of a line are capitalized, or all its words if none is long.
-
-    >>> [title_case(line) for line in ("The Master of the House", "The master of the house", "He is ill")]
-    [True, False, False]
-    """
+    """Return True if all long words of a line are capitalized, or all its words if none is long."""
     words = re.findall(r"[^\W\d_]+", text)
     return all(word[0].isupper() for word in [word for word in words if len(word) > 3] or words)
 
@@ -130,11 +107,7 @@ def _is_compound(line: str, after: str) -> bool:
 
 
 def is_close(text: str) -> bool:
-    """Return True if a paragraph is the close of a letter, which a name follows.
-
-    >>> [is_close(text) for text in ("Your friend,", "In haste, your ever-loving", "He is gone.", "ANNA")]
-    [True, True, False, False]
-    """
+    """Return True if a paragraph is the close of a letter, which a name follows."""
     if len(text) > _MAX_CLOSE_CHARACTERS or text.isupper():
         return False
     last = text.rstrip(_CLOSERS).rpartition(" ")[2]

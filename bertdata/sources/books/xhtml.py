@@ -76,11 +76,7 @@ class Passage(NamedTuple):
 
 
 def passages(markup: str, page: str = "", styles: Styles = NO_STYLES) -> list[Passage]:
-    """Return the paragraphs and stanzas of a page in order; [] if the page is a list of links.
-
-    >>> passages("<body><h2>I</h2><p>The <i>kettle</i><br/>sang.<sup>1</sup></p><table><tr><td>1</td></tr></table></body>")
-    [Passage(lines=['The kettle sang.'], verse=False)]
-    """
+    """Return the paragraphs and stanzas of a page in order; [] if the page is a list of links."""
     parts = parse(markup)
     body = next((at for at, part in enumerate(parts) if part[0] == "body" and isinstance(part, Tag)), 0)
     balance: Counter[str] = Counter()
