@@ -7,7 +7,7 @@ import posixpath
 import re
 import urllib.parse
 import zipfile
-from collections.abc import Iterable
+from collections import defaultdict
 from typing import IO, NamedTuple
 
 from ..archives import BROKEN_ZIP, TooLarge, open_zip
@@ -33,6 +33,8 @@ _LINK = re.compile(r"""href\s*=\s*["']([^"'<>]{0,999}#[^"'<>]{1,999})["']""", re
 _MIN_LINK_TEXT_CHARACTERS = 30  # of a page, for each of its links; a page of contents has fewer
 _MAX_SELECTOR_CHARACTERS = 500
 
+_Attributes = defaultdict[str, str]  # of an element
+
 
 class Unreadable(Exception):
     """An EPUB that cannot be read; `reason` is the name under which the reject is counted."""
@@ -48,13 +50,6 @@ class Epub(NamedTuple):
     title: str
     language: str
     passages: list[Passage]
-
-
-class _Package(NamedTuple):
-    title: str
-    language: str
-    pages: list[str]
-    styles: list[str]
 
 
 def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
@@ -78,15 +73,54 @@ def read_epub(file: IO[bytes], max_bytes: int) -> Epub:
 
 
 def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
-    # The order of files in the zip means nothing. META-INF/container.xml names the package file, and the "spine" of the package
-    # lists the pages in reading order.
-    package = _package(archive, max_bytes)
-    if hidden := _encrypted(archive, max_bytes) & set(package.pages):
-        raise Unreadable("encrypted", f"{sorted(hidden)[0]} is encrypted: a book with copy protection can't be read")
-    # Budgets for the whole book. A small zip can unpack to gigabytes of tags.
-    left, tags = max_bytes, _FREE_TAGS
+    # META-INF/container.xml names the package file:
+    #
+    #   <dc:title>Emma</dc:title>
+    #   <item id="c1" href="ch1.xhtml" media-type=.../>      a file of the book
+    #   <itemref idref="c1"/>                                its place in the reading order
+    #   <reference type="toc" href="toc.xhtml"/>             what a page is for (EPUB 2)
+    path = next((root["full-path"] for root in _elements(archive, _CONTAINER, max_bytes)["rootfile"]), "")
+    if not path:
+        raise Unreadable("damaged", f"{_CONTAINER} names no package")
+    package = _elements(archive, path, max_bytes)
+    spine = [item["idref"] for item in package["itemref"] if item["linear"].lower() != "no"]
+    if not spine:
+        raise Unreadable("damaged", f"{path} lists no pages")
+    items = {item["id"]: item for item in reversed(package["item"])}
+    skipped = {_resolved(path, part["href"], archive) for part in package["reference"] if part["type"].lower() in SKIPPED_PAGES}
+    read = [_resolved(path, items[id]["href"], archive) for id in spine if id in items and _is_page(items[id])]
+    pages = [page for page in dict.fromkeys(read) if page not in skipped]  # a spine may name a page many times
+    if _ENCRYPTION in archive.NameToInfo:  # fonts are often encrypted and not needed
+        parts = _elements(archive, _ENCRYPTION, max_bytes)["cipherreference"]
+        if hidden := {_resolved("", part["uri"], archive) for part in parts}.intersection(pages):
+            raise Unreadable("encrypted", f"{min(hidden)} is encrypted: a book with copy protection can't be read")
+    markup, left = _markup(archive, pages, max_bytes)
+    sheets = [item for item in items.values() if item["media-type"].lower() == "text/css"]
+    raised, floating = _classes(archive, [_resolved(path, item["href"], archive) for item in sheets], left)
+    styles = Styles(_targets(markup), raised, floating)
+    kept = [passage for page, text in markup.items() for passage in _without_imprint(passages(text, page, styles))]
+    title, language = (
+        next((" ".join(part["text"].split()) for part in package[name] if part["text"].strip()), "")
+        for name in ("title", "language")
+    )
+    return Epub(title, language, kept)
+
+
+def _elements(archive: zipfile.ZipFile, name: str, max_bytes: int) -> defaultdict[str, list[_Attributes]]:
+    """Return the attributes of the elements of a file, by name, with the text after each start tag as ``text``."""
+    parts = parse(_decoded(_member(archive, name, min(max_bytes, _MAX_LIST_BYTES))))
+    found: defaultdict[str, list[_Attributes]] = defaultdict(list)
+    for tag, text in zip(parts, [*parts[1:], ""], strict=True):
+        if isinstance(tag, Tag) and tag.attributes is not None:
+            found[tag.name].append(_Attributes(str, tag.attributes, text=text if isinstance(text, str) else ""))
+    return found
+
+
+def _markup(archive: zipfile.ZipFile, pages: list[str], left: int) -> tuple[dict[str, str], int]:
+    """Return the pages by name, and the bytes left. A small zip can unpack to gigabytes of tags."""
     markup: dict[str, str] = {}
-    for page in package.pages:
+    tags = _FREE_TAGS
+    for page in pages:
         data = _member(archive, page, left)
         left, tags = left - len(data), tags - data.count(b"<")
         if tags < 0:
@@ -94,22 +128,25 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
         if tags < 0:
             raise Unreadable("too-large", f"its pages have more than {_FREE_TAGS} tags with almost no text, up to {page}")
         markup[page] = _decoded(data)
-    styles = _styles(archive, package, markup, left)
-    kept = [passage for page, text in markup.items() for passage in _without_imprint(passages(text, page, styles))]
-    return Epub(package.title, package.language, kept)
+    return markup, left
 
 
-def _styles(archive: zipfile.ZipFile, package: _Package, markup: dict[str, str], left: int) -> Styles:
-    """Return the places that links of the book lead to, except those of contents, and the classes of raised and floating text."""
+def _targets(markup: dict[str, str]) -> frozenset[str]:
+    """Return the places that links of the book lead to, except those of contents."""
     targets: set[str] = set()
     for page, text in markup.items():
         links = _LINK.findall(text)
         if links and len(text) - sum(map(len, re.findall("<[^<>]*>", text))) > _MIN_LINK_TEXT_CHARACTERS * len(links):
             for href in links:
                 name, _, place = urllib.parse.unquote(href).partition("#")
-                targets.add(f"{posixpath.normpath(posixpath.join(posixpath.dirname(page), name)) if name else page}#{place}")
-    classes: dict[str, set[str]] = {"super": set(), "float": set()}
-    for name in package.styles:
+                targets.add(f"{_joined(page, name) if name else page}#{place}")
+    return frozenset(targets)
+
+
+def _classes(archive: zipfile.ZipFile, sheets: list[str], left: int) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the classes of raised and of floating text in style sheets."""
+    raised, floating = set[str](), set[str]()
+    for name in sheets:
         try:
             data = _member(archive, name, min(left, _MAX_LIST_BYTES))
         except (Unreadable, RuntimeError, *BROKEN_ZIP):  # the book is readable without it
@@ -117,17 +154,15 @@ def _styles(archive: zipfile.ZipFile, package: _Package, markup: dict[str, str],
         left -= len(data)
         for rule in data.decode("utf-8", "replace").lower().split("}"):
             selector, _, body = rule.rpartition("{")
-            for word, names in classes.items():
-                if word in body:
-                    names.update(re.findall(r"\.([\w-]+)", selector[-_MAX_SELECTOR_CHARACTERS:]))
-    return Styles(frozenset(targets), frozenset(classes["super"]), frozenset(classes["float"]))
+            for names in [raised] * ("super" in body) + [floating] * ("float" in body):
+                names.update(re.findall(r"\.([\w-]+)", selector[-_MAX_SELECTOR_CHARACTERS:]))
+    return frozenset(raised), frozenset(floating)
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    try:
-        info = archive.getinfo(name)
-    except KeyError:
-        raise Unreadable("damaged", f"{name} is not in it") from None
+    info = archive.NameToInfo.get(name)
+    if info is None:
+        raise Unreadable("damaged", f"{name} is not in it")
     if info.compress_type not in _ZIP_METHODS:
         raise Unreadable("damaged", f"{name} is packed in a way that EPUB does not allow")
     with archive.open(info) as member:
@@ -137,66 +172,19 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     return data
 
 
-def _package(archive: zipfile.ZipFile, max_bytes: int) -> _Package:
-    """Find the package through the container; return its title, language, style sheets, and pages in reading order."""
-    path = next((tag.get("full-path") for tag in _tags(archive, _CONTAINER, max_bytes) if tag.name == "rootfile"), "")
-    if not path:
-        raise Unreadable("damaged", f"{_CONTAINER} names no package")
-    parts = parse(_decoded(_member(archive, path, min(max_bytes, _MAX_LIST_BYTES))))
-    items: dict[str, Tag] = {}
-    spine: list[str] = []
-    skipped: set[str] = set()
-    texts: dict[str, str] = {}
-    for tag, text in zip(parts, [*parts[1:], ""], strict=True):
-        #   <dc:title>Emma</dc:title>
-        #   <item id="c1" href="ch1.xhtml" media-type=.../>      a file of the book
-        #   <itemref idref="c1"/>                                its place in the reading order
-        #   <reference type="toc" href="toc.xhtml"/>             what a page is for (EPUB 2)
-        if isinstance(tag, str) or tag.attributes is None:
-            continue
-        if tag.name in ("title", "language") and isinstance(text, str) and text.strip():
-            texts.setdefault(tag.name, " ".join(text.split()))
-        elif tag.name == "item" and tag.get("id"):
-            items.setdefault(tag.get("id"), tag)
-        elif tag.name == "itemref" and tag.get("linear").lower() != "no":
-            spine.append(tag.get("idref"))
-        elif tag.name == "reference" and tag.get("type").lower() in SKIPPED_PAGES:
-            skipped.add(_resolved(path, tag.get("href"), archive))
-    if not spine:
-        raise Unreadable("damaged", f"{path} lists no pages")
-    read = [items[id] for id in dict.fromkeys(spine) if id in items and _is_page(items[id])]
-    pages = dict.fromkeys(_resolved(path, item.get("href"), archive) for item in read)  # a spine may name a page many times
-    styles = [
-        _resolved(path, item.get("href"), archive) for item in items.values() if item.get("media-type").lower() == "text/css"
-    ]
-    return _Package(texts.get("title", ""), texts.get("language", ""), [page for page in pages if page not in skipped], styles)
-
-
-def _tags(archive: zipfile.ZipFile, name: str, max_bytes: int) -> Iterable[Tag]:
-    markup = _decoded(_member(archive, name, min(max_bytes, _MAX_LIST_BYTES)))
-    return (part for part in parse(markup) if isinstance(part, Tag) and part.attributes)
-
-
-def _is_page(item: Tag) -> bool:
-    return item.get("media-type").lower() in _PAGES and "nav" not in item.get("properties").split()
+def _is_page(item: _Attributes) -> bool:
+    return item["media-type"].lower() in _PAGES and "nav" not in item["properties"].split()
 
 
 def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:
     """Return the name in the zip file that a reference points to."""
-    href = href.partition("#")[0]
-    for name in (urllib.parse.unquote(href), href):
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(base), name))
-        if path in archive.NameToInfo:
-            return path
-    return posixpath.normpath(posixpath.join(posixpath.dirname(base), href))
+    plain = href.partition("#")[0]
+    unquoted = _joined(base, urllib.parse.unquote(plain))
+    return unquoted if unquoted in archive.NameToInfo else _joined(base, plain)
 
 
-def _encrypted(archive: zipfile.ZipFile, max_bytes: int) -> set[str]:
-    """Return the names of encrypted files, except fonts, which are often encrypted and not needed."""
-    if _ENCRYPTION not in archive.NameToInfo:
-        return set()
-    tags = _tags(archive, _ENCRYPTION, max_bytes)
-    return {_resolved("", tag.get("uri"), archive) for tag in tags if tag.name == "cipherreference"}
+def _joined(base: str, name: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(base), name))
 
 
 def _decoded(data: bytes) -> str:

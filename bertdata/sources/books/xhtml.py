@@ -92,64 +92,55 @@ def passages(markup: str, page: str = "", styles: Styles = NO_STYLES) -> list[Pa
     if links >= _MANY_LINKS and words[1] > words[0]:
         return []
     unclosed = {name for name, count in balance.items() if count > 0}  # may not contain all that follows
-    # A chapter in `<div class="contents">` is only recognized at its end. Read such a page again, with these elements kept.
-    reader = _Reader(parts[body:], page, styles, unclosed, set())
-    return (_Reader(parts[body:], page, styles, unclosed, reader.chapters) if reader.chapters else reader).passages
+    return _Reader(parts[body:], page, styles, unclosed).passages
 
 
 class _Element(NamedTuple):
+    """An open element, why it is dropped, if it is, and what was read before it."""
+
     name: str
-    dropped: bool
     verse: bool
+    reasons: set[str]
+    is_sure: bool  # whether it is dropped even if it has much prose
+    text: str
+    initial: str
+    is_note: bool
+    notes: int
+    passages: int
 
 
 class _Reader:
-    """Track the elements of a page, and collect the text outside dropped elements.
+    """Read the elements of a page. At the end of an element that is no prose, drop what was read since its beginning."""
 
-    Elements whose start tags have the numbers in `keep` are kept in spite of an ambiguous class. After reading, `chapters` has
-    the start tags of dropped elements with an ambiguous class and more than 200 words of prose.
-    """
-
-    def __init__(self, parts: list[Tag | str], page: str, styles: Styles, unclosed: set[str], keep: set[int]) -> None:
-        self._parts, self._page, self._styles, self._unclosed, self._keep = parts, page, styles, unclosed, keep
-        self._reasons: list[str] = []  # why the outermost dropped element is dropped
-        self._start = -1  # number of its start tag, if its class is ambiguous
-        self._prose = 0  # characters of its paragraphs
+    def __init__(self, parts: list[Tag | str], page: str, styles: Styles, unclosed: set[str]) -> None:
+        self._parts, self._page, self._styles, self._unclosed = parts, page, styles, unclosed
         self._open: list[_Element] = []
         self._names: Counter[str] = Counter()  # of the open elements
-        self._dropping = self._verse = 0  # number of open elements that are dropped, or verse
-        self._text = self._heading = self._pending = ""  # `_pending`: an initial in a box of its own
+        self._verse = 0  # number of open elements that are verse
+        self._text = self._initial = ""  # of the paragraph, and an initial in a box of its own before it
         self._ids: set[str] = set()  # ids since the last text
         self._is_note = False  # whether the current paragraph is a note
-        self._notes: list[tuple[Passage, bool]] | None = None  # paragraphs under a heading for notes
+        self._notes, self._dropped_notes = -1, 0  # number of the first paragraph under a heading for notes
         self._counts: Counter[str] | None = None
+        self._kept = 0  # paragraphs up to the end of a dubious element that was kept, and one
         self.passages: list[Passage] = []
-        self.chapters: set[int] = set()
         at = 0
         while at < len(parts):
             part = parts[at]
-            at = self._take_text(at, part) if isinstance(part, str) else self._take_tag(at, part)
+            if isinstance(part, str):
+                self._text += part
+                self._ids = self._ids if part.isspace() else set()
+                at += 1
+            else:
+                at = self._take_tag(at, part)
         self._flush()
+        while self._open:
+            self._close(self._open[-1].name)
         self._end_section("")
 
-    def _take_text(self, at: int, text: str) -> int:
-        if not self._dropping:
-            self._text += text
-            self._ids = self._ids if text.isspace() else set()
-        elif not _HEADINGS.isdisjoint(self._reasons):
-            self._heading += text
-        if self._dropping and self._start >= 0 and is_paragraph(Block([one_line(text)], 1, 1)):
-            self._prose += len(text)
-            if self._prose > _MAX_PROSE_CHARACTERS:
-                self.chapters.add(self._start)
-        return at + 1
-
     def _take_tag(self, at: int, tag: Tag) -> int:
-        if not self._dropping or not _PICTURES.isdisjoint(self._reasons):
-            self._text += picture_initial(tag)
-        if self._dropping:
-            pass
-        elif tag.name == "br":
+        self._text += picture_initial(tag)
+        if tag.name == "br":
             self._text += "\v"
         elif tag.name in _BLOCKS:
             self._flush()
@@ -158,41 +149,58 @@ class _Reader:
         if tag.attributes is None:
             self._close(tag.name)
         elif tag.name not in VOID:
-            self._begin(at, tag, tag.attributes)
+            self._begin(tag)
         return at + 1
 
-    def _begin(self, at: int, tag: Tag, attributes: dict[str, str]) -> None:
+    def _begin(self, tag: Tag) -> None:
         if tag.name == "p" and self._open and self._open[-1].name == "p":
             self._close("p")
-        kinds = set(f"{attributes.get('type', '')} {attributes.get('role', '')}".lower().replace("doc-", "").split())
-        classes = set(attributes.get("class", "").lower().split())
-        self._ids.update(filter(None, (attributes.get("id"), attributes.get("name"))))
-        is_root = tag.name in ("html", "body")  # may be unclosed
-        reasons = sorted(kinds & (_NO_PROSE | SKIPPED_PAGES))
-        if not is_root:
-            reasons += sorted(classes & (_NO_PROSE - _AMBIGUOUS if at in self._keep else _NO_PROSE))
-            reasons += [*({tag.name} & _DROPPED), *filter(_NOTE_CLASS.fullmatch, classes)]
-        dropped = bool(reasons) and (is_root or tag.name not in self._unclosed)
-        if dropped and not self._dropping:
-            self._reasons, self._prose, self._heading = reasons, 0, ""
-            self._start = at if set(reasons) <= _AMBIGUOUS and not kinds & _NO_PROSE else -1
+        kinds = set(f"{tag.get('type')} {tag.get('role')}".lower().replace("doc-", "").split())
+        classes = set(tag.get("class").lower().split())
+        self._ids.update(filter(None, (tag.get("id"), tag.get("name"))))
+        reasons = kinds & (_NO_PROSE | SKIPPED_PAGES)
+        if tag.name not in ("html", "body"):  # these may be unclosed
+            reasons |= classes & _NO_PROSE | {tag.name} & _DROPPED | set(filter(_NOTE_CLASS.fullmatch, classes))
+            reasons = set() if tag.name in self._unclosed else reasons
         verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
-        self._open.append(_Element(tag.name, dropped, verse))
+        is_sure = not reasons <= _AMBIGUOUS or bool(kinds & _NO_PROSE)
+        before = self._text, self._initial, self._is_note, self._notes, len(self.passages)
+        self._open.append(_Element(tag.name, verse, reasons, is_sure, *before))
         self._names[tag.name] += 1
-        self._dropping += dropped
         self._verse += verse
+        if reasons:
+            self._text = ""
 
     def _close(self, name: str) -> None:
         """Close the innermost element with this name, and the elements open inside it."""
         while self._names[name]:
             element = self._open.pop()
             self._names[element.name] -= 1
-            self._dropping -= element.dropped
             self._verse -= element.verse
-            if element.dropped and not self._dropping and not _HEADINGS.isdisjoint(self._reasons):
-                self._end_section(self._heading)
+            if element.reasons:
+                self._drop(element)
             if element.name == name:
                 return
+
+    def _drop(self, element: _Element) -> None:
+        """Drop an element, unless only its class says so, which is ambiguous, and it has more than 200 words of prose."""
+        # `_kept`: an element inside of this one is kept. Without it, nested elements would take more than linear time.
+        if not element.is_sure and (element.passages < self._kept or self._has_prose(element.passages)):
+            self._text, self._kept = element.text + self._text, len(self.passages) + 1
+            return
+        has_text = len(self.passages) > element.passages or self._initial != element.initial
+        del self.passages[element.passages :]
+        self._text, self._is_note, self._kept = element.text, element.is_note, min(self._kept, len(self.passages))
+        if element.reasons.isdisjoint(_PICTURES):
+            self._initial = element.initial
+        if element.reasons.isdisjoint(_HEADINGS):
+            self._notes = element.notes
+        elif has_text:
+            self._end_section("")
+
+    def _has_prose(self, start: int) -> bool:
+        lines = [self._text, *(line for passage in self.passages[start:] for line in passage.lines)]
+        return sum(len(line) for line in lines if is_paragraph(Block([line], 1, 1))) > _MAX_PROSE_CHARACTERS
 
     def _skip_inline(self, at: int) -> int:
         """Read an initial, a note mark or hidden text. Return the number of the part after it, or 0 if it is anything else."""
@@ -246,26 +254,25 @@ class _Reader:
             text = text.replace("\n", "\v")
         if not text or text.isspace():
             return
-        if self._pending:
-            alone, text = join_pending(self._pending, text)
+        if self._initial:
+            alone, text = join_pending(self._initial, text)
             self.passages += [Passage([alone], verse=False)] if alone else []
-            self._pending = ""
+            self._initial = ""
         if initial := lone_initial(text):
-            self._pending = initial
+            self._initial = initial
             return
         text = join_initial(drop_copies(text), self._words()) if _CONTROLS.search(text) else text
         if not self._verse and _NOTES_HEADING.fullmatch(fold_case(one_line(text))):
             self._end_section(text)
             return
+        if is_note:
+            self._dropped_notes += 1
+            return
         for part in re.split(r"\v\s*\v\s*", text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
             if lines := [line for line in lines if any(map(str.isalnum, line))]:
                 verse = self._verse > 0 or _is_verse(lines)
-                passage = Passage(lines if verse else [join_lines(lines)], verse)
-                if self._notes is not None:
-                    self._notes.append((passage, is_note))
-                elif not is_note:
-                    self.passages.append(passage)
+                self.passages.append(Passage(lines if verse else [join_lines(lines)], verse))
 
     def _words(self) -> Counter[str]:
         """Return the words of the page, which tell an initial from a word of one letter."""
@@ -276,11 +283,12 @@ class _Reader:
 
     def _end_section(self, heading: str) -> None:
         """Drop the paragraphs under a heading for notes, if half of them begin with a mark. The next section begins."""
-        notes = self._notes or []
-        marked = [passage for passage, is_note in notes if is_note or _NUMBERED.match(passage.lines[0])]
-        if 2 * len(marked) < len(notes):
-            self.passages += [passage for passage, _ in notes]
-        self._notes = [] if _NOTES_HEADING.fullmatch(fold_case(one_line(heading))) else None
+        if self._notes >= 0:
+            notes = [_NUMBERED.match(passage.lines[0]) is not None for passage in self.passages[self._notes :]]
+            if sum(notes) + self._dropped_notes >= len(notes) - sum(notes):
+                del self.passages[self._notes :]
+        self._notes = len(self.passages) if _NOTES_HEADING.fullmatch(fold_case(one_line(heading))) else -1
+        self._dropped_notes = 0
 
 
 def _is_verse(lines: list[str]) -> bool:
