@@ -10,23 +10,32 @@ import io
 import stat
 import struct
 import sys
+import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from typing import IO, Any, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
+from .lines import read_lines
 from .packed import BrokenFile, open_packed
 
-# What zipfile raises for a damaged file.
+T = TypeVar("T")
+
+# What zipfile and tarfile raise for a damaged file.
 BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
+_BROKEN_TAR = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # for these only, zipfile limits the output per read
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # flags of a member
 _ZIP_HEADER_BYTES = 30  # before a member's name and data
 _MAX_LIST_BYTES = 16 << 20  # of a zip file's list of members: about 200,000 members, which take 10 times as much memory
 _FREE_BYTES, _MAX_RATIO = 32 << 20, 32  # unpacked bytes of a range of a zip file: a base, plus a multiple of its size
+_MAX_GLOBAL_ATTRIBUTES = 10_000  # of a tar file, which tarfile keeps in memory
+_MAX_TAR_HEADER_BYTES = 1 << 20  # per member, with extensions such as long names; tarfile keeps it in memory
+_BUFFER_BYTES = 1 << 18
 
 
 class TooLarge(ValueError):
@@ -48,6 +57,9 @@ class Wanted(NamedTuple):
     max_bytes: int
 
 
+Entry = Member | Drop | Reject
+
+
 def is_archive(name: str) -> bool:
     """Return True if a file's name has an archive's suffix."""
     return name.lower().endswith(ARCHIVES)
@@ -55,56 +67,51 @@ def is_archive(name: str) -> bool:
 
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     """Cut an archive of `length` bytes into ranges of about `target` bytes, each starting at the beginning of a member."""
-    if path.lower().endswith(".zip"):
-        ranges = zip_ranges(path, target) if length > target else []
-        return [*ranges[:-1], (ranges[-1][0] if ranges else 0, length)]
-    if not path.lower().endswith(".tar"):
-        with contextlib.suppress(BrokenFile):
-            open_packed(path, path).read(1)  # raises if the package that decompresses it is missing
-    return [(0, length)]
-
-
-def zip_ranges(path: str, target: int) -> list[tuple[int, int]]:
-    """Cut the members of a zip file into ranges of about `target` bytes, without the list at its end; [] if it is damaged."""
     starts = [0]
-    try:
-        with open_file(path) as file:
-            archive = open_zip(file, _MAX_LIST_BYTES)
-            for info in _in_byte_order(archive):
+    if path.lower().endswith(".zip") and length > target:
+        with contextlib.suppress(*BROKEN_ZIP), open_file(path) as file:  # the reader of the file reports the damage
+            for info in _in_byte_order(open_zip(file, _MAX_LIST_BYTES)):
                 if info.header_offset - starts[-1] >= target:
                     starts.append(info.header_offset)
-            end = max(int(archive.start_dir), starts[-1])
-    except BROKEN_ZIP:
-        return []  # the reader of the file reports the damage
-    return list(zip(starts, [*starts[1:], end], strict=True))
+    elif not path.lower().endswith((".tar", ".zip")):
+        with contextlib.suppress(BrokenFile):
+            open_packed(path, path).read(1)  # raises if the package that decompresses it is missing
+    return list(zip(starts, [*starts[1:], length], strict=True))
 
 
-def read_archive(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
+def read_archive(part: FileRange, wanted: Wanted) -> Iterator[Entry]:
     """Read the wanted members of a range that `cut` returned. Other files are dropped.
 
     Reasons to reject: ``damaged``, ``truncated``, ``too-large``, ``decompression-bomb``, ``unsafe-name``, ``link``, ``device``,
     ``encrypted``, ``unsupported-compression``.
     """
-    from .tar_files import read_tar
+    if part.name.lower().endswith(".zip"):
+        return _read_zip(part, wanted)
+    return _each_tar_member(part, wanted.source, partial(_tar_member, part, wanted))
 
-    return _read_zip(part, wanted) if part.name.lower().endswith(".zip") else read_tar(part, wanted)
 
+def _check(
+    part: FileRange, wanted: Wanted, name: str, where: str, *, is_directory: bool, special: tuple[str, str] | None
+) -> tuple[str, Drop | Reject | None]:
+    """Return a member's full name, the archive's name and the path inside it, and why the member is not read.
 
-def check_name(part: FileRange, wanted: Wanted, name: str, is_directory: bool, where: str) -> tuple[str, Drop | Reject | None]:
-    """Return a member's full name, the archive's name and the path inside it, and a reject for a name that leads outside.
-
-    A file that is hidden or has another suffix is a drop.
+    `special` is the reason and the problem of a member that is not a file.
     """
     steps = [step for step in name.split("/") if step not in ("", ".")]
     full = "/".join([part.name, *steps]).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if name.startswith("/") or ".." in steps or "\\" in name or not (steps or is_directory):
         return full, Reject(f"{wanted.source}:{full}", "unsafe-name", f"{where} leads out of the archive")
+    if special and not is_directory:
+        return full, Reject(f"{wanted.source}:{full}", special[0], f"{where} {special[1]}")
     if not full.lower().endswith(wanted.suffixes) or steps[-1].startswith("."):
         return full, Drop("other file in an archive")
     return full, None
 
 
-def _read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Reject]:
+# --- zip ---
+
+
+def _read_zip(part: FileRange, wanted: Wanted) -> Iterator[Entry]:
     """Read the members that begin in a range of a zip file."""
     left = _FREE_BYTES + _MAX_RATIO * (part.end - part.start)
     id = f"{wanted.source}:{part.name}"
@@ -126,22 +133,17 @@ def _read_zip(part: FileRange, wanted: Wanted) -> Iterator[Member | Drop | Rejec
             yield Reject(id, "damaged", f"{part.name}: {error}", part.end - part.start)
 
 
-def _zip_member(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, end: int, part: FileRange, wanted: Wanted
-) -> Member | Drop | Reject | None:
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, end: int, part: FileRange, wanted: Wanted) -> Entry | None:
     """Read a member whose bytes must end before `end`, or return None for a directory."""
     name = _zip_name(info)
     where = f"{part.name}: byte {info.header_offset}: {name!r}"
-    full, refused = check_name(part, wanted, name, info.is_dir(), where)
-    id = f"{wanted.source}:{full}"
-    if isinstance(refused, Reject):
-        return refused
-    if info.is_dir():
+    special = ("link", "is a link, not a file") if stat.S_ISLNK(info.external_attr >> 16) else None
+    full, refused = _check(part, wanted, name, where, is_directory=info.is_dir(), special=special)
+    if info.is_dir() and not isinstance(refused, Reject):
         return None
-    if stat.S_ISLNK(info.external_attr >> 16):
-        return Reject(id, "link", f"{where} is a link, not a file")
     if refused:
         return refused
+    id = f"{wanted.source}:{full}"
     if info.flag_bits & _ENCRYPTED:
         return Reject(id, "encrypted", f"{where} needs a password: unpack the archive first")
     if info.compress_type not in _ZIP_METHODS:
@@ -205,3 +207,137 @@ class _BoundedList:
         if whence == io.SEEK_SET and at < 0:
             raise zipfile.BadZipFile("its list of files leads out of it")
         return self._file.seek(at, whence)
+
+
+# --- tar ---
+
+
+def read_tar_lines(part: FileRange, source: str, max_bytes: int) -> Iterator[tuple[int, bytes | Reject | None]]:
+    """Read the lines of all files of a tar file, each with its place in the unpacked archive. None: longer than `max_bytes`."""
+    last = 0
+
+    def lines(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[tuple[int, bytes | None]]:
+        if info.isreg() and (file := archive.extractfile(info)):
+            for at, line in read_lines(file, None, max_bytes):
+                if line is None or line.strip():
+                    yield info.offset_data + at, line
+
+    for found in _each_tar_member(part, source, lines):
+        if isinstance(found, Reject):
+            yield last, found
+        else:
+            last = found[0]
+            yield found
+
+
+def _each_tar_member(
+    part: FileRange, source: str, read: Callable[[tarfile.TarFile, tarfile.TarInfo], Iterator[T]]
+) -> Iterator[T | Reject]:
+    """Yield what `read` returns for each member. An archive without its end mark is a reject."""
+    id, at = f"{source}:{part.name}", 0
+    broken: Reject | None = None
+    try:
+        with open_file(part.path) if part.name.lower().endswith(".tar") else open_packed(part.path, part.name) as file:
+            try:
+                for archive, info in _tar_headers(_ForwardFile(file)):
+                    at = info.offset
+                    yield from read(archive, info)
+                    at = archive.offset
+            except _BROKEN_TAR as error:
+                message = str(error) or type(error).__name__
+                ends = any(words in message for words in ("unexpected end", "empty", "truncated"))
+                where = f"{part.name}: byte {at}: {message}; what follows is lost"
+                broken = Reject(id, "truncated" if ends else "damaged", where)
+            rest = 0
+            while data := file.read(_BUFFER_BYTES):  # read to the end, where the compression format detects truncation
+                rest += len(data)
+            if broken and broken.reason == "damaged":
+                broken = broken._replace(lost=part.end * rest // max(1, at + rest))
+    except BrokenFile as error:
+        broken = Reject(id, error.reason, error.where, error.lost)
+    if broken:
+        yield broken
+
+
+def _tar_headers(file: _ForwardFile) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
+    """Walk from header to header, and drop the headers already read from memory."""
+    opening: Any = file
+    with tarfile.TarFile(fileobj=opening, tarinfo=_Header, encoding="utf-8", errors="surrogateescape") as archive:
+        while archive.offset:  # 0: the archive is empty, and Python 3.10 would seek to -1
+            file.left = _MAX_TAR_HEADER_BYTES
+            info = archive.next()
+            if info is None:
+                return
+            if archive.offset <= info.offset:
+                raise tarfile.ReadError(f"a member of {info.size} bytes")
+            if len(archive.pax_headers) > _MAX_GLOBAL_ATTRIBUTES:
+                raise tarfile.ReadError(f"more than {_MAX_GLOBAL_ATTRIBUTES} attributes of all members")
+            file.left = sys.maxsize
+            yield archive, info
+            archive.members = []  # type: ignore[attr-defined]  # tarfile keeps every header
+
+
+class _ForwardFile:
+    """A file for tarfile that only moves forward. At most `left` bytes are read for one header and its extensions."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._at, self.left = file, 0, _MAX_TAR_HEADER_BYTES
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, at: int) -> None:
+        if at < self._at:
+            raise tarfile.StreamError("a member begins before the end of the previous one")
+        while self._at < at and (data := self._file.read(min(_BUFFER_BYTES, at - self._at))):
+            self._at += len(data)
+
+    def read(self, size: int) -> bytes:
+        if size > self.left:
+            raise tarfile.ReadError(f"a header of more than {_MAX_TAR_HEADER_BYTES} bytes")
+        self.left -= size
+        data = self._file.read(size)
+        self._at += len(data)
+        return data
+
+
+def _tar_member(part: FileRange, wanted: Wanted, archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Entry]:
+    where = f"{part.name}: byte {info.offset}: {info.name!a}"
+    special = None
+    if info.issym() or info.islnk():
+        special = ("link", f"is a link to {info.linkname!a}, not a file")
+    elif info.isdev():
+        special = ("device", "is a device or a pipe, not a file")
+    full, refused = _check(part, wanted, info.name, where, is_directory=info.isdir(), special=special)
+    if info.isdir() and not isinstance(refused, Reject):
+        return
+    if not refused and info.size > wanted.max_bytes:
+        problem = f"{where} has {info.size} bytes, more than {wanted.max_bytes}"
+        refused = Reject(f"{wanted.source}:{full}", "too-large", problem)
+    if refused:
+        yield refused
+        return
+    data = cast("IO[bytes]", archive.extractfile(info)).read()
+    if len(data) < info.size:
+        raise tarfile.ReadError("unexpected end of data")
+    yield Member(full, data)
+
+
+class _Header(tarfile.TarInfo):
+    """A header that raises an error when broken; tarfile takes a broken header after the first for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> _Header:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # a block of zeros
+                raise
+            raise tarfile.ReadError(str(error)) from None
+
+    @classmethod
+    def frombuf(cls, buffer: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        header = super().frombuf(buffer, encoding, errors)
+        if header.size < 0:
+            raise tarfile.ReadError(f"a header of {header.size} bytes")
+        return header

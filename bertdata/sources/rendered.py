@@ -17,7 +17,7 @@ import os
 import re
 import shutil
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import lru_cache
 from html import unescape
@@ -29,9 +29,9 @@ from ..errors import StorageError, UsageError
 from ..records import FileRange, Reject
 from ..storage.files import open_file, size
 from ..storage.stamp import stamp
-from .line_ranges import read_lines, split_lines
+from .archives import read_tar_lines
+from .lines import read_lines, split_lines
 from .packed import BrokenFile, open_packed
-from .tar_files import read_tar_lines
 from .wikis import Site, as_of
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
@@ -167,7 +167,7 @@ def _piece(directory: Path, path: str, start: int) -> Path:
     return directory / f"html-{hashlib.sha256(path.encode()).hexdigest()[:16]}" / f"{start:015d}.ndjson"
 
 
-def _read(part: FileRange, max_bytes: int, source: str) -> Iterator[RenderedPage | Reject]:
+def _read(part: FileRange, max_bytes: int, source: str) -> Generator[RenderedPage | Reject, None, None]:
     """Read the pages of a file range from the file itself."""
     lower = part.path.lower()
     if lower.endswith((".html", ".htm")):

@@ -18,7 +18,7 @@ from ..credentials import hide
 from ..errors import UsageError, did_you_mean, few
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
-from .line_ranges import check_end, read_lines, split_lines
+from .lines import check_end, read_lines, split_lines
 from .packed import BrokenFile, open_packed
 
 MAX_PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses

@@ -17,8 +17,7 @@ from ..records import Drop, FileRange, Prose, Reject
 from ..storage.files import open_file, size
 from . import archives
 from .encodings import decode_or_reject
-from .line_ranges import check_end, read_lines, split_lines, to_blank_line
-from .lines import MAX_LINES, count_lines, paragraphs, unify_newlines
+from .lines import MAX_LINES, check_end, count_lines, paragraphs, read_lines, split_lines, to_blank_line, unify_newlines
 from .lists import drop_lists, drop_markdown
 from .tables import Columns, is_table, read_table, split_table
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from made import texts_of
 
 from bertdata.records import Drop, FileRange, Prose, Reject
-from bertdata.sources.line_ranges import read_lines, split_lines
-from bertdata.sources.lines import drop_controls, fold_case, join_lines, paragraphs
+from bertdata.sources.lines import drop_controls, fold_case, join_lines, paragraphs, read_lines, split_lines
 from bertdata.sources.lists import drop_lists, drop_markdown
 from bertdata.sources.tables import Columns
 from bertdata.sources.text import Reading, split
