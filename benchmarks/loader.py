@@ -55,9 +55,8 @@ def main() -> None:
 
 def compare(shards: Shards, batch_size: int, workers: int, seconds: float, work: Path) -> None:
     """Measure all loaders on a dataset, and print their rows of the table."""
-    runs: dict[str, Make] = {
-        "bertdata": lambda: bertdata.batches(shards, batch_size, steps=1 << 30, workers=workers, unpadded=shards.packed)
-    }
+    shape: dict[str, Any] = {"unpadded": True} if shards.packed else {"widths": [shards.max_seq_length]}  # as the others
+    runs: dict[str, Make] = {"bertdata": lambda: bertdata.batches(shards, batch_size, steps=1 << 30, workers=workers, **shape)}
     runs |= alternatives(shards, batch_size, workers, work)
     per_batch = batch_size * float(shards.lengths.mean())
     rates = {name: rate * per_batch for name, rate in measure(runs, seconds, by_clock=workers > 0).items()}
