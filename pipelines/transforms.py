@@ -28,12 +28,11 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 
 from bertdata.config import CorpusConfig
+from bertdata.config.input_kinds import INPUTS
 from bertdata.records import Article, Document, Drop, FileRange, Prose, Reject
 from bertdata.sources.inputs import find
-from bertdata.stages.corpus.source_records import up_to_limits
-from bertdata.stages.corpus.sources import source
-from bertdata.stages.corpus.sources.base import Counts, document
-from bertdata.stages.corpus.sources.wikipedia import extract, read_articles
+from bertdata.stages.corpus.source_records import document, up_to_limits
+from bertdata.stages.corpus.wikipedia import extract, ranges, read_articles
 from bertdata.storage.files import size
 
 __all__ = ["ExtractParagraphs", "ReadWikipedia", "SplitSentences"]
@@ -54,7 +53,7 @@ class ReadWikipedia(_Transform):
 
     def __init__(self, *paths: str, **options: Any) -> None:
         super().__init__(**options)
-        self._files = find(paths, source("wikipedia").suffixes, "ReadWikipedia")
+        self._files = find(paths, INPUTS["wikipedia"].suffixes, "ReadWikipedia")
 
     def expand(self, begin: Any) -> Any:
         return (
@@ -82,17 +81,17 @@ class SplitSentences(_Transform):
 
 def _ranges(file: tuple[str, str], config: CorpusConfig) -> Iterator[FileRange]:
     name, path = file
-    for start, end in source("wikipedia").ranges(path, size(path), _RANGE_BYTES, config):
+    for start, end in ranges(path, size(path), _RANGE_BYTES, config):
         yield FileRange(name, path, start, end)
 
 
 def _articles(part: FileRange, config: CorpusConfig) -> Iterator[Article]:
-    for record in up_to_limits(read_articles([part], config), part, "wikipedia"):
+    for record in up_to_limits(read_articles(part, config), part, "wikipedia"):
         yield from _kept(record)
 
 
 def _paragraphs(article: Article, config: CorpusConfig) -> Iterator[Prose]:
-    yield from _kept(extract(article, config, Counts(Counter())))
+    yield from _kept(extract(article, config, Counter()))
 
 
 def _sentences(prose: Prose, config: CorpusConfig) -> Iterator[Document]:

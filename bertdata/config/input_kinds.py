@@ -1,6 +1,6 @@
 """List the kinds of input that `build-corpus` reads, with their option names, help and file suffixes.
 
-To add a kind, add an entry here and a module in `bertdata/stages/corpus/sources/` that splits its files into tasks.
+To add a kind, add an entry here and one in `bertdata/stages/corpus/sources.py` that splits its files into tasks and reads them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ TABLES = (*JSON_LINES, ".parquet", ".arrow", *DELIMITED)  # one text per row
 ARCHIVES = (".tar", *(f".tar{packer}" for packer in _COMPRESSED_SUFFIXES), ".zip")  # one book or text per member
 MARKDOWN = (".md", ".markdown")
 PLAIN = (".txt", *MARKDOWN, ".train", ".dev", ".test")  # plain text; BabyLM names its splits .train, .dev and .test
-ONE_OF = "one of: "  # prefix for several licences whose documents the manifest does not separate; "; " joins them
 WIKI_LICENCE = "CC BY-SA, as the wiki states"  # marks wiki text for the data card, also if it was read from a table
 
 RENDERED = (".tar.gz", ".tgz", ".tar", ".html", *(f".ndjson{packer}" for packer in ("", *_COMPRESSED_SUFFIXES)))

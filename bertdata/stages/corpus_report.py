@@ -54,6 +54,11 @@ def under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {name[len(prefix) + 1 :]: count for name, count in sorted(counts.items()) if name.startswith(f"{prefix}/") and count}
 
 
+def add_under(counts: Counter[str], prefix: str, more: Mapping[str, int]) -> None:
+    """Add counts below a prefix."""
+    counts.update({f"{prefix}/{name}": count for name, count in more.items()})
+
+
 def tally(stage: str, counts: Mapping[str, int]) -> Tally:
     """Return the counts of records."""
     dropped, rejected = (Counter(under(counts, name)) for name in ("dropped", "rejected"))

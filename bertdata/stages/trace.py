@@ -20,7 +20,7 @@ from ..sources import dumps, inputs
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
 from ..text.wikitext import load_templates
-from .corpus.sources.wikipedia import extractor
+from .corpus.wikipedia import extractor
 from .learning import restore
 
 __all__ = ["trace"]

@@ -14,8 +14,7 @@ from bertdata.config import CorpusConfig
 from bertdata.errors import UsageError
 from bertdata.records import Article, Drop, FileRange, Prose
 from bertdata.sources.dumps import read_site
-from bertdata.stages.corpus.sources.base import Counts
-from bertdata.stages.corpus.sources.wikipedia import extract, read_articles
+from bertdata.stages.corpus.wikipedia import extract, read_articles
 
 NAMESPACES = {0: "", 1: "Talk", 10: "Template", 102: "Cookbook", 104: "Page", 110: "Wikijunior"}
 PROSE = "The ferry leaves at eight and comes back in the evening."
@@ -36,11 +35,11 @@ def read(path: Path, **options: object) -> dict[str, list[str] | str]:
     """Return the paragraphs of each document by title, and the reason of each dropped page by number."""
     config = CorpusConfig(**options)  # type: ignore[arg-type]
     found: dict[str, list[str] | str] = {}
-    for number, record in enumerate(read_articles([FileRange(path.name, str(path), 0, path.stat().st_size)], config), 1):
+    for number, record in enumerate(read_articles(FileRange(path.name, str(path), 0, path.stat().st_size), config), 1):
         if isinstance(record, Drop):
             found[str(number)] = record.reason
         elif isinstance(record, Article):
-            prose = extract(record, config, Counts(Counter()))
+            prose = extract(record, config, Counter())
             assert isinstance(prose, Prose)
             found[prose.title] = prose.paragraphs
     return found

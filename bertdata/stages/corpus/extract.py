@@ -29,7 +29,6 @@ from ..text_counts import count_text
 from . import source_records
 from .plan_tasks import quota
 from .sources import source
-from .sources.base import Counts
 
 WORK = f"{STATE}/work"  # directory of files that later stages read
 _MAX_TEMPLATES = 1000  # dropped templates in a task's report; enough for correct totals of the most frequent ones
@@ -53,18 +52,18 @@ class Extract:
         most = quota(task.number, self.count, self.config.max_documents)  # of a trial
         # Facts are collected while the documents are in memory, so that no rule has to read them again.
         facts = Facts(self.config.choice, kind in PROJECTS) if self.choosing else None
-        counts, config = Counts(Counter()), replace_config(self.config, learned=bodies_by_wiki(root), unpacked=str(root / WORK))
+        counts, config = Counter[str](), replace_config(self.config, learned=bodies_by_wiki(root), unpacked=str(root / WORK))
         with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
-            ledger = _Ledger(counts.numbers, rejects, drops, most, facts)
+            ledger = _Ledger(counts, rejects, drops, most, facts)
             records = source_records.read(kind, task.parts, config, counts)
             shard = shards.write(root, shards.name("train", task.number, self.count), shards.DOCUMENT, ledger.batches(records))
         return CorpusReport(
             kind=kind,
             stage=source(kind).stage,
-            shard=replace(shard, text_bytes=counts.numbers["text_bytes"]),
+            shard=replace(shard, text_bytes=counts["text_bytes"]),
             rejects=[*rejects.entries()],
             drops=[*drops.entries()],
-            counts=dict(sorted(without_rare_templates(counts.numbers, _MAX_TEMPLATES).items())),
+            counts=dict(sorted(without_rare_templates(counts, _MAX_TEMPLATES).items())),
             inputs=[] if most else _inputs(task.parts),  # a trial never reads a file to its end
             facts=None if facts is None else facts.write(root, task.number),
         )

@@ -50,7 +50,7 @@ def plan(config: CorpusConfig, sources: dict[str, list[tuple[str, str]]]) -> Cor
     for kind in in_order(sources):
         files = [_ranges(kind, name, path, target, config) for name, path in sorted(sources[kind])]
         for ranges in files:
-            inputs.append(_entry(kind, ranges, source(kind).describe(ranges, config)))
+            inputs.append(_entry(kind, ranges, source(kind).describe(ranges)))
         every_range = chain.from_iterable(files)
         of_kind = _group(every_range, target, source(kind).grouped)
         tasks += [Task(0, kind, tuple(group)) for group in of_kind]

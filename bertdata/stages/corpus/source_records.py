@@ -7,19 +7,27 @@ file.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from ...config import CorpusConfig
 from ...records import Article, Document, Drop, FileRange, Prose, Reject
 from ...sources.lines import drop_controls
+from ...text import language
+from ...text.sentences import is_lower_cased, split_sentences, splitter
+from ..corpus_report import add_under
 from .editing import edit
 from .filtering import excluded, reason_to_drop
 from .sources import source
-from .sources.base import Counts, document
 
 T = TypeVar("T", bound=Article | Prose | Document | Drop | Reject)
-
+_CODE = re.compile(r"[A-Za-z]{2,8}(?:[_-][A-Za-z0-9]{1,8}){0,3}")  # language code with optional script, region, variant
+_SPACE = re.compile(r"\s")
+_MAX_PARAGRAPH_CHARACTERS = 1 << 20  # characters split into sentences in one call
+_MAX_SENTENCES = 500_000  # sentences per document; a book has ten thousand
 FREE_REJECTS = 50_000  # rejects allowed per file range, whatever its size
 _BYTES_PER_REJECT = 16  # plus one reject for this many bytes
 FREE_DOCUMENTS = 50_000  # documents and drops allowed per file range, whatever its size; each takes about 100 microseconds
@@ -29,33 +37,70 @@ _MAX_RATIO = 250  # plus this many bytes for each byte of the range; packed text
 _RECORD_BYTES = 512  # overhead counted per record, in addition to its text
 
 
-def read(kind: str, parts: Iterable[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Document | Drop | Reject]:
+def read(kind: str, parts: Iterable[FileRange], config: CorpusConfig, counts: Counter[str]) -> Iterator[Document | Drop | Reject]:
     """Read the records of file ranges of one kind, in order: documents, drops and rejects.
 
     `counts` receives the text left out of documents, by name.
     """
     for part in parts:
-        records = source(kind).read([part], config, counts)
+        records = source(kind).read(part, config, counts)
         documents = (document(_printable(record, counts), config) if isinstance(record, Prose) else record for record in records)
         for record in up_to_limits(documents, part, kind):
             yield _edited_and_filtered(record, config, counts) if isinstance(record, Document) else record
 
 
-def _printable(prose: Prose, counts: Counts) -> Prose:
+def _printable(prose: Prose, counts: Counter[str]) -> Prose:
     """Drop control characters from a document's text and title, and count the documents that had any."""
     title, *paragraphs = map(drop_controls, (prose.title, *prose.paragraphs))
     if title == prose.title and paragraphs == prose.paragraphs:
         return prose
-    counts.add("marks", {"control characters": 1})
+    add_under(counts, "marks", {"control characters": 1})
     return prose._replace(title=title, paragraphs=[paragraph for paragraph in paragraphs if paragraph.strip()])
 
 
-def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Counts) -> Document | Drop | Reject:
+def document(prose: Prose, config: CorpusConfig) -> Document | Drop | Reject:
+    """Split paragraphs into sentences, and detect the language if the prose has no valid language code."""
+    id, source, code, title, url, paragraphs, as_of, is_split, licence = prose
+    code = config.language or code
+    if not _CODE.fullmatch(code):
+        code = language.guess("\n".join(paragraphs))
+    if is_split:
+        return Document(id, source, code, title, url, paragraphs, [0], as_of, licence)
+    sentences: list[str] = []
+    starts: list[int] = []
+    split = splitter(config.sentence_splitter)
+    if split is split_sentences and is_lower_cased("\n".join(paragraphs), len(paragraphs)):
+        split = partial(split_sentences, lower_cased=True)
+    for paragraph in paragraphs:
+        begin = len(sentences)
+        for part in _parts(paragraph):
+            sentences += split(part, code)
+            if len(sentences) > _MAX_SENTENCES:
+                return Reject(id, "too-large", f"{id}: more than {_MAX_SENTENCES} sentences")
+        if len(sentences) > begin:
+            starts.append(begin)
+    if not sentences:
+        return Drop("no prose", id)
+    return Document(id, source, code, title, url, sentences, starts, as_of, licence)
+
+
+def _parts(paragraph: str) -> Iterator[str]:
+    """Cut a paragraph of over a million characters at word ends. Splitting it in one call takes many times its size in memory."""
+    start = 0
+    while len(paragraph) - start > _MAX_PARAGRAPH_CHARACTERS:
+        space = _SPACE.search(paragraph, start + _MAX_PARAGRAPH_CHARACTERS)
+        end = space.start() if space else len(paragraph)
+        yield paragraph[start:end]
+        start = end
+    yield paragraph[start:] if start else paragraph
+
+
+def _edited_and_filtered(document: Document, config: CorpusConfig, counts: Counter[str]) -> Document | Drop | Reject:
     # Ids come first, so that a document to take down is dropped whatever a function does with it.
     # Filters and later rules see the edited text.
     if drop := excluded(document, config):
         return drop
-    edited = edit(document, config, counts.numbers)
+    edited = edit(document, config, counts)
     return (reason_to_drop(edited, config) or edited) if isinstance(edited, Document) else edited
 
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
-from ....config import CorpusConfig
-from ....config.input_kinds import INPUTS, WIKI_LICENCE
-from ....errors import UsageError
-from ....records import Article, Drop, FileRange, Page, Prose, Reject
-from ....sources import dumps, rendered
-from ....sources.lines import MAX_LINES
-from ....text.rendered import read_rendered
-from ....text.sentences import splitter
-from ....text.wikitext import Extractor, Templates, check_variant, is_redirect, load_templates
-from .base import Counts, Record, Source
+from ...config import CorpusConfig
+from ...config.input_kinds import WIKI_LICENCE
+from ...errors import UsageError
+from ...records import Article, Drop, FileRange, Page, Prose, Reject
+from ...sources import dumps, rendered
+from ...sources.lines import MAX_LINES
+from ...text.rendered import read_rendered
+from ...text.sentences import splitter
+from ...text.wikitext import Extraction, Extractor, Templates, check_variant, is_redirect, load_templates
+from ..corpus_report import add_under
 
-_LISTED = (
-    "empty page",
-    "transcluded text",
-)  # drops listed by id; redirects and other namespaces are half of a dump
+T = TypeVar("T")
+_LISTED = ("empty page", "transcluded text")  # drops listed by id; redirects and other namespaces are half of a dump
 # On Wikisource: text that is in the namespace of scanned pages, which has another number and name in each language.
 _TRANSCLUDED = re.compile(r"<pages\s[^<>]*\bindex\s?=", re.IGNORECASE)
 _SCAN = re.compile(  # {{Page:Tea.djvu/5}}, {{#lst:Page:Tea.djvu/5|section}}
@@ -33,33 +33,35 @@ _FILE_NAMESPACES = (0, 6)  # "Tea:5.pdf" is an article, "File:Tea.pdf" a picture
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki\s{0,9}>.*?(?:</nowiki\s{0,9}>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-def _ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+def ranges(path: str, size: int, target: int, config: CorpusConfig) -> list[tuple[int, int]]:
+    """Cut a dump into byte ranges. Fail before the run starts if it is not a dump, or an option does not fit its wiki."""
     if rendered.is_rendered(path):
         check_variant(config.variant, rendered.read_site(path).language)
         return rendered.split(path, size, target)
-    site = dumps.read_site(path)  # fails before the run starts if the file is not a dump
-    load_templates(site.language, dict(config.templates))  # fails if a template table is invalid
+    site = dumps.read_site(path)
+    load_templates(site.language, dict(config.templates))
     check_variant(config.variant, site.language)
-    site.namespace_numbers(config.namespaces)  # fails if the wiki lacks one
+    site.namespace_numbers(config.namespaces)
     return dumps.split(path, target)
 
 
-def _describe(parts: list[FileRange], config: CorpusConfig) -> dict[str, str]:
+def describe(parts: list[FileRange]) -> dict[str, str]:
+    """Return how a dump of wikitext was cut."""
     if rendered.is_rendered(parts[0].path):
         return {}
     return {"cut": dumps.how_cut(parts[0].path, [part.start for part in parts])}
 
 
-def _read(parts: list[FileRange], config: CorpusConfig, counts: Counts) -> Iterator[Record]:
-    for part in parts:
-        if rendered.is_rendered(part.path):
-            yield from _read_rendered(part, config, counts)
-            continue
-        for record in read_articles([part], config):
-            yield extract(record, config, counts) if isinstance(record, Article) else record
+def read(part: FileRange, config: CorpusConfig, counts: Counter[str]) -> Iterator[Prose | Drop | Reject]:
+    """Read the pages of a range of a dump."""
+    if rendered.is_rendered(part.path):
+        yield from _read_rendered(part, config, counts)
+        return
+    for record in read_articles(part, config):
+        yield extract(record, config, counts) if isinstance(record, Article) else record
 
 
-def _read_rendered(part: FileRange, config: CorpusConfig, counts: Counts) -> Iterator[Record]:
+def _read_rendered(part: FileRange, config: CorpusConfig, counts: Counter[str]) -> Iterator[Prose | Drop | Reject]:
     """Read pages that MediaWiki has rendered. Their documents and drops are those of the same pages in wikitext."""
     wanted = {name.strip().lower() for name in config.namespaces} or {"0"}
     for page in rendered.read_pages(part, config.max_page_bytes, Path(config.unpacked) if config.unpacked else None):
@@ -73,58 +75,64 @@ def _read_rendered(part: FileRange, config: CorpusConfig, counts: Counts) -> Ite
             yield _extract_rendered(page, config, counts)
 
 
-def _extract_rendered(page: rendered.RenderedPage, config: CorpusConfig, counts: Counts) -> Record:
-    try:
-        wiki = extractor(page.site.language, {}, None, config)
-        found = read_rendered(page.html, wiki)
-    except UsageError:  # from a user-defined sentence splitter
-        raise
-    except Exception as error:  # one page must never end a run: report it and continue
-        return Reject(page.id, "extraction-failed", f"{type(error).__name__}: {error} in {page.where}")
+def _extract_rendered(page: rendered.RenderedPage, config: CorpusConfig, counts: Counter[str]) -> Prose | Drop | Reject:
+    site = page.site
+    found = _guarded(lambda: read_rendered(page.html, extractor(site.language, {}, None, config)), page.id, page.where)
     if found is None:
         return Drop("redirect", "")
-    counts.add("marks", found.dropped_lines)
-    counts.add("formulas", {f"{outcome}/{name}": count for (outcome, name), count in found.formulas.items()})
-    site = page.site
+    if isinstance(found, Reject):
+        return found
+    _count(found, counts)
     return Prose(page.id, site.project, site.language, page.title, page.url, found.paragraphs, page.as_of, licence=WIKI_LICENCE)
 
 
-def read_articles(parts: list[FileRange], config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
+def read_articles(part: FileRange, config: CorpusConfig) -> Iterator[Article | Drop | Reject]:
     """Read the wikitext pages of the chosen namespaces that are not redirects. Drop the others."""
-    for part in parts:
-        site = dumps.read_site(part.path)
-        namespaces = site.namespace_numbers(config.namespaces)
-        for page in dumps.read_pages(part, site, config.max_page_bytes):
-            yield page if isinstance(page, Reject) else _article(page, site, part, namespaces, config)
+    site = dumps.read_site(part.path)
+    namespaces = site.namespace_numbers(config.namespaces)
+    for page in dumps.read_pages(part, site, config.max_page_bytes):
+        yield page if isinstance(page, Reject) else _article(page, site, part.name, namespaces)
 
 
-def _article(
-    page: Page, site: dumps.Site, part: FileRange, namespaces: frozenset[int], config: CorpusConfig
-) -> Article | Drop | Reject:
-    if reason := _reason_to_drop(page, site, namespaces, config):
+def _article(page: Page, site: dumps.Site, dump: str, namespaces: frozenset[int]) -> Article | Drop | Reject:
+    if reason := _reason_to_drop(page, site, namespaces):
         return Drop(reason, page.id if reason in _LISTED else "")
     if page.text.count("\n") > MAX_LINES:
-        return Reject(page.id, "too-large", f"{part.name}: a page of more than {MAX_LINES} lines")
-    as_of = dumps.as_of(part.name, page.revised)
-    url = site.url(page.title, page.revision)
-    return Article(page.id, site.language, page.title, url, page.text, site.namespaces, part.name, as_of, site.project)
+        return Reject(page.id, "too-large", f"{dump}: a page of more than {MAX_LINES} lines")
+    as_of, url = dumps.as_of(dump, page.revised), site.url(page.title, page.revision)
+    return Article(page.id, site.language, page.title, url, page.text, site.namespaces, dump, as_of, site.project)
 
 
-def extract(article: Article, config: CorpusConfig, counts: Counts) -> Prose | Reject:
+def extract(article: Article, config: CorpusConfig, counts: Counter[str]) -> Prose | Reject:
     """Extract the paragraphs of an article."""
-    try:
+
+    def extraction() -> Extraction:
         wiki = extractor(article.language, article.namespaces, _table(article, config), config)
-        found = wiki(article.wikitext, article.title)
-    except UsageError:  # from a user-defined sentence splitter
-        raise
-    except Exception as error:  # one page must never end a run: report it and continue
-        return Reject(article.id, "extraction-failed", f"{type(error).__name__}: {error} in {article.file}")
-    counts.numbers["template_calls"] += found.dropped_templates.total()
-    counts.add("templates", found.dropped_templates)
-    counts.add("marks", found.dropped_lines)
-    counts.add("formulas", {f"{outcome}/{name}": count for (outcome, name), count in found.formulas.items()})
+        return wiki(article.wikitext, article.title)
+
+    found = _guarded(extraction, article.id, article.file)
+    if isinstance(found, Reject):
+        return found
+    _count(found, counts)
     id, language, title, url, *_ = article
     return Prose(id, article.project, language, title, url, found.paragraphs, article.as_of, licence=WIKI_LICENCE)
+
+
+def _guarded(extraction: Callable[[], T], id: str, where: str) -> T | Reject:
+    """Call an extraction. One page must never end a run, so an error becomes a Reject, except in a user's sentence splitter."""
+    try:
+        return extraction()
+    except UsageError:
+        raise
+    except Exception as error:
+        return Reject(id, "extraction-failed", f"{type(error).__name__}: {error} in {where}")
+
+
+def _count(found: Extraction, counts: Counter[str]) -> None:
+    counts["template_calls"] += found.dropped_templates.total()
+    add_under(counts, "templates", found.dropped_templates)
+    add_under(counts, "marks", found.dropped_lines)
+    add_under(counts, "formulas", {f"{outcome}/{name}": count for (outcome, name), count in found.formulas.items()})
 
 
 def extractor(language: str, namespaces: Mapping[str, int], templates: Templates | None, config: CorpusConfig) -> Extractor:
@@ -151,7 +159,7 @@ def _templates(language: str, tables: tuple[tuple[str, str], ...], learned: str)
     return load_templates(language, dict(tables), json.loads(learned or "{}"))
 
 
-def _reason_to_drop(page: Page, site: dumps.Site, namespaces: frozenset[int], config: CorpusConfig) -> str:
+def _reason_to_drop(page: Page, site: dumps.Site, namespaces: frozenset[int]) -> str:
     if page.namespace not in namespaces:
         return "namespace"
     if page.model != "wikitext":
@@ -171,15 +179,3 @@ def _is_transcluded(text: str, site: dumps.Site) -> bool:
     if _TRANSCLUDED.search(text):
         return True
     return any(site.namespace(scan[1]) not in _FILE_NAMESPACES for scan in _SCAN.finditer(text))
-
-
-SOURCE = Source(
-    name="wikipedia",
-    stage="wikipedia pages",
-    licence=WIKI_LICENCE,
-    suffixes=INPUTS["wikipedia"].suffixes,
-    ranges=_ranges,
-    read=_read,
-    describe=_describe,
-    grouped=False,
-)
