@@ -94,7 +94,7 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
             yield from (Block(last.at, part) for part in text)
         elif broken is None and _excess_bytes(last) > _HEADER_BYTES:
             # More than the header of the next stream follows the end of a stream.
-            broken = last.at + _end_bytes(last)
+            broken = last.at + (last.shift + last.bits) // 8 - _excess_bytes(last)
     end = file.seek(0, os.SEEK_END)
     excess = _excess_bytes(last)
     if broken is not None or excess:
@@ -128,14 +128,10 @@ def block_starts(path: str, target: int) -> list[int]:
         return sorted({0}.union(*pool.map(search, range(0, end, span))) - {end})
 
 
-def _end_bytes(segment: _Segment) -> int:
-    """Return the bytes of a segment that belong to the end of a stream."""
-    return (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END else 0
-
-
 def _excess_bytes(segment: _Segment) -> int:
     """Return the number of bytes after the end of a stream, negative if the end is cut; for other segments, all bytes."""
-    return (segment.shift + segment.bits) // 8 - _end_bytes(segment)
+    end_bytes = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END else 0
+    return (segment.shift + segment.bits) // 8 - end_bytes
 
 
 def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
@@ -169,18 +165,14 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
     yield _Segment(mark, base, data, begin, 8 * len(data) - begin)
 
 
-def _inner_bytes() -> dict[bytes, tuple[int, int]]:
-    """Map the five inner bytes of each mark, at each of eight bit offsets, to the mark and the offset."""
-    # A mark that begins at bit 3 covers 5 bits of the first byte, 5 complete bytes, and 3 bits of the seventh. A search can
-    # compare these 5 complete bytes. There are 16 such patterns, for 2 marks and 8 offsets.
-    #
-    #   offset 0    314159265359              bytes: 31 41 59 26 53 59; the inner five: 41 59 26 53 59
-    #   offset 4     314159265359             bytes: 03 14 15 92 65 35 90; the inner five: 14 15 92 65 35
-    marks = [(mark, shift) for mark in (_BLOCK, _END) for shift in range(8)]
-    return {(mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark, shift in marks}
-
-
-_INNER_MARK_BYTES = _inner_bytes()
+# The five inner bytes of each mark, at each of eight bit offsets. A mark that begins at bit 3 covers 5 bits of the first byte,
+# 5 complete bytes, and 3 bits of the seventh. A search can compare these 5 complete bytes.
+#
+#   offset 0    314159265359              bytes: 31 41 59 26 53 59; the inner five: 41 59 26 53 59
+#   offset 4     314159265359             bytes: 03 14 15 92 65 35 90; the inner five: 14 15 92 65 35
+_INNER_MARK_BYTES = {
+    (mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark in (_BLOCK, _END) for shift in range(8)
+}
 _MARK_PAIRS = np.zeros(1 << 16, bool)  # whether two bytes at an even offset may belong to a mark
 _MARK_PAIRS[[np.frombuffer(inner[at : at + 2], np.uint16)[0] for inner in _INNER_MARK_BYTES for at in (0, 1)]] = True
 

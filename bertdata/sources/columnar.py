@@ -14,6 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..errors import UsageError, did_you_mean
 from ..records import FileRange
 from ..storage.files import is_local, open_file, size, to_path
 from ..storage.storage import storage_errors
@@ -24,15 +25,12 @@ _MAX_GROUP_BYTES, _MAX_RATIO = 256 << 20, 200  # unpacked bytes of a row group, 
 _FREE_GROUP_BYTES = 4 << 20  # unpacked bytes of a row group at any ratio
 _BATCH_BYTES = 4 << 20  # bytes of rows decoded at a time, estimated by the mean of their group
 _MAX_BATCH_BYTES = 512 << 20  # a batch is 4 MB, unless texts differ much in length
+# What Arrow raises for a damaged file.
+FORMAT_ERRORS = (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError, EOFError)
 _ARROW_MAGIC, _ARROW_END = b"ARROW1\0\0", b"\xff\xff\xff\xff\0\0\0\0"
 
 
 # --- Parquet ---
-
-
-def format_errors() -> tuple[type[BaseException], ...]:
-    """Return the exceptions that Arrow raises for a damaged file."""
-    return (pa.ArrowException, OSError, MemoryError, ValueError, OverflowError, EOFError)
 
 
 @contextlib.contextmanager
@@ -60,7 +58,6 @@ def read_parquet(
     part: FileRange, whole: RowAddress, columns: Columns, max_bytes: int, encoding: str, file: IO[bytes] | None
 ) -> Rows:
     """Read the row groups that begin in a range, several rows at a time."""
-    errors = format_errors()
     try:
         starts = [*parquet_groups(part.path)[1], size(part.path)]
         with _open_parquet(part.path) as table:
@@ -85,12 +82,12 @@ def read_parquet(
                     for batch in table.iter_batches(at_once, row_groups=[number], columns=names, use_threads=False):
                         yield from _read_batch(batch, address, columns, max_bytes, done, length)
                         done += batch.num_rows
-                except errors as error:
+                except FORMAT_ERRORS as error:
                     lost = length * max(0, group.num_rows - done) // max(1, group.num_rows)
                     yield address, address.reject("damaged", str(error).replace(part.path, part.name), lost)
             if part.start == 0 and (rows := sum(group.num_rows for group in groups)) != table.metadata.num_rows:
                 raise ValueError(f"its row groups have {rows} of {table.metadata.num_rows} rows")
-    except errors as error:
+    except FORMAT_ERRORS as error:
         reason = "too-large" if "would unpack to" in str(error) else "damaged"
         yield whole, whole.reject(reason, str(error).replace(part.path, part.name), part.end - part.start)
 
@@ -134,7 +131,7 @@ def arrow_batches(path: str) -> tuple[pa.Schema, list[int]]:
     places: list[int] = []
     with _open_arrow(path) as file:
         schema = pa.ipc.read_schema(pa.ipc.read_message(file))
-        with contextlib.suppress(*format_errors()):  # the task that reads the last range reports it
+        with contextlib.suppress(*FORMAT_ERRORS):  # the task that reads the last range reports it
             places.extend(at for at, message in _arrow_messages(file, file.size() + 1) if message.type == "record batch")
     return schema, places
 
@@ -143,7 +140,7 @@ def read_arrow(
     part: FileRange, whole: RowAddress, columns: Columns, max_bytes: int, encoding: str, file: IO[bytes] | None
 ) -> Rows:
     """Read the record batches that begin in a range."""
-    errors, at = format_errors(), part.start
+    at = part.start
     with _open_arrow(part.path) as table:
         is_last = part.end >= table.size()
         try:
@@ -155,11 +152,11 @@ def read_arrow(
                     raise ValueError(f"a message of type {message.type} at byte {at}")
                 try:
                     batch = pa.ipc.read_record_batch(message, schema)
-                except errors as error:
+                except FORMAT_ERRORS as error:
                     yield address, address.reject("damaged", str(error), length)
                     continue
                 yield from _read_batch(batch, address, columns, max_bytes, 0, length)
-        except errors as error:
+        except FORMAT_ERRORS as error:
             reason = "truncated" if isinstance(error, EOFError) or "xpected to" in str(error) else "damaged"
             address = whole._replace(at=table.tell(), words=f"after byte {at}")
             yield address, address.reject(reason, str(error).replace(part.path, part.name), max(0, part.end - at))
@@ -168,7 +165,23 @@ def read_arrow(
 # --- rows of both ---
 
 
-def is_text(kind: Any) -> bool:
+def check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:
+    """Raise UsageError if a table lacks a required column, or its text column contains something else."""
+    options = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
+    if columns.title == Columns().title:
+        del options["`title_column`"]  # titles are optional unless requested
+    for option, name in options.items():
+        if name and name not in kinds:
+            there = ", ".join(map(repr, kinds)) or "none"
+            raise UsageError(f"{path} has no column {name!r}: set {option} to one of {there}{did_you_mean(name, kinds)}")
+    if not _is_text(kinds[columns.text]):
+        texts = ", ".join(repr(name) for name, kind in kinds.items() if _is_text(kind)) or "none has"
+        raise UsageError(
+            f"{path}: the column {columns.text!r} contains {kinds[columns.text]}, not text: set `text_column` to one of {texts}"
+        )
+
+
+def _is_text(kind: Any) -> bool:
     """Return True if a column contains text: strings, or lists of strings, which are paragraphs."""
     types = pa.types
     while types.is_dictionary(kind) or types.is_list(kind) or types.is_large_list(kind):
@@ -180,7 +193,7 @@ def _is_used(schema: pa.Schema, name: str) -> bool:
     """Return True if a column occurs exactly once and contains text or integers, which can be ids."""
     types = pa.types
     at = schema.get_field_index(name)
-    return at >= 0 and bool(is_text(schema.types[at]) or types.is_integer(schema.types[at]))
+    return at >= 0 and bool(_is_text(schema.types[at]) or types.is_integer(schema.types[at]))
 
 
 def _read_batch(batch: Any, whole: RowAddress, columns: Columns, max_bytes: int, first: int, length: int) -> Rows:
@@ -193,7 +206,7 @@ def _read_batch(batch: Any, whole: RowAddress, columns: Columns, max_bytes: int,
         arrays = [batch.column(name).view(_in_bytes(batch.column(name).type)) for name in names]
         for array in arrays:
             array.validate(full=True)  # offsets of a damaged file can point anywhere, and reading them would crash
-    except format_errors() as error:
+    except FORMAT_ERRORS as error:
         yield whole, whole.reject("damaged", str(error), length)
         return
     for number in range(batch.num_rows):
@@ -202,7 +215,7 @@ def _read_batch(batch: Any, whole: RowAddress, columns: Columns, max_bytes: int,
             yield address, {name: _decoded(array[number].as_py()) for name, array in zip(names, arrays, strict=True)}
         except UnicodeDecodeError as error:
             yield address, address.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the text")
-        except format_errors() as error:
+        except FORMAT_ERRORS as error:
             yield address, address.reject("damaged", str(error))
 
 

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, Any
 
-from ..records import Drop, FileRange, Reject
+from ..records import Drop, FileRange
 from .encodings import BROKEN_BYTE, MARK_BROKEN, REPAIR, BinaryData, encoding_of
 from .tables import MAX_VALUES, NAME, NAMED, Columns, RowAddress, Rows, open_text
 
@@ -58,8 +58,15 @@ def read_delimited(
                 continue
             if fields is None:
                 break
-            if fields and (len(fields) > 1 or fields[0].strip()):
-                yield address, _fields_of(fields, used, names, address)
+            if len(fields) < 2 and not "".join(fields).strip():
+                continue  # a blank line
+            values = {name: fields[at] for name, at in used.items() if at < len(fields)}
+            if len(fields) < len(names) or any(fields[len(names) :]):
+                yield address, address.reject("malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
+            elif any(BROKEN_BYTE in value for value in values.values()):
+                yield address, address.reject("undecodable", "bytes that are not in the encoding of the file")
+            else:
+                yield address, values
 
 
 class _Lines:
@@ -88,16 +95,6 @@ class _Lines:
         if max(map(line.count, ",;\t|")) > MAX_VALUES:
             raise csv.Error(f"a record of more than {MAX_VALUES} fields")
         return line
-
-
-def _fields_of(fields: list[str], used: dict[str, int], names: list[str], address: RowAddress) -> dict[str, Any] | Reject:
-    """Return the values of a record, or why it is none."""
-    if len(fields) < len(names) or any(fields[len(names) :]):
-        return address.reject("malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
-    values = {name: fields[at] for name, at in used.items()}
-    if any(BROKEN_BYTE in value for value in values.values()):
-        return address.reject("undecodable", "bytes that are not in the encoding of the file")
-    return values
 
 
 def _detected(sample: bytes, encoding: str) -> tuple[str, str]:

@@ -124,7 +124,8 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
         if block.at >= part.end:
             border = min(border, len(text))
             # Stop at the border, unless a page is open or a tag may begin before it and end behind it.
-            if state != "page" and not _begins_tag(text, border):
+            tail = _UNFINISHED.search(text, max(0, len(text) - len(_OPEN)))
+            if state != "page" and (tail is None or tail.start() >= border):
                 return
         if isinstance(block, Damage):
             lost = block.end - block.at if block.at < part.end else 0  # the next range counts its own damage
@@ -160,12 +161,6 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
         yield b"", "truncated-dump", f"end of {part.name}: no </mediawiki>; pages may be missing", 0
 
 
-def _begins_tag(text: bytearray, border: int) -> bool:
-    """Return True if the end of the text may be the beginning of a tag that begins before the border."""
-    tail = _UNFINISHED.search(text, max(0, len(text) - len(_OPEN)))
-    return tail is not None and tail.start() < border
-
-
 def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
     """Parse the XML after a ``<page>``. Of several revisions, use the newest: an import appends old revisions to new ones."""
     # A tag with thousands of attributes or a million empty elements would fill the memory. A revision has about 20 elements.
@@ -176,7 +171,10 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
     except ElementTree.ParseError as error:
         return _Broken("malformed-xml", f"{name}: {error}")
     # Timestamps such as 2022-07-20T00:00:01Z sort as text. Of revisions of the same time, the last one in the file is the newest.
-    revision = max(enumerate(page.findall("revision")), key=_age, default=(0, page))[1]
+    newest_first = page.findall("revision")[::-1]
+    times = [_one_line(revision.findtext("timestamp")) for revision in newest_first]
+    times = [time if _TIME.fullmatch(time) else "" for time in times]
+    revision = newest_first[times.index(max(times))] if times else page
     title, number, text = _one_line(page.findtext("title")), _one_line(page.findtext("id")), revision.find("text")
     if repeated := [tag for tag in ("title", "id") if len(page.findall(tag)) > 1]:
         return _Broken("malformed-xml", f"{name}: two elements <{repeated[0]}> in one page")
@@ -195,12 +193,6 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
         _one_line(revision.findtext("timestamp")),
         _one_line(revision.findtext("id")),
     )
-
-
-def _age(revision: tuple[int, ElementTree.Element]) -> tuple[str, int]:
-    """Return the sort key of a numbered revision."""
-    time = _one_line(revision[1].findtext("timestamp"))
-    return time if _TIME.fullmatch(time) else "", revision[0]
 
 
 def _guess_name(xml: bytes) -> str:

@@ -67,8 +67,7 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
     >>> encoding_of(b"Tea"), encoding_of(b"\xff\xfeT\x00"), encoding_of(b"caf\xe9"), encoding_of(b"caf\xe9", "cp850")
     ('utf-8', 'utf-16-le', 'cp1252', 'cp850')
     """
-    marked = next((marked for mark, marked in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
-    return marked or encoding or _decoded(data, "")[0]
+    return _marked(data)[1] or encoding or _decoded(data, "")[0]
 
 
 def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
@@ -79,14 +78,22 @@ def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | R
         return Reject(id, "binary" if isinstance(error, BinaryData) else "undecodable", f"{where}: {error}")
 
 
+def _marked(data: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark of data and its encoding."""
+    return next(((mark, marked) for mark, marked in _BYTE_ORDER_MARKS if data.startswith(mark)), (b"", ""))
+
+
 def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
     """Return the encoding and the text."""
-    for mark, marked in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            rest = data[len(mark) :]
-            return marked, rest.decode("utf-8", REPAIR) if marked == "utf-8" else _strict(rest, marked, "marked")
-    if encoding:
-        return encoding, _strict(data, encoding, "given")
+    mark, marked = _marked(data)
+    if marked == "utf-8":
+        return marked, data[len(mark) :].decode("utf-8", REPAIR)
+    if stated := marked or encoding:
+        try:
+            return stated, data[len(mark) :].decode(stated)
+        except UnicodeDecodeError as error:
+            how = "marked" if marked else "given"
+            raise ValueError(f"{how} as {stated}, but {error.reason} at byte {error.start}") from None
     controls = len(data) - len(data.translate(None, _CONTROL_BYTES))
     if controls > min(3 + len(data) // _BYTES_PER_CONTROL, len(data) // _MIN_BYTES_PER_CONTROL):
         raise BinaryData(f"{controls} control characters: this is not a text file")
@@ -94,13 +101,6 @@ def _decoded(data: bytes, encoding: str) -> tuple[str, str]:
         return "utf-8", data.decode("utf-8")
     except UnicodeDecodeError as error:
         return _mixed_or_legacy(data, error.start)
-
-
-def _strict(data: bytes, encoding: str, how: str) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{how} as {encoding}, but {error.reason} at byte {error.start}") from None
 
 
 def _mixed_or_legacy(data: bytes, at: int) -> tuple[str, str]:

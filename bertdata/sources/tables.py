@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
-from ..errors import UsageError, did_you_mean, few
+from ..errors import UsageError, few
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
 from .lines import check_end, read_lines, split_lines
@@ -85,7 +85,8 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
         value = "\n\n".join(value)
     if not isinstance(value, str):
         what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
-        problem = f"{what} the column {columns.text!r} where text should be; the columns there: {_listed(tuple(values))}"
+        there = few([key[:NAME] for key in values], NAMED) or "none"
+        problem = f"{what} the column {columns.text!r} where text should be; the columns there: {there}"
         return address.reject("no-text", f"{problem}. Name the column of the text with `text_column`")
     if not value.strip():
         return Drop("empty")
@@ -104,15 +105,6 @@ def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """List column names, shortened to fit on a line.
-
-    >>> _listed(("id", "body")), _listed(())
-    ('id, body', 'none')
-    """
-    return few([name[:NAME] for name in names], NAMED) or "none"
 
 
 def is_table(name: str) -> bool:
@@ -143,26 +135,11 @@ def split_table(path: str, length: int, target: int, columns: Columns) -> list[t
     try:
         schema, places = columnar.parquet_groups(path) if name.endswith(".parquet") else columnar.arrow_batches(path)
         kinds = {field.name: field.type for field in schema}
-    except columnar.format_errors():
+    except columnar.FORMAT_ERRORS:
         return [(0, length)]
     if name.endswith(".arrow") and any("dictionary<" in str(kind) for kind in kinds.values()):
         raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
-    _check_columns(path, kinds, columns)
-    return _join(places, length, target)
-
-
-def parquet_ranges(path: str, length: int, target: int) -> list[tuple[int, int]]:
-    """Cut a Parquet file like `split_table`, whatever its columns are."""
-    from . import columnar  # importing Arrow takes 0.1 s
-
-    try:
-        return _join(columnar.parquet_groups(path)[1], length, target)
-    except columnar.format_errors():
-        return [(0, length)]
-
-
-def _join(places: list[int], length: int, target: int) -> list[tuple[int, int]]:
-    """Join row groups or batches, which begin at `places`, to ranges of at least `target` bytes."""
+    columnar.check_columns(path, kinds, columns)
     starts = [0]
     for place in places:
         if place - starts[-1] >= target:
@@ -272,20 +249,3 @@ def _has_too_many_values(line: bytes) -> bool:
     if sum(map(line.count, (b",", b"{", b"["))) <= MAX_VALUES:
         return False
     return next(islice((token for token in _TOKEN.finditer(line) if token[1]), MAX_VALUES, None), None) is not None
-
-
-def _check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:
-    from . import columnar  # importing Arrow takes 0.1 s
-
-    options = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
-    if columns.title == Columns().title:
-        del options["`title_column`"]  # titles are optional unless requested
-    for option, name in options.items():
-        if name and name not in kinds:
-            there = ", ".join(map(repr, kinds)) or "none"
-            raise UsageError(f"{path} has no column {name!r}: set {option} to one of {there}{did_you_mean(name, kinds)}")
-    if not columnar.is_text(kinds[columns.text]):
-        texts = ", ".join(repr(name) for name, kind in kinds.items() if columnar.is_text(kind)) or "none has"
-        raise UsageError(
-            f"{path}: the column {columns.text!r} contains {kinds[columns.text]}, not text: set `text_column` to one of {texts}"
-        )
