@@ -35,8 +35,7 @@ from ..storage.stamp import read_unchanged
 from ..storage.storage import storage_errors
 from ..text.wikitext import is_redirect, load_templates, namespaces
 from ..text.wikitext.templates.braces import normalize
-from ..text.wikitext.templates.learn import Definition, compile_definition, link
-from ..text.wikitext.templates.survey import Survey, survey
+from ..text.wikitext.templates.learn import Definition, Survey, compile_definition, link, survey
 
 _MIN_PLACES, _MAX_PLACES, _PLACE_BYTES = 4, 64, 8 << 20  # places of the sample: one in 8 MB, within these limits
 _SAMPLE_SHARE, _MIN_SAMPLE = 0.05, 1 << 20  # characters of articles per compressed byte (about 1 % of the text), and at least

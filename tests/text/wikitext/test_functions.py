@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertdata.text.wikitext.templates.expressions import ExpressionError, evaluate
-from bertdata.text.wikitext.templates.numbers import format_number, parse_number
+from bertdata.text.wikitext.templates.formats import format_number, parse_number
 
 VALUES = [  # worked by MediaWiki's rules: the operators' ranks, all of them from left to right, and PHP's numbers
     ("1+2*3", "7"),

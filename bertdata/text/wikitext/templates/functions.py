@@ -12,9 +12,8 @@ from ..boxes import drop_boxes
 from ..marks import FOOTNOTE, LOST, VANISHED
 from ..namespaces import CATEGORY, Namespaces
 from .braces import Argument, Parts
-from .dates import format_date
 from .expressions import ExpressionError, evaluate
-from .numbers import format_number, parse_number
+from .formats import format_date, format_number, parse_number
 
 _ERROR = VANISHED + '<strong class="error"></strong>'  # detected by {{#iferror:}}
 _ERROR_TAG = re.compile(r"<(?:strong|span|p|div)\s([^<>]*)")
@@ -169,10 +168,6 @@ def _replace(arguments: Arguments) -> str | None:
     return text.replace(old, new) if text.count(old) * len(new) <= _MAX_REPLACED else None
 
 
-def _time(arguments: Arguments) -> str | None:
-    return format_date(arguments[0], arguments[1], arguments.language)
-
-
 def _titleparts(arguments: Arguments) -> str:
     """Return slash-separated parts of a title: how many, and from which; negative numbers count from the end.
 
@@ -207,10 +202,6 @@ def _namespace(arguments: Arguments) -> str | None:
     return name if name is None or not talk else f"{name} talk" if name else "Talk"
 
 
-def _tag(arguments: Arguments) -> str | None:
-    return FOOTNOTE if arguments[0].lower() == "ref" else None
-
-
 Shown = Callable[[Arguments], str | None]  # None: no words
 
 _TITLES = ["pagename", "fullpagename", "basepagename", "subpagename", "rootpagename", "articlepagename", "subjectpagename"]
@@ -240,8 +231,8 @@ FUNCTIONS: dict[str, Shown] = {
     "#switch": _switch,
     "#expr": _expr,
     "#language": _language,
-    "#tag": _tag,
-    "#time": _time,
+    "#tag": lambda arguments: FOOTNOTE if arguments[0].lower() == "ref" else None,
+    "#time": lambda arguments: format_date(arguments[0], arguments[1], arguments.language),
     "#titleparts": _titleparts,
     "urlencode": _urlencode,
     "ns": _namespace,

@@ -7,23 +7,28 @@
 ({'pop': '{{#switch:{{{1}}}|a=5|b={{nb|7}}}}', 'nb': '{{{1}}} men'}, {'x': 'needs Lua'})
 
 A definition can run Lua or call a missing template in a branch that a call may not take.  It is compiled, and the expansion
-drops a call that takes this branch as a whole.
+drops a call that takes this branch as a whole.  `survey` counts the calls of templates that are not in the tables.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..extensions import resolve_extensions
+from ..marks import LINE_MARKUP, clean_input
 from ..namespaces import CATEGORY, Namespaces
 from ..pages import is_redirect
+from ..tables import drop_tables
 from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, title
 from .functions import FUNCTIONS, VARIABLES, visible
-from .table import walk
+from .table import Templates, walk
 
 _MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 100,000
 _MAX_DEPTH = 60  # of nested braces, together with those of the templates that it calls
 _MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki
+_WORD = re.compile(r"\w")
 _EDGE, _MAX_NAMESPACE = re.compile(r"\[\[|\]\]"), 60
 _WIKIDATA = ("wikidata", "wd", "wikibase", "property")
 
@@ -202,3 +207,50 @@ def _failed(definitions: Mapping[str, Definition]) -> dict[str, str]:
                     failed[name] = "too deep"
         pending = [name for name in pending if name not in failed and name not in depths]
     return failed | dict.fromkeys(pending, "calls itself")
+
+
+@dataclass
+class Survey:
+    """The number of calls of unknown templates by name: on lines of prose, and alone on a line."""
+
+    unknown: Counter[str] = field(default_factory=Counter)
+    alone: Counter[str] = field(default_factory=Counter)
+
+
+def survey(wikitext: str, table: Templates, counts: Survey) -> None:
+    """Count the outermost calls on lines of prose: not in lists, headings or tables, and with a word next to the calls.
+
+    >>> from bertdata.text.wikitext import load_templates
+    >>> counts = Survey()
+    >>> survey("The {{tea}} is {{nowrap|very hot}} in here.\\n{{no such box}}\\n* a {{list}}", load_templates("en"), counts)
+    >>> counts.unknown, counts.alone
+    (Counter({'tea': 1}), Counter({'no such box': 1}))
+    """
+    text = drop_tables(resolve_extensions(clean_input(wikitext)))
+    calls = [span for span in scan(text) if span.kind == CALL]
+    pieces: list[str] = []
+    done = 0
+    for span in calls:
+        pieces += (text[done : span.start], " " * (span.end - span.start))
+        done = span.end
+    beside = "".join([*pieces, text[done:]])  # same length as the text, with calls and their line breaks blank
+    start = end = -1
+    prose = False
+    for span in calls:
+        if span.start >= end:
+            start, end = beside.rfind("\n", 0, span.start) + 1, beside.find("\n", span.start)
+            end = len(beside) if end < 0 else end
+            prose = text[start : start + 1] not in LINE_MARKUP and _WORD.search(beside, start, end) is not None
+        if prose or beside[start:end].isspace():
+            (counts.unknown if prose else counts.alone).update(_unknown(text, span, table))
+
+
+def _unknown(text: str, span: Span, table: Templates) -> Iterator[str]:
+    """Yield an unknown call, or the unknown calls in the arguments of one that the table has."""
+    name = title(text, span) if span.kind == CALL else ""
+    body = table.lookup(name) if name else None
+    if name and body is None:
+        yield name
+    elif body is None or not body.mark:
+        for child in span.children:
+            yield from _unknown(text, child, table)

@@ -14,17 +14,13 @@ from ..convert import convert
 from ..formulas import chemical_parts, root
 from ..marks import HOLE, shield
 from ..tex import tex_to_text
-from .dates import write_date
-from .numbers import format_number
+from .formats import format_number, write_date
 
+_TABLES: dict[str, dict[str, str]] = read_toml(Path(__file__).with_name("modules.toml"))
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
 _MAX_CACHED_CHARACTERS = 200  # maximum characters of a call whose result is cached
 # (positional arguments, named arguments, language) -> wikitext. None drops the call and counts it; "" only shows nothing.
 Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]
-
-
-def _convert(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    return _convert_measure(tuple(arguments), tuple(options.items()), False)
 
 
 def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
@@ -33,19 +29,20 @@ def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) ->
     >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
     '1.234,5 km (767,1 mi)'
     """
-    shown = _convert_measure(tuple(arguments), tuple(options.items()), True)
+    shown = _measure(arguments, options, abbreviate=True)
     return shown and _NUMBER.sub(lambda number: format_number(number[0].replace(",", ""), language), shown)
 
 
-def _convert_measure(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+def _measure(arguments: Sequence[str], options: Mapping[str, str], abbreviate: bool) -> str | None:
     """Convert a measurement. Cache the results of short calls, because pages repeat them."""
-    if sum(map(len, arguments)) + sum(len(value) for _, value in options) > _MAX_CACHED_CHARACTERS:
-        return convert(arguments, dict(options), abbreviate=abbreviate)
-    return _convert_cached(arguments, options, abbreviate)
+    is_short = sum(map(len, [*arguments, *options.values()])) <= _MAX_CACHED_CHARACTERS
+    if is_short:
+        return _measure_cached(tuple(arguments), tuple(options.items()), abbreviate)
+    return convert(arguments, options, abbreviate=abbreviate)
 
 
 @lru_cache(maxsize=1 << 12)
-def _convert_cached(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
+def _measure_cached(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
     return convert(arguments, dict(options), abbreviate=abbreviate)
 
 
@@ -69,11 +66,6 @@ def _date(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     return write_date(year, month, day, language) or None
 
 
-_TABLES = read_toml(Path(__file__).with_name("modules.toml"))
-_SOUNDS: dict[str, str] = _TABLES["sounds"]
-_BEFORE: dict[str, str] = _TABLES["labels"]
-
-
 def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
     """Join English sounds into a transcription.
 
@@ -82,15 +74,12 @@ def _ipac(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     """
     sounds = [sound.strip() for sound in arguments]
     before = ""
-    while sounds and sounds[0].lower() in _BEFORE:
-        before += _BEFORE[sounds.pop(0).lower()]
-    shown = "".join(_SOUNDS.get(sound, sound) for sound in sounds if not sound.lower().endswith((".ogg", ".oga", ".wav")))
+    while sounds and sounds[0].lower() in _TABLES["labels"]:
+        before += _TABLES["labels"][sounds.pop(0).lower()]
+    shown = "".join(
+        _TABLES["sounds"].get(sound, sound) for sound in sounds if not sound.lower().endswith((".ogg", ".oga", ".wav"))
+    )
     return f"{before}/{shown}/" if shown else None
-
-
-_STATE_SIGNS: dict[str, str] = _TABLES["roads"]
-_HYPHENS = frozenset(["I", "AK", "A", "H", "K", "M", "N", "NE", "KS", "MI"])  # I-90, M-28
-_BANNERS = {"Alt": "Alt.", "Bus": "Bus.", "Byp": "Byp.", "Conn": "Conn."}
 
 
 def _road(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
@@ -102,13 +91,14 @@ def _road(arguments: Sequence[str], options: Mapping[str, str], language: str) -
     roads: list[str] = []
     for number, (kind, route) in enumerate(zip(arguments[::2], [*arguments[1::2], ""], strict=False), 1):
         name, _, banner = kind.strip().partition("-")
-        sign = {"NE": "N", "KS": "K", "MI": "M"}.get(name, _STATE_SIGNS.get(name, name))
+        sign, label = _TABLES["roads"].get(name, f"{name} "), options.get(f"name{number}", "")
         words = [
-            f"{sign}-{route.strip()}" if name in _HYPHENS else f"{sign} {route.strip()}".strip(),
-            _BANNERS.get(banner, banner),
+            "to" if options.get(f"to{number}") else "",
+            f"{sign}{route.strip()}".strip(),
+            _TABLES["banners"].get(banner, banner),
         ]
-        words += [options.get(f"dir{number}", ""), f"({label})" if (label := options.get(f"name{number}", "")) else ""]
-        roads.append(" ".join(filter(None, ["to" if options.get(f"to{number}") else "", *words])))
+        words += [options.get(f"dir{number}", ""), f"({label})" if label else ""]
+        roads.append(" ".join(filter(None, words)))
     cities = ", ".join(filter(None, (options.get(f"city{number}", "") for number in range(1, 5))))
     place = options.get("location1", "")
     return " / ".join(filter(None, roads)) + (f" – {cities}" if cities else "") + (f" in {place}" if place else "") or None
@@ -132,23 +122,6 @@ def _decimal(arguments: Sequence[str], options: Mapping[str, str], language: str
     return format_number(number.replace(",", "."), language) if number else None
 
 
-def _title_case(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    return arguments[0].title() if arguments else None
-
-
-def _lost(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    """Stand for words that are not known and without which a sentence makes no sense, so the sentence is dropped."""
-    return HOLE
-
-
-def _chem(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    return chemical_parts(arguments)
-
-
-def _sqrt(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
-    return root(*arguments[:2]) if arguments else None
-
-
 def _tex(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
     """Write TeX as text. A formula without a text form becomes HOLE, so its sentence is dropped."""
     shown = tex_to_text("|".join(arguments))
@@ -159,14 +132,14 @@ MODULES: dict[str, Module] = {
     "#road": _road,
     "#section": _section,
     "#decimal": _decimal,
-    "#titlecase": _title_case,
-    "#lost": _lost,
-    "#convert": _convert,
+    "#titlecase": lambda arguments, options, language: arguments[0].title() if arguments else None,
+    "#lost": lambda arguments, options, language: HOLE,  # unknown words that the sentence needs, so the sentence is dropped
+    "#convert": lambda arguments, options, language: _measure(arguments, options, abbreviate=False),
     "#cvt": _cvt,
     "#join": _join,
     "#date": _date,
     "#ipac": _ipac,
-    "#chem": _chem,
-    "#sqrt": _sqrt,
+    "#chem": lambda arguments, options, language: chemical_parts(arguments),
+    "#sqrt": lambda arguments, options, language: root(*arguments[:2]) if arguments else None,
     "#tex": _tex,
 }

@@ -1,10 +1,14 @@
-"""Dates in a wiki's language, and ``{{#time:format|date}}``; a format that depends on today's date is not supported.
+"""Numbers and dates in a wiki's language; a format that depends on today's date is not supported.
+
+>>> format_number("30031.5", "de"), parse_number("30.031,5", "de")
+('30.031,5', '30031.5')
 
 >>> format_date("j F Y, H:i", "2012-03-05 14:30", "en"), format_date("d.m.y", "March 5, 2012", "de")
 ('5 March 2012, 14:30', '05.03.12')
 """
 
 import re
+from calendar import isleap
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -32,48 +36,34 @@ _DATES = [
 _FIELD = re.compile(r'"([^"]*)"|\\(.)|x[a-z]+|.', re.DOTALL)
 _FIELDS: dict[str, Callable[[datetime], str]] = {
     "Y": lambda date: f"{date.year:04d}",
-    "y": lambda date: f"{date.year % 100:02d}",
-    "L": lambda date: str(int(date.year % 4 == 0 and (date.year % 100 != 0 or date.year % 400 == 0))),
+    "L": lambda date: str(int(isleap(date.year))),
     "n": lambda date: str(date.month),
-    "m": lambda date: f"{date.month:02d}",
     "j": lambda date: str(date.day),
-    "d": lambda date: f"{date.day:02d}",
     "z": lambda date: str(date.timetuple().tm_yday - 1),
-    "W": lambda date: f"{date.isocalendar()[1]:02d}",
-    "N": lambda date: str(date.isoweekday()),
-    "w": lambda date: str(date.isoweekday() % 7),
     "G": lambda date: str(date.hour),
-    "H": lambda date: f"{date.hour:02d}",
     "g": lambda date: str(date.hour % 12 or 12),
-    "h": lambda date: f"{date.hour % 12 or 12:02d}",
-    "i": lambda date: f"{date.minute:02d}",
-    "s": lambda date: f"{date.second:02d}",
     "a": lambda date: "pm" if date.hour > 11 else "am",
     "A": lambda date: "PM" if date.hour > 11 else "AM",
 }
+# The other letters of dates and times, as those of `strftime`.
+_STRFTIME = {"y": "%y", "m": "%m", "d": "%d", "W": "%V", "N": "%u", "w": "%w", "H": "%H", "h": "%I", "i": "%M", "s": "%S"}
 _ENGLISH: dict[str, Callable[[datetime], str]] = {
     "F": lambda date: _MONTHS[date.month - 1],
     "M": lambda date: _MONTHS[date.month - 1][:3],
     "l": lambda date: _DAYS[date.weekday()],
     "D": lambda date: _DAYS[date.weekday()][:3],
 }
-_MAX_CHARACTERS = 100  # characters of a format or a date
+_MAX_CHARACTERS = 100  # of a format or a date
 
-_TABLES = read_toml(Path(__file__).with_name("dates.toml"))
-_ORDERS: dict[str, str] = _TABLES["orders"]
-
-
-def _local_names() -> dict[str, tuple[list[str], list[str]]]:
-    """Return the names of the months by language: alone, and in a date."""
-    names: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
-    for language, form in _TABLES["numbered"].items():
-        names[language] = ([form.format(number) for number in range(1, 13)],) * 2
-    for language, months in _TABLES["alone"].items():
-        names[language] = months.split(), _TABLES["dated"].get(language, months).split()
-    return names
-
-
-_NAMES_OF = _local_names()
+_TABLES = read_toml(Path(__file__).with_name("formats.toml"))
+# The names of the months by language: alone, and in a date.
+_NAMES_OF: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
+_NAMES_OF |= {code: ([form.format(month) for month in range(1, 13)],) * 2 for code, form in _TABLES["numbered"].items()}
+_NAMES_OF |= {code: (months.split(), _TABLES["dated"].get(code, months).split()) for code, months in _TABLES["alone"].items()}
+_SIGNS: dict[str, list[str]] = {code: row["signs"] for row in _TABLES["numbers"] for code in row["languages"].split()}
+_PERSIAN = str.maketrans("0123456789,.", "۰۱۲۳۴۵۶۷۸۹٬٫")
+_LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٬٫", "0123456789,.")
+_NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
 
 
 def write_date(year: str, month: str, day: str, language: str) -> str:
@@ -82,8 +72,7 @@ def write_date(year: str, month: str, day: str, language: str) -> str:
     >>> write_date("1981", "7", "16", "es"), write_date("1981", "07", "", "ja"), write_date("1950", "3", "1", "en")
     ('16 de julio de 1981', '1981年7月', 'March 1, 1950')
     """
-    alone, dated = _NAMES_OF.get(language, ([], []))
-    names = dated if day else alone
+    names = _NAMES_OF.get(language, ([], []))[bool(day)]
     if month.isdecimal() and 1 <= int(month[:4]) <= len(names):
         month = names[int(month[:4]) - 1]
     day = day.lstrip("0") if day.isdecimal() else day
@@ -93,7 +82,7 @@ def write_date(year: str, month: str, day: str, language: str) -> str:
         day = "1<sup>er</sup>"
     if language == "he" and day and month:
         month = f"ב{month}"
-    separator, *order = _ORDERS.get(language, " :D:M:Y").split(":")
+    separator, *order = _TABLES["orders"].get(language, " :D:M:Y").split(":")
     parts = {"D": day, "M": month, "Y": year}
     used = ((text, next(filter(parts.get, parts.keys() & set(text)), "")) for text in order)
     return separator.join(text.replace(key, parts[key]) for text, key in used if key)
@@ -110,16 +99,17 @@ def format_date(form: str, date: str, language: str) -> str | None:
     moment = _read_date(" ".join(date.split())) if len(date) + len(form) < _MAX_CHARACTERS else None
     if moment is None:
         return None
-    fields = {**_FIELDS, **(_ENGLISH if language in ("en", "simple") else {})}
+    is_english = language in ("en", "simple")
+    fields = {letter: moment.strftime(sign) for letter, sign in _STRFTIME.items()}
+    fields |= {letter: write(moment) for letter, write in {**_FIELDS, **(_ENGLISH if is_english else {})}.items()}
     if language in _NAMES_OF:
-        alone, dated = (names[moment.month - 1] for names in _NAMES_OF[language])
-        fields |= {"F": lambda _: alone, "xg": lambda _: dated}
+        fields["F"], fields["xg"] = (names[moment.month - 1] for names in _NAMES_OF[language])
     shown = ""
     for field in _FIELD.finditer(form):
         quoted = field[1] if field[1] is not None else field[2]
         if quoted is None and field[0].isalpha() and field[0].isascii() and field[0] not in fields:
             return None
-        shown += quoted if quoted is not None else fields[field[0]](moment) if field[0] in fields else field[0]
+        shown += fields.get(field[0], field[0]) if quoted is None else quoted
     return shown
 
 
@@ -129,12 +119,38 @@ def _read_date(text: str) -> datetime | None:
         if match := form.fullmatch(text):
             groups = match.groupdict()
             month = groups.get("month") or 1 + [name[:3] for name in _MONTHS].index(groups["name"][:3].capitalize())
-            parts = [groups["year"], month, *(groups.get(name) or fill for name, fill in _PART_DEFAULTS)]
+            hour, minute, second = (int(groups.get(name) or 0) for name in ("hour", "minute", "second"))
             try:
-                return datetime(*map(int, parts))  # type: ignore[arg-type]
+                return datetime(int(groups["year"]), int(month), int(groups.get("day") or 1), hour, minute, second)
             except ValueError:  # 30 February
                 return None
     return None
 
 
-_PART_DEFAULTS = (("day", 1), ("hour", 0), ("minute", 0), ("second", 0))  # defaults of the omitted parts
+def format_number(number: str, language: str) -> str:
+    """Format ``number`` like ``{{formatnum:}}`` in ``language``; return anything that is not a number unchanged.
+
+    >>> format_number("1234567.891", "en"), format_number("1234", "es"), format_number("1234", "fa"), format_number("many", "en")
+    ('1,234,567.891', '1234', '۱٬۲۳۴', 'many')
+    """
+    match = _NUMBER.fullmatch(number)
+    if match is None:
+        return number
+    sign, whole, part = match.groups()
+    separator, point = _SIGNS.get(language, [",", "."])
+    if len(whole) > 4 or language not in _TABLES["from_five_digits"]:
+        first = len(whole) % 3 or 3
+        whole = separator.join([whole[:first], *(whole[start : start + 3] for start in range(first, len(whole), 3))])
+    shown = sign + whole + (point + part if part else "")
+    return shown.translate(_PERSIAN) if language == "fa" else shown
+
+
+def parse_number(number: str, language: str) -> str:
+    """Return ``number`` without separators and with a decimal point: ``{{formatnum:…|R}}``.
+
+    >>> parse_number("1,234.5", "en")
+    '1234.5'
+    """
+    separator, point = _SIGNS.get(language, [",", "."])
+    number = number.translate(_LATIN) if language == "fa" else number
+    return number.replace(separator, "").replace(point, ".").replace("−", "-")
