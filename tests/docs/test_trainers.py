@@ -1,4 +1,4 @@
-"""The page on other trainers: its code trains on each epoch once and resumes with the next batch; misuse is refused."""
+"""The page on other trainers: its code trains on each epoch once and resumes with the next batch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from pages import DOCS, blocks
 from tiny import write_pairs
 
 import bertdata
-from bertdata.errors import UsageError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-accelerate = pytest.importorskip("accelerate")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.nightly,
@@ -86,25 +84,9 @@ def test_transformers_trainer(seen: Seen) -> None:
 
 
 def test_accelerate(seen: Seen) -> None:
+    pytest.importorskip("accelerate")
     exec(_code("Accelerate"), {})
     assert _are(seen, range(2 * EPOCH))
-    loader = accelerate.Accelerator().prepare(_loader())
-    rest = accelerate.skip_first_batches(loader, 4)
-    rest.set_epoch(1)
-    assert _are([batch["input_ids"] for batch in rest], range(EPOCH + 4, 2 * EPOCH))
-    with pytest.raises(UsageError, match=r"set_epoch\(0\): the loader begins at step 9, in epoch 1"):
-        list(accelerate.Accelerator().prepare(_loader(start_step=9)))
-
-
-def test_accelerate_distributes_steps_over_processes() -> None:
-    parts = [accelerate.data_loader.prepare_data_loader(_loader(), num_processes=2, process_index=rank) for rank in range(2)]
-    for epoch in range(2):
-        for part in parts:
-            part.set_epoch(epoch)
-        both = [batch["input_ids"] for pair in zip(*parts, strict=True) for batch in pair]
-        assert _are(both, range(epoch * EPOCH, (epoch + 1) * EPOCH))
-    with pytest.raises(UsageError, match="the ranks share each batch already"):
-        accelerate.data_loader.prepare_data_loader(_loader(rank=1, world_size=2), num_processes=2, process_index=1)
 
 
 def test_lightning(seen: Seen) -> None:
@@ -120,20 +102,3 @@ def test_lightning(seen: Seen) -> None:
     seen.clear()
     lightning.Trainer(max_epochs=3, **quiet).fit(scope["Pretraining"](), ckpt_path="saved/step=8.ckpt")
     assert _are(seen, range(8, 3 * EPOCH))
-
-
-@pytest.mark.parametrize("given", ["loader", "dataset"])
-@pytest.mark.parametrize("rows", [1, 8])
-def test_a_loader_is_no_train_dataset(given: str, rows: int) -> None:
-    loader = _loader()
-    model = transformers.BertForPreTraining(transformers.BertConfig(vocab_size=1005, num_hidden_layers=1, hidden_size=12))
-    options = {"max_steps": 2, "per_device_train_batch_size": rows, "report_to": []}
-    arguments = transformers.TrainingArguments("bert", **options)
-    trainer = transformers.Trainer(model, arguments, train_dataset=loader if given == "loader" else loader.dataset)
-    with pytest.raises(UsageError, match=r"get_train_dataloader.*docs/how-to/training.md"):
-        trainer.train()
-
-
-def test_torchdata_knows_the_protocol() -> None:
-    stateful = pytest.importorskip("torchdata.stateful_dataloader.stateful")
-    assert isinstance(_loader(), stateful.Stateful)
