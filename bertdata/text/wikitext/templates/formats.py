@@ -56,6 +56,7 @@ _ENGLISH: dict[str, Callable[[datetime], str]] = {
 _MAX_CHARACTERS = 100  # of a format or a date
 
 _TABLES = read_toml(Path(__file__).with_name("formats.toml"))
+_ORDERS: dict[str, str] = _TABLES["orders"]
 # The names of the months by language: alone, and in a date.
 _NAMES_OF: dict[str, tuple[list[str], list[str]]] = {"en": (_MONTHS, _MONTHS), "simple": (_MONTHS, _MONTHS)}
 _NAMES_OF |= {code: ([form.format(month) for month in range(1, 13)],) * 2 for code, form in _TABLES["numbered"].items()}
@@ -82,7 +83,7 @@ def write_date(year: str, month: str, day: str, language: str) -> str:
         day = "1<sup>er</sup>"
     if language == "he" and day and month:
         month = f"ב{month}"
-    separator, *order = _TABLES["orders"].get(language, " :D:M:Y").split(":")
+    separator, *order = _ORDERS.get(language, " :D:M:Y").split(":")
     parts = {"D": day, "M": month, "Y": year}
     used = ((text, next(filter(parts.get, parts.keys() & set(text)), "")) for text in order)
     return separator.join(text.replace(key, parts[key]) for text, key in used if key)

@@ -114,14 +114,6 @@ class Templates:
         return lookup
 
 
-class _File(NamedTuple):
-    name: str
-    footnotes: frozenset[str]
-    formulas: frozenset[str]
-    templates: dict[str, str]
-    languages: dict[str, str]
-
-
 def _fault(file: str, name: str, fault: str) -> UsageError:
     return UsageError(f"{file}: template {name!r}: {fault}")
 
@@ -141,8 +133,8 @@ def _listed(file: str, key: str, names: object) -> frozenset[str]:
     return frozenset(name for key in names for name in _names(key))
 
 
-def _read(file: str, text: str) -> _File:
-    """Read one file; raise UsageError if it is not a table of templates."""
+def _read(file: str, text: str) -> Templates:
+    """Return the templates of one file; raise UsageError if it is not a table of templates."""
     content = parse_toml(file, text)
     marks, formulas = (_listed(file, key, content.pop(key, [])) for key in ("footnotes", "formulas"))
     templates, languages = content.pop("templates", {}), content.pop("languages", {})
@@ -162,7 +154,7 @@ def _read(file: str, text: str) -> _File:
             if name in bodies:
                 raise _fault(file, name, "is in the file twice")
             bodies[name] = body
-    return _File(file, marks, formulas, bodies, {code.lower(): name for code, name in languages.items()})
+    return Templates(marks, formulas, bodies, {code.lower(): name for code, name in languages.items()})
 
 
 def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call | Function, bool]]:
@@ -201,12 +193,12 @@ def _check(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) 
             raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
 
 
-def _with(table: Templates, read: _File) -> Templates:
+def _with(table: Templates, read: Templates) -> Templates:
     """Return the table with a file's templates, which override existing ones."""
-    bodies = {name: text for name, text in table.bodies.items() if name not in read.footnotes} | read.templates
+    bodies = {name: text for name, text in table.bodies.items() if name not in read.footnotes} | dict(read.bodies)
     patterns = sorted((name for name in bodies if "*" in name or "#" in name), key=lambda name: (-len(name), name))
     return Templates(
-        footnotes=(table.footnotes | read.footnotes) - read.templates.keys(),
+        footnotes=(table.footnotes | read.footnotes) - read.bodies.keys(),
         formulas=table.formulas | read.formulas,
         bodies=bodies,
         languages={**table.languages, **read.languages},
@@ -254,7 +246,7 @@ def load_templates(
     for file, text in tables.items():
         read = _read(file, text)
         table = _with(table, read)
-        for name, body in read.templates.items():
+        for name, body in read.bodies.items():
             if any(span.kind == GONE for span in scan(resolve_extensions(body))):
                 raise _fault(file, name, "braces without a partner")
             _check(table, file, name)
