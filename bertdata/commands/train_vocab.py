@@ -17,8 +17,7 @@ from ..run.estimate import of_vocabulary
 from ..run.plan import Output, Plan, RunOptions, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import read, refuse_to_replace
-from ..stages.sampling import Sample
-from ..stages.vocab import VocabJob
+from ..stages.vocab import Sample, VocabJob
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 

@@ -11,36 +11,71 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .. import keys
 from ..codec import Count
 from ..config import VocabConfig
 from ..dataset import manifest, manifest_records, shards
 from ..dataset.build import STATE
-from ..dataset.manifest_records import File, RowFile, Sample
+from ..dataset.manifest_records import File, RowFile
 from ..dataset.manifest_types import CorpusManifest, VocabManifest
 from ..dataset.tasks import TaskReport
-from ..records import Task
+from ..records import FileRange, Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
 from ..run.job import Job, Stage, on_worker
+from ..storage.files import to_path
 from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
 from ..tokens.encode import choose
-from . import sampling
-from .corpus_reader import Corpus, DocumentReader
+from .corpus_reader import MAX_BATCHES, Corpus, DocumentReader
 
 _MAX_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
-_ENGLISH_SHARE = (
-    0.98  # minimum share of English characters at which accents are stripped; a few foreign documents do not change that
-)
+_ENGLISH_SHARE = 0.98  # minimum share of English characters to strip accents; a few foreign documents do not change that
 _MAX_NAMED_LANGUAGES = 5  # other languages listed in the reason
+_READ_RATIO = 4  # text read from a large corpus, as a multiple of the sample's text
+_MIN_BATCHES = 64  # minimum record batches read: 128 MB of text from build-corpus
 _WORDS_SCHEMA = pa.schema([("language", pa.string()), ("word", pa.string()), ("count", pa.int64())])
+
+
+class Sample(NamedTuple):
+    """A sample of a corpus: `share` of all documents, which is `share_of_read` of the documents that `tasks` read.
+
+    For a large corpus, the tasks read some of the record batches and take one document in `_READ_RATIO`. The bytes read do not
+    grow with the corpus, and still come from many places in it.
+    """
+
+    share: float
+    share_of_read: float
+    tasks: list[Task]
+
+    @classmethod
+    def of(cls, source: Corpus, config: VocabConfig) -> Sample:
+        """Choose the record batches to read: `_READ_RATIO` times the sample's text, or `_MIN_BATCHES` batches if that is more."""
+        share = min(1.0, config.sample_bytes / max(1, source.text_bytes))
+        batches = sum(shard.batches for shard in source.manifest.shards)
+        read = max(_READ_RATIO * share, _MIN_BATCHES / max(1, batches))
+        if read >= 1:
+            return cls(share, share, source.tasks)
+        return cls(share, share / read, _some(source, config.seed, read))
+
+
+def _some(source: Corpus, seed: int, share: float) -> list[Task]:
+    """Return tasks for a random share of a corpus' record batches, drawn by shard and number, or all tasks if none is drawn."""
+    drawn: list[FileRange] = []
+    for shard in source.manifest.shards:
+        name, numbers = shard.name, np.arange(shard.batches)
+        chosen = numbers[keys.share(keys.at(keys.key(seed, "batches", name), numbers)) < share]
+        path = str(to_path(source.reader.directory) / name)
+        drawn += [FileRange(name, path, batch, batch + 1) for batch in chosen.tolist()]
+    groups = [drawn[start : start + MAX_BATCHES] for start in range(0, len(drawn), MAX_BATCHES)]
+    return [Task(number, "documents", tuple(parts)) for number, parts in enumerate(groups)] or source.tasks
 
 
 class WordsReport(TaskReport, frozen=True, kw_only=True):
@@ -62,13 +97,11 @@ class VocabJob(Job):
 
     config: VocabConfig
     reader: DocumentReader
-    sample: sampling.Sample  # without its tasks
+    sample: Sample  # without its tasks
     count: int  # of tasks
 
     @classmethod
-    def of(
-        cls, source: Corpus, config: VocabConfig, sample: sampling.Sample, roots: Sequence[Path | None], work: Path
-    ) -> VocabJob:
+    def of(cls, source: Corpus, config: VocabConfig, sample: Sample, roots: Sequence[Path | None], work: Path) -> VocabJob:
         """Return the job of `train_vocab`."""
         return cls(
             roots=tuple(filter(None, roots)),
@@ -139,7 +172,9 @@ class VocabJob(Job):
             inputs=self.reader.inputs(),
             files=[manifest.entry(root, name) for name in names],
             size=len(vocabulary.pieces),
-            sample=Sample(share=self.sample.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)),
+            sample=manifest_records.Sample(
+                share=self.sample.share, bytes=sampled, words=sum(words.values()), distinct_words=len(words)
+            ),
             coverage=_coverage(files, config, vocabulary),
         )
         write_beside(root, contents)

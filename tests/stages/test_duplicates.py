@@ -11,11 +11,11 @@ import pytest
 
 from bertdata.config import choice
 from bertdata.errors import UsageError
-from bertdata.stages.selection import duplicates, minhash, samples
-from bertdata.stages.selection.duplicates import fingerprint, normal
+from bertdata.stages.selection import facts, minhash, samples
+from bertdata.stages.selection.facts import fingerprint, normal
 
 
-@pytest.mark.parametrize("module", [duplicates, minhash, samples, choice])
+@pytest.mark.parametrize("module", [facts, minhash, samples, choice])
 def test_the_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 

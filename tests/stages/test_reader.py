@@ -18,8 +18,8 @@ from mixed_inputs import build as build_files
 from bertdata.dataset.shards import read_batches
 from bertdata.errors import StorageError, VerificationError
 from bertdata.stages.corpus import commit as commit_module
+from bertdata.stages.corpus import job
 from bertdata.stages.corpus.commit import CorpusCommit
-from bertdata.stages.selection.rewrite import Rewrite
 
 NAME = "xwiki-20260101-pages-articles-multistream.xml.bz2"
 
@@ -149,14 +149,14 @@ def test_an_interrupted_commit_is_repeated(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_shard_that_changed_after_its_task_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     REPEATS["in two editions"](tmp_path / "dumps")
-    rewrite = Rewrite.__call__
+    rewrite = job.rewrite
 
-    def changed(self: Rewrite, task: int, report: Any, *more: Any) -> Any:
-        first = sorted((self.root / "data").iterdir())[0]
-        (self.root / report.files[0].name).write_bytes(first.read_bytes())
-        return rewrite(self, task, report, *more)
+    def changed(root: Path, drops: str, report: Any, lost: Any) -> Any:
+        first = sorted((root / "data").iterdir())[0]
+        (root / report.files[0].name).write_bytes(first.read_bytes())
+        return rewrite(root, drops, report, lost)
 
-    monkeypatch.setattr(Rewrite, "__call__", changed)
+    monkeypatch.setattr(job, "rewrite", changed)
     with pytest.raises(VerificationError, match="run the same command again"):
         build(tmp_path / "out", tmp_path / "dumps")
 
@@ -177,5 +177,5 @@ def test_a_dump_without_copies_is_not_rewritten(tmp_path: Path, monkeypatch: pyt
         raise AssertionError("no shard loses a page")
 
     write_dump(tmp_path / "dumps", range(1, 200))
-    monkeypatch.setattr(Rewrite, "__call__", fail)
+    monkeypatch.setattr(job, "rewrite", fail)
     assert len(build(tmp_path / "out", tmp_path / "dumps")["shards"]) > 2

@@ -16,9 +16,9 @@ from bertdata.dataset import shards
 from bertdata.dataset.manifest_types import CorpusManifest
 from bertdata.records import FileRange, Task
 from bertdata.stages import corpus_reader as corpus
-from bertdata.stages import sampling
+from bertdata.stages import vocab
 from bertdata.stages.corpus_reader import Corpus, DocumentReader
-from bertdata.stages.sampling import Sample
+from bertdata.stages.vocab import Sample
 
 
 def large(shard_count: int, batches: int = 8) -> Corpus:
@@ -54,7 +54,7 @@ def test_the_counts_are_of_all_documents(build: Build, tmp_path: Path, monkeypat
     monkeypatch.setattr(shards, "BATCH_BYTES", 1 << 12)
     words = ("--wikipedia", SAMPLE / "*multistream.xml.bz2", "--books", SAMPLE / "books")
     source = corpus.read(build("build-corpus", tmp_path / "corpus", *words))
-    monkeypatch.setattr(sampling, "_MIN_BATCHES", 4)
+    monkeypatch.setattr(vocab, "_MIN_BATCHES", 4)
     config = VocabConfig(size=300, layout="compact", sample_bytes=source.text_bytes // 16)
     sample = Sample.of(source, config)
     read = sum(len(ids) for task in sample.tasks for (ids,) in source.reader.columns(task, "id", whole=False))

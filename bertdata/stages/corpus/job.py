@@ -19,7 +19,7 @@ from .. import learning
 from ..corpus_report import CorpusReport
 from ..selection import facts
 from ..selection.choose import choose, losses
-from ..selection.rewrite import Rewrite
+from ..selection.rewrite import rewrite
 from .commit import CorpusCommit
 from .extract import WORK, Extract
 from .plan_tasks import CorpusPlan, packages
@@ -130,8 +130,8 @@ class CorpusJob(Job):
             report = stored(root, "extract", number, CorpusReport)
             # The new shard depends only on the old one and the losses, so a resumed run can detect that it is complete.
             identity = [report.shard.sha256, sha256(lost.serialize()).hexdigest()]
-            rewrite = Rewrite(root, self.count)
-            perform(root, "rewrite", number, identity, partial(rewrite, number, report, lost), CorpusReport)
+            drops = f"dropped/{number:05d}-of-{self.count:05d}.jsonl"
+            perform(root, "rewrite", number, identity, partial(rewrite, root, drops, report, lost), CorpusReport)
         return number
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:

@@ -11,13 +11,13 @@ from ...config import LABEL_1_COUNTS, PairsConfig
 from ...dataset import manifest
 from ...dataset.manifest_records import Pairing, RowFile, Statistics
 from ...dataset.manifest_types import PairsManifest
-from ...dataset.tasks import StoredValue
 from ...errors import EmptyResultError, VerificationError
 from ...reports import card
 from ...reports.page import write_beside
 from ...rows.masking import max_predictions_of
 from ...tally import Tally, stage_name
 from ...tokens import vocab
+from ...tokens.vocab import Vocabulary
 from ..corpus_reader import DocumentReader
 from .build_rows import PartitionReport, RowsOutput
 from .partners import origins_of
@@ -25,58 +25,55 @@ from .partners import origins_of
 _Groups = defaultdict[str, defaultdict[str, Counter[str]]]  # counts of what, by group and name
 
 
-@dataclass(frozen=True)
-class PairsCommit:
+def commit(
+    outputs: list[RowsOutput], vocabulary: Vocabulary, source: DocumentReader, reports: Iterable[list[PartitionReport]]
+) -> None:
     """Check that the counts add up, then write each output's vocabulary, data card and, last, manifest."""
+    sums = [defaultdict[str, _SplitSum](_SplitSum) for _ in outputs]  # by split
+    groups: list[_Groups] = [defaultdict(lambda: defaultdict(Counter)) for _ in outputs]
+    for of_partition in reports:
+        for by_split, of_output, report in zip(sums, groups, of_partition, strict=True):
+            by_split[report.counts.split].add(report)
+            for what, names in report.counts.groups.items():
+                for name, counts in names.items():
+                    of_output[what][name].update(counts)
+    for output, by_split, of_output in zip(outputs, sums, groups, strict=True):
+        _commit(output, vocabulary, source, by_split, of_output)
 
-    vocabulary: StoredValue
-    outputs: list[RowsOutput]
-    source: DocumentReader
-    documents: int
 
-    def __call__(self, reports: Iterable[list[PartitionReport]]) -> None:
-        sums = [defaultdict[str, _SplitSum](_SplitSum) for _ in self.outputs]  # by split
-        groups: list[_Groups] = [defaultdict(lambda: defaultdict(Counter)) for _ in self.outputs]
-        for of_partition in reports:
-            for by_split, of_output, report in zip(sums, groups, of_partition, strict=True):
-                by_split[report.counts.split].add(report)
-                for what, names in report.counts.groups.items():
-                    for name, counts in names.items():
-                        of_output[what][name].update(counts)
-        for output, by_split, of_output in zip(self.outputs, sums, groups, strict=True):
-            self._commit(output, by_split, of_output)
-
-    def _commit(self, output: RowsOutput, sums: dict[str, _SplitSum], groups: _Groups) -> None:
-        root, config = output.root, output.config
-        shards = [shard for total in sums.values() for shard in total.shards]
-        in_all = sum((total.statistics for total in sums.values()), Counter[str]())
-        if in_all["documents"] != self.documents:
-            raise VerificationError(f"of {self.documents} documents in the corpus {in_all['documents']} came to their partitions")
-        tallies = [tally for total in sums.values() for tally in total.tallies.values()]
-        for split, total in sums.items():
-            if not total.statistics["rows"]:
-                raise EmptyResultError(_why_empty(split, tallies))
-        vocabulary = vocab.of_run(self.vocabulary)
-        names = vocab.write(root, vocabulary)
-        contents = PairsManifest(
-            **manifest.head("pairs", config, shards, tallies, config.packages),
-            inputs=self.source.inputs(),
-            corpus=self.source.about(),
-            files=[manifest.entry(root, name) for name in names],
-            **vocabulary.in_manifest(),
-            statistics=describe(in_all, config),
-            tokens=_sorted(groups["tokens"]),
-            unknown_tokens=_sorted(groups["unknown"]),
-            origins=origins_of(self.source.manifest()) or None,
-            pairings=_pairings(groups) if config.objective == "nsp" else None,
-            splits={split: describe(total.statistics, config, shards=len(total.shards)) for split, total in sums.items()},
-        )
-        manifest.check_rows(contents, in_all["rows"])
-        chunks = sum(stage.left for stage in contents.counts_of("chunks"))
-        if chunks != (held := in_all["parts" if config.pack else "rows"]):
-            raise VerificationError(f"{chunks} chunks came out, but the rows have {held}: please report this")
-        write_beside(root, contents)
-        manifest.store(root, contents, card.write(contents))
+def _commit(
+    output: RowsOutput, vocabulary: Vocabulary, source: DocumentReader, sums: dict[str, _SplitSum], groups: _Groups
+) -> None:
+    corpus = source.manifest()
+    root, config = output.root, output.config
+    shards = [shard for total in sums.values() for shard in total.shards]
+    in_all = sum((total.statistics for total in sums.values()), Counter[str]())
+    if in_all["documents"] != corpus.rows:
+        raise VerificationError(f"of {corpus.rows} documents in the corpus {in_all['documents']} came to their partitions")
+    tallies = [tally for total in sums.values() for tally in total.tallies.values()]
+    for split, total in sums.items():
+        if not total.statistics["rows"]:
+            raise EmptyResultError(_why_empty(split, tallies))
+    names = vocab.write(root, vocabulary)
+    contents = PairsManifest(
+        **manifest.head("pairs", config, shards, tallies, config.packages),
+        inputs=source.inputs(),
+        corpus=source.about(),
+        files=[manifest.entry(root, name) for name in names],
+        **vocabulary.in_manifest(),
+        statistics=describe(in_all, config),
+        tokens=_sorted(groups["tokens"]),
+        unknown_tokens=_sorted(groups["unknown"]),
+        origins=origins_of(corpus) or None,
+        pairings=_pairings(groups) if config.objective == "nsp" else None,
+        splits={split: describe(total.statistics, config, shards=len(total.shards)) for split, total in sums.items()},
+    )
+    manifest.check_rows(contents, in_all["rows"])
+    chunks = sum(stage.left for stage in contents.counts_of("chunks"))
+    if chunks != (held := in_all["parts" if config.pack else "rows"]):
+        raise VerificationError(f"{chunks} chunks came out, but the rows have {held}: please report this")
+    write_beside(root, contents)
+    manifest.store(root, contents, card.write(contents))
 
 
 @dataclass

@@ -11,11 +11,11 @@ from ...dataset import manifest
 from ...dataset.tasks import FilesReport, StoredValue
 from ...records import Task
 from ...run.job import Job, Stage, on_worker
-from ...tokens.vocab import Vocabulary
+from ...tokens.vocab import Vocabulary, of_run
 from ..corpus_reader import Corpus, DocumentReader
 from ..shuffle import FileShuffle
 from .build_rows import PartitionReport, RowsOutput, build_partition
-from .commit import PairsCommit
+from .commit import commit
 from .partitions import Layout, Tokenize
 from .partners import Partners, origins_of
 
@@ -32,7 +32,6 @@ class PairsJob(Job):
     outputs: list[RowsOutput]
     vocabulary: StoredValue
     reader: DocumentReader
-    documents: int
     layout: Layout
     origins: tuple[tuple[str, str], ...]
     chinese_words: str
@@ -54,7 +53,6 @@ class PairsJob(Job):
             outputs=[RowsOutput(root, replace(config, max_seq_length=length)) for length, root in by_length.items()],
             vocabulary=StoredValue.written(first, "vocabulary", vocabulary.stored()),
             reader=source.reader,
-            documents=source.manifest.rows,
             layout=layout,
             origins=tuple(origins_of(source.manifest)),
             chinese_words=config.chinese_words,
@@ -89,8 +87,7 @@ class PairsJob(Job):
 
     def finish(self) -> None:
         """Write each output's vocabulary, data card and manifest."""
-        commit = PairsCommit(self.vocabulary, self.outputs, self.reader, self.documents)
-        commit(self.reports("pairs", self.layout.total, PartitionReport))
+        commit(self.outputs, of_run(self.vocabulary), self.reader, self.reports("pairs", self.layout.total, PartitionReport))
 
     @property
     def _tokenizer(self) -> Tokenize:

@@ -8,12 +8,15 @@ document stays in ``validation`` for any seed, length and number of partitions.
 from __future__ import annotations
 
 import math
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ... import keys
@@ -22,9 +25,10 @@ from ...dataset import shards
 from ...dataset.tasks import StoredValue
 from ...records import Task
 from ...tokens import vocab
+from ...tokens.encode import Encoder
+from ...tokens.segment import WordEncoder
 from ...tokens.vocab import Vocabulary
 from ..corpus_reader import DocumentReader
-from .encoding import encoder_of_run
 from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
 
 _SEGMENTED_BYTES = 1 << 17  # text per progress report: jieba needs a quarter of a second
@@ -107,6 +111,33 @@ def joined(pieces: Iterable[bytes], schema: pa.Schema) -> pa.RecordBatch:
     """Return the documents of pieces as one record batch."""
     batches = [pa.ipc.read_record_batch(pa.py_buffer(piece), schema) for piece in pieces]
     return shards.joined(batches)[0] if batches else pa.RecordBatch.from_pylist([], schema)
+
+
+class DocumentsEncoder:
+    """Encode documents, by one thread at a time. A process has one encoder, because Dask unpickles a job for each task."""
+
+    def __init__(self, vocabulary: vocab.Vocabulary, chinese_words: str) -> None:
+        self._lock = threading.Lock()
+        encoder = vocabulary.encoder()
+        self._encoder: Encoder | WordEncoder = encoder if chinese_words == "none" else WordEncoder(encoder, vocabulary)
+
+    def __call__(
+        self, languages: pa.StringArray, documents: pa.ListArray, paragraphs: pa.ListArray
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return all ids [T] concatenated, the sentence ends [S], and a mask of tokens that continue a word.
+
+        The mask is [T], or [0] if the vocabulary marks them with ``##``.
+        """
+        with self._lock:
+            if isinstance(self._encoder, WordEncoder):
+                return self._encoder.encode(languages.to_pylist(), documents.to_pylist())
+            return *self._encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
+
+
+@lru_cache(maxsize=2)  # a cluster worker may alternate between two runs
+def encoder_of_run(vocabulary: StoredValue, chinese_words: str) -> DocumentsEncoder:
+    """Return this process' encoder for the vocabulary that the driver stored for the workers."""
+    return DocumentsEncoder(vocab.of_run(vocabulary), chinese_words)
 
 
 @dataclass

@@ -1,10 +1,14 @@
 """Store the facts by which documents are selected: one small file per task, one row per document, in shard order.
 
+Two texts are identical if their words are, ignoring case and whitespace. A document is compared as one sequence of words, so
+boundaries of paragraphs and sentences do not matter either.
+
 The selection reads a column of all documents at a time, so a fact takes memory only while its rule runs.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,10 +24,11 @@ from ...dataset.build import STATE
 from ...dataset.manifest_records import RowFile
 from ...records import Document
 from ..text_counts import count_words
-from .duplicates import HASH_BYTES, MIN_PARAGRAPH_CHARS, fingerprint, normal
 from .minhash import SIGNATURE_VALUES, Signer
 
 FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
+HASH_BYTES = 16
+MIN_PARAGRAPH_CHARS = 100  # minimum characters of a paragraph that must not repeat: shorter ones recur by chance
 _ROWS_PER_BATCH = 1024  # rows collected as Python objects
 
 
@@ -112,6 +117,23 @@ class Facts:
 @cache
 def _signer() -> Signer:
     return Signer()
+
+
+def normal(text: str) -> str:
+    """Normalize a text for comparison: lower case, with one space between words.
+
+    >>> normal(" The tide\\tTURNS. ")
+    'the tide turns.'
+    """
+    lower = text.lower()
+    if lower.isprintable() and "  " not in lower:  # a space is the only printable whitespace; splitting takes much longer
+        return lower.strip()
+    return " ".join(lower.split())
+
+
+def fingerprint(text: str) -> bytes:
+    """Hash a text to `HASH_BYTES` bytes."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()
 
 
 def _joined(sentences: list[str]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,30 +40,21 @@ _TOKENS = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 Signatures = npt.NDArray[np.uint8]
 
 
-class _Hashes(dict[str, bytes]):
-    """The 8-byte hash of each word."""
-
-    def __missing__(self, word: str) -> bytes:
-        hashed = self[word] = keys.key(_SEED, word).to_bytes(8, sys.byteorder)
-        return hashed
+@lru_cache(_MEMO_ENTRIES)
+def _hash(word: str) -> bytes:
+    return keys.key(_SEED, word).to_bytes(8, sys.byteorder)
 
 
-class _Runs(dict[str, bytes]):
-    """A cache of the hashes of the words between two spaces, which is usually one word."""
+def _hashes(run: str) -> bytes:
+    """Return the hashes of the words between two spaces, usually one."""
+    return b"".join(map(_hash, _TOKENS.findall(run)))
 
-    def __init__(self, hashes: _Hashes) -> None:
-        super().__init__()
-        self._hashes = hashes
 
-    def __missing__(self, run: str) -> bytes:
-        hashes = b"".join([self._hashes[word] for word in _TOKENS.findall(run)])
-        if len(run) <= _MAX_RUN_CHARACTERS:
-            self[run] = hashes
-        return hashes
+_known_hashes = lru_cache(_MEMO_ENTRIES)(_hashes)
 
 
 class Signer:
-    """Compute signatures of texts. A cache of word hashes persists between calls."""
+    """Compute signatures of texts."""
 
     def __init__(self) -> None:
         try:
@@ -74,11 +66,9 @@ class Signer:
                 f"`dedup` near: this version of rensa computes other signatures. Install with: {install('near')}", field="dedup"
             )
         self._sign = rensa.RMinHash.digest_matrix_from_flat_token_hashes
-        self._hashes = _Hashes()
-        self._runs = _Runs(self._hashes)
 
     def __call__(self, texts: Sequence[str]) -> Signatures:
-        """Return the signatures of texts normalized by `duplicates.normal`. A text without words gets zeros."""
+        """Return the signatures of texts normalized by `facts.normal`. A text without words gets zeros."""
         # Why MinHash: comparing the shingle sets of all pairs of a million texts is impossible.
         # Apply a random permutation to all shingles; the probability that two sets have the same
         # minimum is exactly their Jaccard similarity. 128 permutations are 128 such trials, and
@@ -96,7 +86,7 @@ class Signer:
 
     def _shingles(self, text: str) -> keys.Bits:
         """Hash all runs of `SHINGLE_TOKENS` tokens. A shorter text is one run."""
-        tokens = self._tokens(text)
+        tokens = _tokens(text)
         # The hash of a shingle is a weighted sum of the hashes of its five words. So the loop runs
         # five times, over all shingles at once, instead of once per shingle:
         #
@@ -112,11 +102,11 @@ class Signer:
             hashes += tokens[offset : offset + len(hashes)] * _WEIGHTS[offset]
         return keys.at(hashes, 0)
 
-    def _tokens(self, text: str) -> keys.Bits:
-        for memo in (self._hashes, self._runs):
-            if len(memo) > _MEMO_ENTRIES:
-                memo.clear()
-        return np.frombuffer(b"".join(map(self._runs.__getitem__, text.split())), np.uint64)
+
+def _tokens(text: str) -> keys.Bits:
+    """Return the hash of each word."""
+    runs = (_known_hashes(run) if len(run) <= _MAX_RUN_CHARACTERS else _hashes(run) for run in text.split())
+    return np.frombuffer(b"".join(runs), np.uint64)
 
 
 def packages() -> tuple[str, ...]:

@@ -56,30 +56,20 @@ def _put(root: Path, file: RowFile) -> RowFile:
     return replace(file, name=name)
 
 
-@dataclass(frozen=True)
-class Rewrite:
-    """Rewrite the shard and the lists of a task without its losses, and return the new report of the task.
-
-    Most tasks of a corpus without copies lose nothing, so their shards stay.
-    """
-
-    root: Path
-    count: int
-
-    def __call__(self, task: int, report: CorpusReport, lost: pa.RecordBatch) -> CorpusReport:
-        root, shard = self.root, report.shard
-        if digest(root / shard.name) != shard.sha256:
-            raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
-        name = f"dropped/{task:05d}-of-{self.count:05d}.jsonl"
-        with Listing(root, _CHOSEN_PREFIX + name) as listed:
-            removal = _Removal(lost.to_pylist(), without_text(report.counts), listed)
-            for drops in report.drops:  # the new list starts with the drops of the first step
-                listed.copy(root / drops.name)
-            batches = removal.batches(shards.read_batches(root / shard.name))
-            written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
-        counts = removal.counts
-        shard = replace(written, text_bytes=counts["text_bytes"])
-        return replace(report, shard=shard, drops=[*listed.entries()], counts=dict(sorted(counts.items())))
+def rewrite(root: Path, drops_name: str, report: CorpusReport, lost: pa.RecordBatch) -> CorpusReport:
+    """Rewrite the shard and the list of drops of a task without its losses, and return the new report of the task."""
+    shard = report.shard
+    if digest(root / shard.name) != shard.sha256:
+        raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
+    with Listing(root, _CHOSEN_PREFIX + drops_name) as listed:
+        removal = _Removal(lost.to_pylist(), without_text(report.counts), listed)
+        for drops in report.drops:  # the new list starts with the drops of the first step
+            listed.copy(root / drops.name)
+        batches = removal.batches(shards.read_batches(root / shard.name))
+        written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
+    counts = removal.counts
+    shard = replace(written, text_bytes=counts["text_bytes"])
+    return replace(report, shard=shard, drops=[*listed.entries()], counts=dict(sorted(counts.items())))
 
 
 @dataclass
@@ -119,11 +109,10 @@ class _Removal:
         # the end.
         start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
         self._row = end
-        kept, cuts = np.ones(batch.num_rows, bool), dict[int, int]()  # `cuts`: new number of words by document
-        trimmed, firsts = (
-            defaultdict[int, set[int]](set),
-            dict[int, dict[str, Any]](),
-        )  # lost paragraphs of a document, and its first loss
+        kept = np.ones(batch.num_rows, bool)
+        cuts: dict[int, int] = {}  # new number of words by document
+        trimmed = defaultdict[int, set[int]](set)  # lost paragraphs of a document
+        firsts: dict[int, dict[str, Any]] = {}  # its first loss
         while self._next < len(self.losses) and (loss := self.losses[self._next])["row"] < end:
             self._next += 1
             row = loss["row"] - start
