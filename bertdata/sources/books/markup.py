@@ -55,13 +55,9 @@ class _Parser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.parts.append(Tag(_plain(tag), {_plain(name): value or "" for name, value in reversed(attrs)}))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if _plain(tag) not in VOID:
-            self.handle_endtag(tag)
-
     def handle_endtag(self, tag: str) -> None:
-        self.parts.append(Tag(_plain(tag), None))
+        if _plain(tag) not in VOID:
+            self.parts.append(Tag(_plain(tag), None))
 
     def handle_data(self, data: str) -> None:
         self.parts.append(data)

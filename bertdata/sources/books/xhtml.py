@@ -85,7 +85,7 @@ def passages(markup: str, page: str = "", styles: Styles = NO_STYLES) -> list[Pa
         if isinstance(part, str):
             words[inside] += len(part) - part.count(" ") - part.count("\n")
             continue
-        balance[part.name] += -1 if part.attributes is None else part.name not in VOID
+        balance[part.name] += -1 if part.attributes is None else 1
         if part.name == "a":
             inside = "href" in (part.attributes or ())
             links += inside
@@ -136,7 +136,7 @@ class _Reader:
         self._flush()
         while self._open:
             self._close(self._open[-1].name)
-        self._end_section("")
+        self._end_section()
 
     def _take_tag(self, at: int, tag: Tag) -> int:
         self._text += picture_initial(tag)
@@ -196,7 +196,7 @@ class _Reader:
         if element.reasons.isdisjoint(_HEADINGS):
             self._notes = element.notes
         elif has_text:
-            self._end_section("")
+            self._end_section()
 
     def _has_prose(self, start: int) -> bool:
         lines = [self._text, *(line for passage in self.passages[start:] for line in passage.lines)]
@@ -263,7 +263,7 @@ class _Reader:
             return
         text = join_initial(drop_copies(text), self._words()) if _CONTROLS.search(text) else text
         if not self._verse and _NOTES_HEADING.fullmatch(fold_case(one_line(text))):
-            self._end_section(text)
+            self._end_section(begins_notes=True)
             return
         if is_note:
             self._dropped_notes += 1
@@ -281,13 +281,13 @@ class _Reader:
             self._counts = Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text))
         return self._counts
 
-    def _end_section(self, heading: str) -> None:
+    def _end_section(self, *, begins_notes: bool = False) -> None:
         """Drop the paragraphs under a heading for notes, if half of them begin with a mark. The next section begins."""
         if self._notes >= 0:
             notes = [_NUMBERED.match(passage.lines[0]) is not None for passage in self.passages[self._notes :]]
             if sum(notes) + self._dropped_notes >= len(notes) - sum(notes):
                 del self.passages[self._notes :]
-        self._notes = len(self.passages) if _NOTES_HEADING.fullmatch(fold_case(one_line(heading))) else -1
+        self._notes = len(self.passages) if begins_notes else -1
         self._dropped_notes = 0
 
 
