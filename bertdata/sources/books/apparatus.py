@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from .blocks import Block, is_paragraph, is_prose, is_table
+from .blocks import PART_GAP_LINES, Block, is_paragraph, is_prose, is_table
 from .headings import TRANSCRIBER, begins_notes, is_chapter, is_contents, is_heading, is_notes
 
 _KINDS = (
@@ -31,7 +31,6 @@ _MIN_PAGES = 3  # entries with a page number
 _WORD_CHARACTERS = 6  # with the space after it
 _MAX_LOST_CHARACTERS = 200 * _WORD_CHARACTERS
 _MAX_UNNAMED_SHARE = 0.02  # of a book
-_PART_GAP_LINES = 3  # blank lines that end contents and notes
 
 
 def drop_page_numbers(lines: list[str]) -> list[str]:
@@ -60,8 +59,7 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
             yield block
             continue
         end = at
-        # A long caption has blank lines in it, so it continues in the next blocks. Collect blocks
-        # until its bracket closes. If it does not within 12 blocks, the bracket is a typing error.
+        # A long caption goes on in the next blocks, until its bracket closes. One that never does is a typing error.
         if opens_picture(text) and text.count("[") > text.count("]"):
             while end < min(len(blocks), at + _MAX_CAPTION_BLOCKS) and text.count("[") > text.count("]"):
                 text += "\n" + "\n".join(blocks[end].lines)
@@ -117,15 +115,15 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
     Notes in the first half of a book without a later gap are the heading and the block below it.
     """
     inside, end = False, len(blocks)
-    last_gap = max((at for at, block in enumerate(blocks) if block.before >= _PART_GAP_LINES), default=0)
+    last_gap = max((at for at, block in enumerate(blocks) if block.before >= PART_GAP_LINES), default=0)
     for number, block in enumerate(blocks):
         if is_notes(block.lines[0]):
             inside = True
             end = number + 2 if last_gap <= number < len(blocks) // 2 else len(blocks)
-        elif inside and (block.before >= _PART_GAP_LINES or number >= end):
+        elif inside and (block.before >= PART_GAP_LINES or number >= end):
             # A gap right after the heading does not end the notes. Compare `after`: blocks in between may already be removed.
             above = blocks[number - 1]
-            inside = is_notes(above.lines[0]) and above.after >= _PART_GAP_LINES
+            inside = is_notes(above.lines[0]) and above.after >= PART_GAP_LINES
         if not inside and not begins_notes(block.lines[0]):
             yield block
 
@@ -133,13 +131,12 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
 def drop_contents(blocks: list[Block]) -> list[Block]:
     """Remove tables of contents: the heading and the entries, up to the heading that matches the first entry."""
     kept: list[Block] = []
-    at = 0
-    while at < len(blocks):
-        if is_contents(blocks[at].lines[0]):
-            at = _contents_end(blocks, at)
-        else:
-            kept.append(blocks[at])
-            at += 1
+    end = 0
+    for at, block in enumerate(blocks):
+        if at >= end and is_contents(block.lines[0]):
+            end = _contents_end(blocks, at)
+        elif at >= end:
+            kept.append(block)
     return kept
 
 
@@ -148,16 +145,8 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     first = blocks[start].lines[1:] or (blocks[start + 1].lines if start + 1 < len(blocks) else [])
     if not first:
         return start + 1
-    # A table of contents ends where its first entry occurs again, as the heading of the first
-    # chapter:
-    #
-    #   CONTENTS              <- start
-    #   I. The Ferry ... 3    <- entry "itheferry"
-    #   II. The Mill ... 17
-    #   ILLUSTRATIONS
-    #   I. THE FERRY          <- the same letters and digits: the contents end here
-    #
-    # If no heading matches, they end at the first block that is running text.
+    # It ends where its first entry ("I. The Ferry ... 3") occurs again, as the heading of the first chapter ("I. THE FERRY"), or
+    # else at the first block that is running text.
     entry = _entry(first[0])
     for at in range(start + 2, min(len(blocks), start + _MAX_CONTENTS_BLOCKS)):
         if entry and _entry(blocks[at].lines[0]) == entry:
@@ -167,7 +156,7 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     at, pages = start + 1, 0
     while at < len(blocks) and not _is_text(blocks[at], blocks[at - 1]):
         paged = sum(map(ends_with_number, blocks[at].lines))
-        if pages >= _MIN_PAGES and not paged and blocks[at].before >= _PART_GAP_LINES:
+        if pages >= _MIN_PAGES and not paged and blocks[at].before >= PART_GAP_LINES:
             break  # entries with pages end at a wide gap
         at, pages = at + 1, pages + paged
     # A first paragraph of one short line looks like an entry. Keep it in the text.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..lines import fold_case
 
+PART_GAP_LINES = 3  # blank lines before a new part of the book, or a new page
 _LEADERS = r"\.{4,}\s*\d+\W*$|\.{8,}|(?:\. ){6}"  # leader dots before a page or a name; "wait...." is prose
 _GAP_INSIDE = re.compile(rf"\S {{3,}}\S|{_LEADERS}")
 _LEADER = re.compile(_LEADERS)
@@ -57,7 +58,6 @@ def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
 
 def margin(blocks: Iterable[Block]) -> int:
     """Return the indent of most long lines, which is the book's left margin."""
-    # The most frequent indent of long lines. Verse and signatures are indented, but short.
     indents = Counter(_indent(line) for block in blocks for line in block.lines if len(line) > _MIN_PROSE_CHARACTERS)
     return min(indents, key=lambda indent: (-indents[indent], indent), default=0)
 
@@ -68,11 +68,6 @@ def split_unparted(blocks: list[Block]) -> Iterator[Block]:
     A line is a paragraph if it and its neighbors are too long to be wrapped, or if most lines of the book are that long, as in
     the output of EPUB converters.
     """
-    # Three kinds of files:
-    #
-    #   wrapped, blank lines between paragraphs      a block is a paragraph
-    #   wrapped, first lines indented                a block is a chapter: split it at the indents
-    #   one line per paragraph                       each line is a paragraph
     left = margin(blocks)
     lengths = [len(line) for block in blocks for line in block.lines]
     unwrapped = sum(length for length in lengths if length > _MAX_WRAPPED_WIDTH) >= _MIN_UNWRAPPED_SHARE * max(1, sum(lengths))
@@ -110,9 +105,8 @@ def is_verse(block: Block, left: int) -> bool:
     # Prose that was wrapped raggedly: its lines go on in lower case, and are longer than those of modern or Spanish verse.
     if width > _MAX_LOWERCASE_VERSE_CHARACTERS and sum(map(str.islower, firsts[1:])) >= 0.8 * (len(lines) - 1):
         return False
-    # Why lines end: a line of prose ends because the next word does not fit. In verse the next word
-    # would have fit, so somebody ended the line on purpose. Count these lines. Width is that of the
-    # longest line of the block, because the margin of the print is unknown.
+    # A line of prose ends because the next word does not fit. In verse it would have fit: count these lines. The width is that
+    # of the longest line, because the margin of the print is unknown.
     broken = sum(_broken(text, after, width) for text, after in zip(texts, texts[1:], strict=False))
     if len(lines) == 2:
         return capitals == 2 and width <= _MAX_VERSE_CHARACTERS

@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from ..lines import one_line, unify_newlines
 from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures, ends_with_number, guarded, opens_picture
-from .blocks import Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
+from .blocks import PART_GAP_LINES, Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
 from .footnotes import is_note, read_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
 from .headings import begins_notes, is_chapter, is_contents, is_heading, is_notes, is_short, plain_name, speakers
 from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
 
-_NEW_PAGE = 3  # blank lines
 _FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers, or be the title page
 
 
@@ -55,8 +54,6 @@ def clean(text: str, verse: str = "auto", footnotes: str = "keep") -> list[str]:
 
 def clean_parts(parts: Parts, reading: Reading) -> list[str]:
     """Return the paragraphs of a book without its license."""
-    # From lines to paragraphs. First whole lines (page numbers), then blocks of lines, because most apparatus has blank lines
-    # around it, and last the wrapped lines, which can only be joined when no caption or page number is left between them.
     blocks = list(split_unparted(list(split_blocks(drop_page_numbers(parts.body)))))
     front = [block for block in blocks[:_FRONT_BLOCKS] if not is_credit(block.lines[0].strip(" _["))]
     blocks = front + blocks[_FRONT_BLOCKS:]
@@ -79,8 +76,6 @@ def _is_entry(block: Block) -> bool:
 
 def _paragraphs(kept: list[_Text], names: set[str], language: str) -> list[str]:
     """Turn blocks into paragraphs, without the hyphens and marks of the printed page."""
-    # "to-" at the end of a line and "day" on the next: "today" or "to-day"? The book answers it, if
-    # the word occurs elsewhere in the middle of a line.
     words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
     for is_poem, texts in groupby(kept, key=lambda text: text.verse):
@@ -95,8 +90,7 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str) -> list[str]:
 
 def _running_text(blocks: list[Block], names: set[str], title_page: bool) -> Iterator[_Text]:
     """Yield blocks of prose or verse; `names` are the speakers of a play."""
-    # `previous` is the last line before a block. "" means that a heading came before, which makes
-    # another heading likely (a subtitle) and a paragraph in title case unlikely.
+    # `previous` is the last line before a block, "" after a heading: then another heading (a subtitle) is likely.
     left, previous, section, verse = margin(blocks), "" if title_page else ".", 0, False
     front: list[_Text] | None = [] if title_page else None  # the title page, if a heading or a new page follows
 
@@ -111,12 +105,11 @@ def _running_text(blocks: list[Block], names: set[str], title_page: bool) -> Ite
             previous = block.lines[-1]
             verse = is_verse(block, left) or (verse and _is_source(block, left))
             text = _Text(block, verse, section)
-            # A title page: short lines, then a heading or a wide gap. Hold them until it is clear
-            # which.
+            # A title page has short lines, then a heading or a wide gap. Hold them until it is clear.
             if front is not None and is_short(block) and len(front) < _FRONT_BLOCKS:
                 front.append(text)
                 continue
-            if front and max(front[-1].block.after, block.before) >= _NEW_PAGE:
+            if front and max(front[-1].block.after, block.before) >= PART_GAP_LINES:
                 front = None
             yield from front or ()
             front = None
@@ -135,8 +128,7 @@ def _choose(texts: list[_Text], verse: str) -> Iterable[_Text]:
         return texts
     if verse == "drop":
         return (text for text in texts if not text.verse)
-    # A poem in a novel is a quotation and breaks the prose. A book of poems has only verse.
-    # Decide by section, so that a novel with one chapter of ballads keeps that chapter.
+    # A poem in a novel is a quotation, but a novel with one chapter of ballads keeps that chapter: decide by section.
     balance: Counter[int] = Counter()  # verse characters minus prose characters, by section
     for text in texts:
         size = sum(map(len, text.block.lines))

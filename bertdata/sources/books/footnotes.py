@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..lines import fold_case
-from .blocks import Block, margin
+from .blocks import PART_GAP_LINES, Block, margin
 from .headings import is_chapter
 
 _NOTE_WORDS = (
@@ -24,7 +24,6 @@ _REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
 _HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_NOTE_WORDS})[\W_]{{0,99}}")  # after `fold_case`
 _NUMBERED = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
 _MAX_NOTE_BLOCKS = 40  # blocks of a note; an unclosed bracket drops only its own block
-_PART_GAP_LINES = 3  # blank lines before a new part of the book
 
 
 def read_footnotes(blocks: list[Block], *, keep: bool) -> list[Block]:
@@ -35,12 +34,10 @@ def read_footnotes(blocks: list[Block], *, keep: bool) -> list[Block]:
     """
     if not any("[" in line or _HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
         return blocks
-    # Two passes, because only the marks of notes are removed: "[2]" in "It is [2] late" can be a mark, or part of the text. It is
-    # a mark if a note with this mark was found.
+    # "[2]" in "It is [2] late" is a mark if a note with this mark is found.
     marks: set[str] = set()
-    read = list(
-        _read_notes(blocks, {mark for block in blocks for line in block.lines for mark in _REFERENCE.findall(line)}, marks, keep)
-    )
+    references = {mark for block in blocks for line in block.lines for mark in _REFERENCE.findall(line)}
+    read = list(_read_notes(blocks, references, marks, keep))
     read = [block for block in read if not is_notes_heading(block)] if keep else list(_without_sections(read))
     return [_without_marks(block, marks) for block in read] if marks else read
 
@@ -87,7 +84,6 @@ def _read_notes(blocks: list[Block], references: set[str], marks: set[str], keep
 
 def _end_of_note(blocks: list[Block], start: int) -> int:
     """Return the index of the first block after a bracketed note."""
-    # Notes may contain brackets. Count them up and down until the first one is closed.
     depth = 0
     for at in range(start, min(len(blocks), start + _MAX_NOTE_BLOCKS)):
         depth += sum(line.count("[") - line.count("]") for line in blocks[at].lines)
@@ -130,7 +126,7 @@ def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:
         if is_notes_heading(block):
             inside = True
         # The notes below the heading may already be removed, so a chapter or wide gap right after it also ends the section.
-        elif inside and (is_chapter(block.lines[0]) or (block.before >= _PART_GAP_LINES and not _NUMBERED.match(block.lines[0]))):
+        elif inside and (is_chapter(block.lines[0]) or (block.before >= PART_GAP_LINES and not _NUMBERED.match(block.lines[0]))):
             inside = False
         if not inside:
             yield block

@@ -94,8 +94,7 @@ _MIN_SPEAKER_SHARE = 0.8  # share of speakers' names with the same blank lines a
 def is_chapter(line: str) -> bool:
     """Return True if a line begins like the heading of a numbered part, in any of the languages above."""
     line = line.strip(_MARKS)
-    # The pattern has hundreds of alternatives. Almost no line begins with the first letters of one,
-    # so look at three letters first.
+    # The pattern has hundreds of alternatives, so look at three letters first.
     start = fold_case(line[:7]).removeprefix("the ")[:3]
     return (start in _CHAPTER_STARTS or start[:1] in _CHAPTER_STARTS) and _CHAPTER.match(line) is not None
 
@@ -120,16 +119,12 @@ def begins_notes(line: str) -> bool:
 
 def is_heading(block: Block, previous: str) -> bool:
     """Return True if a block is a heading; `previous` is the line before it, ``""`` after a heading or the title page."""
-    # From sure to unsure: a number or a known word alone ("IV", "PREFACE"), a numbered part
-    # ("CHAPTER IV"), then only the layout: short, apart from the text, without a full stop, or in
-    # capitals.
+    # From sure to unsure: a number or a known word alone, a numbered part, then only the layout.
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     if len(block.lines) > 4 or len(text) > _MAX_HEADING_CHARACTERS:
         return False
-    if _NUMERAL.fullmatch(text) or _APPARATUS_LINE.fullmatch(fold_case(text)) or is_contents(text):
-        return True
-    if is_chapter(text):
-        return len(block.lines) <= 3 and not _runs_on(text)
+    if _is_part(text):
+        return len(block.lines) <= 3 or not is_chapter(text)
     if not previous and block.before == 1 and block.after >= 2 and len(block.lines) == 1 and _SUBTITLE.fullmatch(text):
         return True  # it is closer to the heading above than to the text below
     return _stands_as_title(block, text, previous)
@@ -147,8 +142,7 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
 
     A name that occurs once counts if it has the same blank lines around it as the other names.
     """
-    # In a play, the names of speakers look exactly like headings. They differ in one way: a name is
-    # repeated, and a heading is not.
+    # The names of speakers look like headings, but are repeated.
     play, names, gaps = False, Counter[str](), dict[str, list[tuple[int, int]]]()
     lines = ((block, block.lines[0].strip(_MARKS)) for block in blocks if len(block.lines) == 1)
     short = [(block, text) for block, text in lines if len(text) <= _MAX_TITLE_CHARACTERS]
@@ -163,8 +157,6 @@ def speakers(blocks: Iterable[Block]) -> set[str]:
                 gaps.setdefault(plain_name(block), []).append((block.before, block.after))
     if not play or sum(times > 1 for times in names.values()) < 2:
         return set()
-    # A minor role has one line. It counts as a name if at least 80 % of the repeated names have the
-    # same blank lines above and below, and this one, too.
     known = Counter(gap for name, gaps_of_name in gaps.items() if names[name] > 1 for gap in gaps_of_name)
     usual = [[gap] for gap, times in known.items() if times >= _MIN_SPEAKER_SHARE * known.total()]
     return {name for name, times in names.items() if times > 1 or (gaps.get(name) in usual and "  " not in name)}
@@ -194,8 +186,3 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
         return True
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
     return not ends or (not previous and title_case(text) and not any(map(str.isdigit, text)))
-
-
-def _runs_on(text: str) -> bool:
-    """Return True for a sentence that begins like a heading: `Part one of the plan had failed.`"""
-    return text[-1:] in ".,;" and len(re.findall(r"\b[a-z]+\b", text)) > 8

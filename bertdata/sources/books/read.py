@@ -105,8 +105,6 @@ def _from_text(
 
 def _has_only_words(lines: list[str]) -> bool:
     """Return True if a book has too many lines for its size in bytes, such as a word list."""
-    # Time per line is what a book costs. Poems have lines of 30 to 40 bytes; a word list has more
-    # lines per byte, takes minutes and has no prose.
     filled = sum(line != "" and not line.isspace() for line in lines)
     if filled <= _FREE_LINES:
         return False
