@@ -49,9 +49,17 @@ def parquet_groups(path: str) -> tuple[pa.Schema, list[int]]:
 
     The columns have the exact offsets, but pyarrow crashes on columns with damaged statistics.
     """
-    with _open_parquet(path) as file:
-        sizes = [max(1, file.metadata.row_group(group).total_byte_size) for group in range(file.metadata.num_row_groups)]
-        return file.schema_arrow, [size(path) * before // sum(sizes) for before in accumulate([0, *sizes[:-1]])] if sizes else []
+    with _open_parquet(path) as table:
+        return table.schema_arrow, _starts(_groups(table), size(path))[:-1]
+
+
+def _groups(table: Any) -> list[Any]:
+    return [table.metadata.row_group(number) for number in range(table.metadata.num_row_groups)]
+
+
+def _starts(groups: list[Any], length: int) -> list[int]:
+    sizes = [max(1, group.total_byte_size) for group in groups]
+    return [length * before // max(1, sum(sizes)) for before in accumulate([0, *sizes])]
 
 
 def read_parquet(
@@ -59,9 +67,9 @@ def read_parquet(
 ) -> Rows:
     """Read the row groups that begin in a range, several rows at a time."""
     try:
-        starts = [*parquet_groups(part.path)[1], size(part.path)]
         with _open_parquet(part.path) as table:
-            groups = [table.metadata.row_group(group) for group in range(table.metadata.num_row_groups)]
+            groups = _groups(table)
+            starts = _starts(groups, size(part.path))
             names = [name for name in dict.fromkeys(columns.used) if _is_used(table.schema_arrow, name)]
             unpacked = sum(group.total_byte_size for group in groups)
             for number, group in enumerate(groups):

@@ -146,7 +146,7 @@ def dump_date(name: str) -> str:
     >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("20221399.xml"), dump_date("dump.xml")
     ('20220720', '', '')
     """
-    return next((digits for digits in _DATE.findall(name) if _timestamp(_iso(digits)) is not None), "")
+    return next((digits for digits in _DATE.findall(name) if _timestamp(digits) is not None), "")
 
 
 def as_of(name: str, revised: str) -> int:
@@ -155,17 +155,14 @@ def as_of(name: str, revised: str) -> int:
     >>> as_of("enwiki-20220720.xml", "2001-01-01T00:00:00Z"), as_of("dump.xml", "2022-07-20T00:00:01Z"), as_of("dump.xml", "")
     (1658275200, 1658275201, 0)
     """
-    date = dump_date(name)
-    time = _iso(date) if date else revised[:-1] if _TIME.fullmatch(revised) else ""
+    time = dump_date(name) or (revised[:-1] if _TIME.fullmatch(revised) else "")
     return min(_MAX_TIME_S, max(0, _timestamp(time) or 0))
 
 
-def _iso(digits: str) -> str:
-    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
-
-
 def _timestamp(time: str) -> int | None:
-    """Return a time as seconds since 1970; None if it is invalid, such as a thirteenth month."""
+    """Return a time, or a date such as 20220720, as seconds since 1970; None if it is invalid, such as a thirteenth month."""
+    if "-" not in time:
+        time = f"{time[:4]}-{time[4:6]}-{time[6:]}"
     try:
         return int(datetime.fromisoformat(time).replace(tzinfo=timezone.utc).timestamp())
     except ValueError:
