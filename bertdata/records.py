@@ -29,7 +29,6 @@ class Task(NamedTuple):
     number: int
     kind: str
     parts: tuple[FileRange, ...]
-    checksum: str = ""  # what a task that checks a file expects, such as ``sha1:9e10…``
 
     def names(self) -> list[list[str | int]]:
         """Return name, start and end of each file range. They identify the task on any machine."""

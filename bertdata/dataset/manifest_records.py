@@ -30,7 +30,7 @@ class RowFile(File, frozen=True, kw_only=True):
 class Input(Record, frozen=True, kw_only=True):
     """An input file of a corpus, or a shard of the dataset from which another one was made.
 
-    Only dumps have a `cut`, `date` and `checksum`. A trial run has no digest. The manifest of rows names the inputs of its corpus
+    Only dumps have a `cut` and `date`. A trial run has no digest. The manifest of rows names the inputs of its corpus
     without sizes.
     """
 
@@ -43,7 +43,6 @@ class Input(Record, frozen=True, kw_only=True):
     cut: str = ""
     documents: str = ""
     date: str = ""
-    checksum: str = ""
 
 
 class Amounts(Record, frozen=True, kw_only=True):

@@ -22,9 +22,6 @@ from .wikis import as_of as as_of
 from .wikis import dump_date as dump_date
 from .wikis import read_site as read_site
 
-LOSSES = frozenset(  # reject reasons that do not refer to a specific page
-    ("damaged-stream", "truncated-stream", "truncated-dump", "decompression-bomb", "too-many-rejects")
-)
 _OPEN, _CLOSE, _END = b"<page>", b"</page>", b"</mediawiki>"
 _TAG = re.compile(rb"</?page>")
 _UNFINISHED = re.compile(rb"<(?:p(?:a(?:ge?)?)?)?\Z")  # possible start of a <page>
