@@ -85,7 +85,10 @@ def main() -> None:
     except click.ClickException as error:
         code, context = error.exit_code, getattr(error, "ctx", None)
         hint = f" Try 'bertdata {context.info_name} --help'." if context and context.parent else " Try 'bertdata --help'."
-        console.error(error.format_message() + hint)
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2: the command's help is not an error message
+            error.show()
+        else:
+            console.error(error.format_message() + hint)
     except (KeyboardInterrupt, click.Abort) as stopped:
         arguments = (stopped.__cause__ or stopped).args  # click converts an interrupt inside a command to Abort
         code = arguments[0] if arguments else 130

@@ -94,6 +94,10 @@ def test_an_error_is_one_line_of_one_style(tmp_path: Path) -> None:
         assert done.stderr.startswith("bertdata: error: ") and done.stderr.count("\n") == 1
 
 
+def test_without_a_command_the_help_is_shown() -> None:
+    assert subprocess.run(COMMAND, capture_output=True, text=True, check=False).stderr.startswith("Usage: bertdata")
+
+
 def test_options_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     assert call("build-corpus", "--wikipedia", SAMPLE, "--output", tmp_path / "x", "--dry-run").code == 0
     assert list(tmp_path.iterdir()) == []
