@@ -26,7 +26,7 @@ from ..pieces import BERT_TOKENS, ROLES
 from ..storage.model_directory import model_directory
 from .libraries import failures_as_exceptions
 from .vocab import SPECIAL, Vocabulary
-from .vocab_txt import MAX_BYTES, from_vocab_txt, lines, read_text, unreadable
+from .vocab_txt import MAX_BYTES, from_vocab_txt, is_cased, lines, read_text, unreadable
 
 _SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
 _DEFAULTS = {"lowercase": True, "strip_accents": None, "handle_chinese_chars": True}  # of transformers' BertTokenizer
@@ -78,6 +78,12 @@ def read_any(
     found = _from_tokenizer(form, read_text(form), _named(directory), special_tokens, forced)
     if tokens is not None and set(lines(read_text(tokens))) != set(found.pieces):
         found = _noted(found, f"{tokens.name} and {form.name} have different tokens: {form.name} is used, as in transformers")
+    if tokens is not None and found.normalizer.get("lowercase") is False and is_cased(found.pieces) is False:
+        found = _noted(
+            found,
+            f"{form.name} does not lowercase text, and is used as in transformers, but {tokens.name} has small letters only:"
+            " words with capitals become [UNK]",
+        )
     return _refuse(found, form, options)
 
 

@@ -155,6 +155,14 @@ def test_other_tokens_in_vocab_txt_are_told(tmp_path: Path) -> None:
     assert read_any(tmp_path / "vocab.txt").pieces[-1] == "extra"  # the file that was asked for
 
 
+def test_a_tokenizer_json_that_keeps_capitals_which_no_token_has_is_told(tmp_path: Path) -> None:
+    vocab.write(tmp_path, from_tokens(GOOGLE, False, None))
+    (tmp_path / "tokenizer_config.json").unlink()
+    assert "tokenizer.json does not lowercase text" in " ".join(read_any(tmp_path).notes)
+    (tmp_path / "vocab.txt").unlink()
+    assert not read_any(tmp_path).notes
+
+
 def test_an_option_that_contradicts_a_tokenizer_json_is_refused(tmp_path: Path) -> None:
     vocab.write(tmp_path, from_tokens(GOOGLE, True, False))
     assert read_any(tmp_path, True, False) == read_any(tmp_path)
