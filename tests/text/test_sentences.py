@@ -86,6 +86,7 @@ LONG = "the miller came to the weir. "
     ("text", "lines", "expected"),
     [
         ("the tea is hot. it is late.", 1, True),
+        ("it was in 1988. it closed in 1999. it was sad.", 1, True),
         ("the tea is hot and late", 1, False),  # too short to tell
         ("the tea is hot. It is late.", 1, False),
         (LONG * 100 + "Ames. ", 1, True),  # one capital in 2,000 letters
