@@ -1,6 +1,6 @@
 """Define the records that stages pass to each other: tasks, file ranges, pages, documents, drops and rejects."""
 
-# No `from __future__ import annotations`: `bertdata.beam` makes schemas of these types, and Beam reads no annotations as strings.
+# No `from __future__ import annotations`: Beam makes schemas of these types, and reads no annotations as strings.
 from typing import NamedTuple
 
 PARAGRAPH = "\n\n"  # between the paragraphs of a document's text

@@ -56,6 +56,7 @@ MARKS = {  # by producer
     "role": "<a role='doc-noteref' href='#n1'>1</a>",
     "class of a span": "<span class='footnote-reference'>1</span>",
     "font": "<font size='2'><sup><a href='#n1'>1</a></sup></font>",
+    "raised by its style": "<span style='vertical-align: super; font-size: .7em'>1</span>",
     "superscript class": "<span class='superscript'>1</span>",
     "superscript digit": "<a href='1.xhtml#x'>¹</a>",
     "word": "<a href='1.xhtml#x'>[note 1]</a>",

@@ -35,6 +35,7 @@ _ALT = re.compile(
     re.IGNORECASE,
 )
 _RAISED = re.compile(r"super(?:script)?\d*|sup\d*")  # a class
+_RAISED_STYLE = re.compile(r"vertical-align:\s?super", re.IGNORECASE)
 _HIDDEN = re.compile(
     r"sr-?only|visually-?hidden|screen-?reader|off-?screen|a11y|assistive|aural|invisible|\bhid(?:e|den)\b|display:\s?none"
     r"|visibility:\s?hidden|-\d{4}px"
@@ -75,7 +76,7 @@ def read_mark(tags: list[Tag], text: str, before: str, ids: set[str], styles: St
     classes = {name for tag in tags for name in tag.get("class").lower().split()}
     is_named = _NOTE.search(" ".join([*names, *(link.rpartition("#")[2] for link in links)]).lower()) is not None
     is_raised = is_raised or any(tag.name == "sup" for tag in tags) or not classes.isdisjoint(styles.raised)
-    is_raised = is_raised or any(map(_RAISED.fullmatch, classes))
+    is_raised = is_raised or any(map(_RAISED.fullmatch, classes)) or any(_RAISED_STYLE.search(tag.get("style")) for tag in tags)
     is_linked = not ids.isdisjoint(styles.targets)  # the note leads back to its mark
     if links and _BACK.fullmatch(text) and (is_named or is_linked or not text.strip(".[]() ").isalpha()):
         return Mark(True, True)
