@@ -8,7 +8,10 @@ A checkpoint is written under a temporary name, flushed to disk and renamed, so 
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -30,13 +33,23 @@ def save(output: Path, learner: Learner, recipe: Recipe, state: State) -> None:
     # also after a power failure in the middle of a save.
     moments = {f"{kind}.{name}": v for name, p in learner.named.items() for kind, v in learner.optimizer.state.get(p, {}).items()}
     with replacing_directory(output / f"checkpoint-{state.step}") as path:
-        learner.model.inner.save_pretrained(path)
+        _save_weights(learner.model.inner, path)
         recipe.write_tokenizer(path)
         (path / "optimizer.safetensors").write_bytes(packed(moments))
         write_json(path / "state.json", encode(replace(state, scaler=learner.scaler.state_dict())))
     # Only now, when the new checkpoint is safe, remove the old ones. The new name hides a partly removed one.
     for old in checkpoints(output)[: -recipe.config.keep]:
         remove(old.rename(old.with_name(f"{TEMPORARY_PREFIX}{old.name}")))
+
+
+def _save_weights(model: Any, path: Path) -> None:
+    """Save a model as `transformers` does. Raise OSError if the disk is full, or fails."""
+    try:
+        model.save_pretrained(path)
+    except SafetensorError as error:
+        if not (number := re.search(r"os error ([0-9]+)", str(error))):
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
 def restore(directory: Path, learner: Learner) -> State:
