@@ -213,7 +213,7 @@ def test_command(write: Write, tmp_path: Path) -> None:
     again = run()
     assert f"{tmp_path}/run is complete already: nothing to do" in again.stdout
     assert "MLM loss" not in again.stderr
-    assert "complete already: nothing to do" in run("--dry-run").stdout
+    assert "has 10 steps, which are kept" in run("--dry-run").stdout
     path.write_text(path.read_text().replace("steps = 10", "steps = 12"))
     assert f'from_pretrained("{tmp_path}/run/checkpoint-12")' in run().stdout  # a finished run takes more steps
     path.write_text(path.read_text().replace("steps = 12", "steps = 11"))
