@@ -7,8 +7,8 @@ a NotNext pair scores above an IsNext pair: 0.5 if a fact predicts nothing. The 
 facts and their products, and measured on other pairs. The exit code is 1 if bertdata's pairs miss a limit, or if an AUC is more
 than 3 standard errors from 0.5.
 
-Pairs need a partner of the same language and script, so the text of a language with one document is lost. The limit of lost
-tokens leaves these languages out, and the table names them.
+Pairs need a partner of the same language and script, so the text of a language with one document is lost. The limit of other
+losses leaves these languages out, and the table names them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ LIMITS = {  # of bertdata's pairs: figure -> minimum and maximum
     "NotNext share": (0.4995, 0.5005),
     "NotNext pairs with B of A's document": (0, 0),
     "IsNext pairs whose B follows A": (1, 1),
-    "tokens lost, languages with several documents": (0, 0.01),
+    "tokens lost to truncation": (0, 0.01),
+    "tokens lost otherwise, languages with several documents": (0, 0.01),
 }
 Array = npt.NDArray[Any]
 Pair = tuple[Segment, Segment, int]
@@ -63,7 +64,7 @@ def main() -> int:
             documents = read_documents(corpus(work), path)
             numbers = {id: number for number, id in enumerate(documents)}
             texts = list(documents.values())
-            columns[f"{length} tokens"] = measure(read_pairs(path, numbers, texts), texts, length)
+            columns[f"{length} tokens"] = measure(read_pairs(path, numbers, texts), texts, length, truncated(path))
             control = google_pairs.make([document.starts for document in texts], length)
             columns[f"BERT's, {length}"] = measure(control, texts, length)
     print(f"{heading()}\n\n| | limit | {' | '.join(columns)} |\n|---|---:|{'---:|' * len(columns)}")
@@ -133,8 +134,13 @@ def position(text: bytes, part: bytes) -> int:
     return at // 4 if at >= 0 else -1
 
 
-def measure(pairs: list[Pair], documents: list[Document], length: int) -> dict[str, float]:
-    """Return all figures of pairs."""
+def truncated(path: Path) -> int:
+    """Return the number of tokens that rows lost because sentences did not fit."""
+    return next(stage.dropped.get("truncation", 0) for stage in bertdata.open(path).counts if stage.stage == "tokens")
+
+
+def measure(pairs: list[Pair], documents: list[Document], length: int, cut: int = 0) -> dict[str, float]:
+    """Return all figures of pairs. `cut` tokens were lost to truncation."""
     (a_document, a_start, a_end), (b_document, b_start, b_end) = (np.array([pair[side] for pair in pairs]).T for side in (0, 1))
     labels = np.array([label for _, _, label in pairs])
     a, b, is_next, not_next = a_end - a_start, b_end - b_start, labels == 0, labels == 1
@@ -161,7 +167,9 @@ def measure(pairs: list[Pair], documents: list[Document], length: int) -> dict[s
         "NotNext pairs with B of A's document": float(same[not_next].mean()),
         "IsNext pairs whose B follows A": float((same & (a_end == b_start))[is_next].mean()),
         "tokens lost": 1 - used.total() / total.total(),
-        "tokens lost, languages with several documents": 1 - sum(used[c] for c in several) / sum(total[c] for c in several),
+        "tokens lost to truncation": cut / total.total(),
+        "tokens lost otherwise, languages with several documents": 1
+        - (sum(used[c] for c in several) + cut) / sum(total[c] for c in several),
         **{f"AUC of {name}": auc(fact, labels)[0] for name, fact in facts.items()},
         "AUC of two languages": auc((languages[a_document] != languages[b_document]).astype(int), labels)[0],
     }
