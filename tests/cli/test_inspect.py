@@ -56,6 +56,7 @@ def test_json_has_an_object_for_each_example(sample_corpus: Path) -> None:
         (["--row", "99999"], "has rows 0 to"),
         (["--row", "0", "--id", "sampleenwiki:107"], "--row and --id cannot be combined"),
         (["--row", "0", "--id", "nope", "--json"], "--row and --id cannot be combined"),
+        (["--epoch", "1"], "has no rows"),
         (["--row", "0", "--random"], "--row and --random cannot be combined"),
         (["--explain", "x", "--title", "x"], "--explain and --title cannot be combined"),
         (["--explain", "River Ellyn", "--json"], "--explain and --json cannot be combined"),
