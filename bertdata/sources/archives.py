@@ -6,13 +6,10 @@ A zip file is cut into ranges of members. A tar file, compressed or not, is one 
 from __future__ import annotations
 
 import contextlib
-import io
 import stat
-import struct
 import sys
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Any, NamedTuple, TypeVar, cast
@@ -22,11 +19,10 @@ from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
 from .lines import read_lines
 from .packed import BrokenFile, open_packed
+from .zip_list import BROKEN_ZIP, TooLarge, open_zip
 
 T = TypeVar("T")
 
-# What zipfile and tarfile raise for a damaged file.
-BROKEN_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError)
 _BROKEN_TAR = (tarfile.TarError, ValueError, OverflowError, RecursionError, MemoryError)
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # for these only, zipfile limits the output per read
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # flags of a member
@@ -36,10 +32,6 @@ _FREE_BYTES, _MAX_RATIO = 32 << 20, 32  # unpacked bytes of a range of a zip fil
 _MAX_GLOBAL_ATTRIBUTES = 10_000  # of a tar file, which tarfile keeps in memory
 _MAX_TAR_HEADER_BYTES = 1 << 20  # per member, with extensions such as long names; tarfile keeps it in memory
 _BUFFER_BYTES = 1 << 18
-
-
-class TooLarge(ValueError):
-    """A list of members that has more bytes than allowed."""
 
 
 class Member(NamedTuple):
@@ -177,36 +169,6 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
         with contextlib.suppress(UnicodeError):  # otherwise keep the encoding of the zip format
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/").encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
-    """Open a zip file whose list of members has at most `max_list_bytes` bytes; raise `TooLarge` or one of `BROKEN_ZIP`."""
-    reader = _BoundedList(file, max_list_bytes)
-    archive = zipfile.ZipFile(cast("IO[bytes]", reader))
-    reader.most = sys.maxsize
-    return archive
-
-
-class _BoundedList:
-    """A zip file that raises TooLarge for reads of more than `most` bytes, so that its list of members cannot fill the memory."""
-
-    def __init__(self, file: IO[bytes], most: int) -> None:
-        self._file, self.most = file, most
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-    def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes; raise `TooLarge` if `size` exceeds the limit."""
-        if size > self.most:
-            raise TooLarge(f"its list of files has more than {self.most} bytes")
-        return self._file.read(size)
-
-    def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position; raise BadZipFile if it is negative, which a damaged list can cause."""
-        if whence == io.SEEK_SET and at < 0:
-            raise zipfile.BadZipFile("its list of files leads out of it")
-        return self._file.seek(at, whence)
 
 
 # --- tar ---

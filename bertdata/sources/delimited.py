@@ -44,29 +44,34 @@ def read_delimited(
             problem = f"the first line names no column {columns.text!r}, only {there}. Name the text column with `text_column`"
             yield whole, whole._replace(at=1, words="line 1").reject("no-text", problem)
             return
-        used = {name: names.index(name) for name in columns.used if name in names}
-        reader = csv.reader(lines, delimiter=delimiter)
-        while True:
-            lines.held, at = 0, lines.number + 1
-            address = whole._replace(at=at, words=f"line {at}")
-            try:
-                fields = next(reader, None)
-            except csv.Error as error:
-                is_large = str(error).startswith("a record of more than")
-                yield address, address.reject("too-large" if is_large else "malformed-csv", str(error))
-                reader = csv.reader(lines, delimiter=delimiter)
-                continue
-            if fields is None:
-                break
-            if len(fields) < 2 and not "".join(fields).strip():
-                continue  # a blank line
-            values = {name: fields[at] for name, at in used.items() if at < len(fields)}
-            if len(fields) < len(names) or any(fields[len(names) :]):
-                yield address, address.reject("malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
-            elif any(BROKEN_BYTE in value for value in values.values()):
-                yield address, address.reject("undecodable", "bytes that are not in the encoding of the file")
-            else:
-                yield address, values
+        yield from _read_rows(lines, delimiter, names, columns, whole)
+
+
+def _read_rows(lines: _Lines, delimiter: str, names: list[str], columns: Columns, whole: RowAddress) -> Rows:
+    """Read the rows below the line of names. A row that is too large or malformed is a reject, and reading goes on."""
+    used = {name: names.index(name) for name in columns.used if name in names}
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        lines.held, at = 0, lines.number + 1
+        address = whole._replace(at=at, words=f"line {at}")
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            is_large = str(error).startswith("a record of more than")
+            yield address, address.reject("too-large" if is_large else "malformed-csv", str(error))
+            reader = csv.reader(lines, delimiter=delimiter)
+            continue
+        if fields is None:
+            break
+        if len(fields) < 2 and not "".join(fields).strip():
+            continue  # a blank line
+        values = {name: fields[at] for name, at in used.items() if at < len(fields)}
+        if len(fields) < len(names) or any(fields[len(names) :]):
+            yield address, address.reject("malformed-csv", f"{len(fields)} fields where the first line has {len(names)}")
+        elif any(BROKEN_BYTE in value for value in values.values()):
+            yield address, address.reject("undecodable", "bytes that are not in the encoding of the file")
+        else:
+            yield address, values
 
 
 class _Lines:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import REPOSITORY, Build, Run, digests, leftovers, read_rows
+from conftest import Build, Run, digests, leftovers, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_resume import kill_in_mid_run
@@ -238,16 +236,6 @@ def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
     card = (made / "static" / "README.md").read_text()
     assert "Rows are masked: 1" in card and "at most 17 per row" in card
     assert "Rows are masked" not in (made / "none" / "README.md").read_text()
-
-
-def test_the_benchmark_of_pairs_measures_static_rows_as_the_others(made: Path) -> None:
-    sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-    try:
-        benchmark: Any = importlib.import_module("pairs")
-    finally:
-        sys.path.remove(str(REPOSITORY / "benchmarks"))
-    static, plain = (benchmark.read(made / name) for name in ("static", "none"))
-    assert all((static[i] == plain[i]).all() for i in range(4))
 
 
 def test_same_bytes_by_two_workers(run: Run, made: Path, tmp_path: Path) -> None:

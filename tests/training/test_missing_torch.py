@@ -15,4 +15,4 @@ def test_a_missing_package_is_one_error() -> None:
     assert failed.returncode == 1
     assert failed.stderr.count("Traceback") == 1 and "During handling" not in failed.stderr
     last = failed.stderr.splitlines()[-1]
-    assert "needs PyTorch: " in last and last.endswith("pip install torch safetensors")
+    assert "needs PyTorch: " in last and "pip install" in last

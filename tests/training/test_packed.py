@@ -182,10 +182,10 @@ def test_a_damaged_start_is_named(packed: dict[str, Shards], monkeypatch: pytest
 
 def test_a_model_that_sees_other_documents_is_found_out(packed: dict[str, Shards]) -> None:
     """The test above would fail where a single document's number is wrong."""
-    batch = next(iter(loader.batches(packed["documents"], 4, for_model="custom")))
+    batch = next(iter(loader.batches(packed["documents"], 32, for_model="custom")))
     ids = batch["document_ids"]
     allowed = attention.block_mask(ids)
-    assert allowed.shape == (4, 1, LENGTH, LENGTH) and allowed.diagonal(dim1=2, dim2=3).all()
+    assert allowed.shape == (32, 1, LENGTH, LENGTH) and allowed.diagonal(dim1=2, dim2=3).all()
     assert torch.equal(allowed[:, 0], ids[:, :, None] == ids[:, None, :]) and not allowed.all()
     near = attention.block_mask(ids, max_distance=3)
     assert int(near.sum()) < int(allowed.sum()) and not near[0, 0, 0, 4]

@@ -137,8 +137,8 @@ def marked(
 
     The gap before a token in `begins`, with which a word begins, is "|" if neither a space nor a mark separates the words.
 
-    >>> [*marked(["tea", "##s", "茶", "树"], {1: "mask", 2: "see"}, begins={0, 2, 3})]
-    [Span('', 'tea'), Span('', 's', 'mask', ''), Span(' ', '茶', 'random', 'see'), Span('|', '树')]
+    >>> [span[:3] for span in marked(["tea", "##s", "茶", "树"], {1: "mask", 2: "see"}, begins={0, 2, 3})]
+    [('', 'tea', ''), ('', 's', 'mask'), (' ', '茶', 'random'), ('|', '树', '')]
     """
     text = ""
     for index, spaced in enumerate(texts(tokens, mark, special)):

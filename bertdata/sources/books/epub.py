@@ -10,8 +10,8 @@ import zipfile
 from collections import defaultdict
 from typing import IO, NamedTuple
 
-from ..archives import BROKEN_ZIP, TooLarge, open_zip
 from ..encodings import decode
+from ..zip_list import BROKEN_ZIP, TooLarge, open_zip
 from .apparatus import guarded
 from .blocks import Block
 from .markup import Tag, parse
