@@ -116,7 +116,6 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
     text = bytearray()  # the text after the last tag; it grows in place, so that a long page is not copied for each block
     seen = 0  # bytes of `text` that contain no tag
     border = sys.maxsize  # offset in `text` where the next range begins
-    size = min(part.end, files.size(part.path))
     for block in blocks(part.path, part.start, part.end):
         if block.at >= part.end:
             border = min(border, len(text))
@@ -128,7 +127,7 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
             lost = block.end - block.at if block.at < part.end else 0  # the next range counts its own damage
             where = f"bytes {block.at}-{block.end} of {part.name}"
             yield bytes(text) if state in ("page", "between") else b"", block.reason, where, lost
-            if block.end >= size:
+            if block.end >= min(part.end, files.size(part.path)):
                 return
             state, seen, border = "foreign", 0, border - len(text)
             text.clear()
