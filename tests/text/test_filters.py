@@ -128,7 +128,7 @@ def test_drops_are_counted_listed_and_explained(build: Build, mixed: Path, tmp_p
     def explained(id: str, known: bool = True) -> str:
         done = CliRunner().invoke(cli, ["inspect", str(corpus), "--explain", f"text:mixed.jsonl:{id}"])
         assert isinstance(done.exception, NoneType if known else UsageError), done.output
-        return done.output
+        return f"{done.output}{done.exception or ''}"
 
     assert "is in data/train-00000-of-00001.arrow" in explained("en4")
     assert "was dropped: few letters (letters 0.20 < 0.50)" in explained("marks")

@@ -178,7 +178,7 @@ def test_masks_of_characters_as_words_are_warned_of(run: Run, corpus: Path, word
         recipe = f'batch_size = 8\nunit = "word"\n[[phases]]\nshards = "{rows}"\nsteps = 5\n'
         (tmp_path / "run.toml").write_text(recipe)
         plan = run("train", tmp_path / "run.toml", "--dry-run")
-        assert ("Make the rows with --chinese-words jieba" in plan.stdout) == warned
+        assert ("jieba to mask words" in plan.stdout) == warned
         assert "warmup_steps = 10,000 is not below the number of steps" in plan.stdout
 
 

@@ -239,12 +239,12 @@ def test_strangers_reach_neither_the_store_nor_the_processes_nor_the_readers(wri
 
 @pytest.mark.slow
 def test_torchrun_in_a_network_of_its_own(write: Write, tmp_path: Path) -> None:
-    """As docs/how-to/engines.md says: nothing of it listens in this machine's network, and its files are this user's."""
+    """As docs/how-to/stores.md says: nothing of it listens in this machine's network, and its files are this user's."""
     need_proc()
     if subprocess.run(["unshare", "--map-root-user", "--net", "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system admits no user namespaces")
     write(10)
-    text = (REPOSITORY / "docs" / "how-to" / "engines.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "how-to" / "stores.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"^unshare .*\n.*torchrun.*$", text, re.M)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     words = ["sh", "-ec", script.replace("--nproc-per-node 8", "--nproc-per-node 2")]
