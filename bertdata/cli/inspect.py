@@ -119,7 +119,7 @@ def show(
     contents = contents or read(directory)
     if epoch and not isinstance(contents, PairsManifest):
         raise UsageError(f"--epoch {epoch}: {directory} has no rows. Omit --epoch, or inspect what make-pairs wrote")
-    if epoch and contents.settings.masking == "static":
+    if epoch and isinstance(contents, PairsManifest) and contents.settings.masking == "static":
         raise UsageError(
             f"--epoch {epoch}: the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
         )
