@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from bertdata.config import read_toml
 from bertdata.text import wikitext
 from bertdata.text.wikitext.convert import convert, units
-from bertdata.text.wikitext.convert.amounts import read_amount, write_number
-from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, table
+from bertdata.text.wikitext.convert.call import read_amount
+from bertdata.text.wikitext.convert.measurement import write_number
+from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, tables
 
 TABLE = read_toml(Path(__file__).with_name("convert.toml"))
 HARD = "\u00a0"
@@ -71,7 +72,7 @@ def test_symbols_do_not_break_from_their_numbers() -> None:
 
 
 def all_units() -> list[Unit]:
-    found = [find_unit(code) for code in [*units._rows(), *table("outputs")]]
+    found = [find_unit(code) for code in [*units._rows(), *tables()["outputs"]]]
     return [unit for unit in found if unit is not None]
 
 
@@ -80,17 +81,16 @@ def test_every_default_is_a_unit_of_the_same_kind() -> None:
         assert unit.name and unit.plural and unit.scale > 0, unit
         assert "{" not in unit.name + unit.plural + unit.symbol, unit
         for code in (*default_outputs(unit, 0.5), *default_outputs(unit, 1e9)):
-            pieces = table("composites").get(code, [])
+            pieces = tables()["composites"].get(code, [])
             output = find_unit(str(pieces[-1]) if pieces else code)
             assert output is not None and output.dimension == unit.dimension, (unit, code)
 
 
 def test_every_code_in_the_file_is_known_and_given_once() -> None:
-    tables = units._tables()
-    codes = [code for lines in tables["units"].values() for line in lines.split("\n") for code in line.split("|")[0].split()]
+    codes = [code for lines in tables()["units"].values() for line in lines.split("\n") for code in line.split("|")[0].split()]
     assert len(codes) == len(set(codes)) > 500
-    assert all(find_unit(code) is not None for code in [*units._rows(), *table("outputs")])
-    for pieces in tables["composites"].values():
+    assert all(find_unit(code) is not None for code in [*units._rows(), *tables()["outputs"]])
+    for pieces in tables()["composites"].values():
         for larger, count, smaller in zip(pieces[::2], pieces[1::2], pieces[2::2], strict=False):
             one, other = find_unit(larger), find_unit(smaller)
             assert one is not None and other is not None, (larger, smaller)
@@ -126,6 +126,6 @@ def test_real_calls_are_converted(shared: Path) -> None:
     assert (len(rows), wrong) == (361, [])
 
 
-@pytest.mark.parametrize("name", ["amounts", "call", "measurement", "units"])
+@pytest.mark.parametrize("name", ["call", "measurement", "units"])
 def test_doctests(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"bertdata.text.wikitext.convert.{name}")).failed == 0

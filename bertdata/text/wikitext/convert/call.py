@@ -1,24 +1,32 @@
-"""Parse the arguments of ``{{convert}}``: values, units, target units, decimal place, and named options.
+"""Read the arguments of ``{{convert}}``: values with their precision, units, target units and the decimal place.
 
->>> call = read_call(["5", "to", "10", "km", "mi nmi", "1"])
+>>> call = read_call(["5", "to", "1+1/2", "km", "mi nmi", "1"])
 >>> [amount.shown for amount in call.amounts], call.unit.code, call.outputs, call.digits
-(['5', '10'], 'km', ['mi', 'nmi'], 1)
+(['5', '1 1⁄2'], 'km', ['mi', 'nmi'], 1)
 """
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .amounts import Amount, read_amount
-from .units import Unit, find_unit, table
+from .units import Unit, find_unit, tables
 
-_MAX_ARGUMENTS = 40
-_MAX_LIST_CHARACTERS = 200  # characters
+_DECIMAL = re.compile(r"([-+]?)(?=\.?[0-9])([0-9][0-9,]*)?(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,2}))?")
+_FRACTION = re.compile(r"(-?)(?:([0-9][0-9,]{0,11})[-+ ])?([0-9]{1,9})(//?|⁄)([0-9]{1,9})")
 _WHOLE = re.compile(r"[-−+]?[0-9]{1,3}")
 _RANGE = re.compile(r"\s*(–|—|-|×|±|\+/-|(?<=\s)(?:to|and|or|by|x)(?=\s)|(?<=[0-9])[x*](?=[0-9]))\s*")
+_MAX_ARGUMENTS, _MAX_NUMBER, _MAX_LIST = 40, 40, 200  # arguments; characters of a number; characters of a list
 
 
-Range = tuple[str, str, bool]
+@dataclass(frozen=True)
+class Amount:
+    """A number: its value, its precision as a decimal place (-2: hundreds), and how it is written."""
+
+    value: float
+    digits: float
+    shown: str
+    fraction: bool = False  # a fraction below one: its unit is singular
 
 
 @dataclass
@@ -27,44 +35,65 @@ class Call:
 
     amounts: list[Amount]
     unit: Unit
-    between: list[Range] = field(default_factory=list)  # for each word in a range, from units.toml
+    between: list[tuple[str, str, bool]]  # for each word in a range, from units.toml
     smaller: list[tuple[Amount, Unit]] = field(default_factory=list)  # the inches of 6 ft 2 in
     outputs: list[str] = field(default_factory=list)
     digits: int | None = None
 
 
-class Style:
-    """The named options; unknown ones are ignored, and so are links and sort keys."""
+def read_amount(text: str) -> Amount | None:
+    """Read a number; one of four digits or more is written in groups of three.
 
-    def __init__(self, options: Mapping[str, str], abbreviate: bool) -> None:
-        def option(name: str) -> str:
-            return options.get(name, "").strip()
+    >>> read_amount("1,234.5"), read_amount("1+1/2").shown, read_amount("many")
+    (Amount(value=1234.5, digits=1.0, shown='1,234.5', fraction=False), '1 1⁄2', None)
+    """
+    text = text.strip().replace("&minus;", "-").replace("−", "-")
+    if len(text) > _MAX_NUMBER:
+        return None
+    if match := _DECIMAL.fullmatch(text):
+        sign, whole, part, exponent = match.groups(default="")
+        whole, power = whole.replace(",", "") or "0", int(exponent or 0)
+        value = float(f"{whole}.{part or 0}e{power}")
+        # The precision of the result follows from how the number is written: 12,300 is exact to hundreds (-2), 5.20 to
+        # hundredths (2), and an exponent shifts the place.
+        zeros = 0 if part or not value else len(whole) - len(whole.rstrip("0"))
+        shown = f"{int(whole):,}" + (f".{part}" if part else "") + (power_of_ten(power) if exponent else "")
+        digits, fraction = float(len(part) - zeros - power), False
+    elif (match := _FRACTION.fullmatch(text)) and int(match[5]):  # with a level bar if it is doubled: 1+2//3
+        sign, whole, over, bar, under = match.groups(default="")
+        whole = whole.replace(",", "")
+        value = int(whole or 0) + int(over) / int(under)
+        shown = (f"{int(whole):,} " if whole else "") + over + ("/" if bar == "//" else "⁄") + under
+        digits, fraction = max(1.0, math.log10(int(under))), not whole and value <= 1
+    else:
+        return None
+    return Amount(-value if sign == "-" else value, digits, sign.replace("-", "−") + shown, fraction)
 
-        self.disp = option("disp") or "b"
-        self.adj = option("adj") or option("sing")
-        self.adjective = self.adj in ("on", "mid")
-        self.abbr = option("abbr") or ("on" if abbreviate else "")
-        self.capital = option("spell")[:1].isupper()
-        self.spelled = {"on": (True, True), "in": (True, False)}.get(option("spell").lower(), (False, False))
-        self.american = option("sp").lower() == "us"
-        self.order = "flip" if self.disp == "flip" else option("order")
-        self.figures = _natural(option("sigfig"))
-        step = read_amount("5" if self.disp == "5" else option("round"))
-        self.step = max(step.value, 0.0) if step else 0.0
-        # For the left and right side: use symbols, names, or (None) names except for units better known by symbol.
-        names = None if self.disp == "or" or self.spelled[1] else True
-        self.symbols: Sequence[bool | None] = table("abbr").get(self.abbr, (None, names))
 
+def power_of_ten(power: int) -> str:
+    """Return the factor of a number in scientific notation, as wikitext.
 
-def _natural(text: str) -> int:
-    """Return an integer from 1 to 999, 0 for anything else."""
-    return int(text) if _WHOLE.fullmatch(text) and text[0] not in "-−" else 0
+    >>> power_of_ten(-7)
+    '×10<sup>−7</sup>'
+    """
+    return f"×10<sup>{power}</sup>".replace("-", "−")
 
 
 def read_call(arguments: Sequence[str]) -> Call | None:
     """Parse the positional arguments; return None if a number or unit is missing or unknown."""
     words = list(filter(None, (argument.strip() for argument in arguments[:_MAX_ARGUMENTS])))
-    amounts, between = _read_values(words)
+    if words and read_amount(words[0]) is None:
+        words[:1] = _RANGE.split(words[0][:_MAX_LIST])  # one argument can contain a range
+    amounts: list[Amount] = []
+    between: list[tuple[str, str, bool]] = []
+    while words and (amount := read_amount(words[0])):
+        amounts.append(amount)
+        del words[0]
+        joint = tables()["ranges"].get(words[0]) if len(words) > 1 and read_amount(words[1]) else None
+        if joint is None:
+            break
+        between.append(joint)
+        del words[0]
     unit = find_unit(words.pop(0)) if amounts and words else None
     if unit is None:
         return None
@@ -77,36 +106,11 @@ def read_call(arguments: Sequence[str]) -> Call | None:
         call.smaller.append((amount, part))
         del words[:2]
     if words and not _WHOLE.fullmatch(words[0]):
-        call.outputs = _read_outputs(words[0])
-        if not call.outputs:
+        # One code, which may be split over units, or several separated by spaces.
+        codes, composites = words.pop(0)[:_MAX_LIST], tables()["composites"]
+        call.outputs = [codes] if codes in composites or find_unit(codes) else codes.replace("+", " ").split()
+        if not call.outputs or not all(code in composites or find_unit(code) for code in call.outputs):
             return None
-        del words[0]
     if words and _WHOLE.fullmatch(words[0]):
-        call.digits = int(words.pop(0).replace("−", "-"))
+        call.digits = int(words[0].replace("−", "-"))
     return call
-
-
-def _read_values(words: list[str]) -> tuple[list[Amount], list[Range]]:
-    """Take a value, or the values of a range and the words between them, from the start of ``words``."""
-    amounts: list[Amount] = []
-    between: list[Range] = []
-    if words and read_amount(words[0]) is None:
-        words[:1] = _RANGE.split(words[0][:_MAX_LIST_CHARACTERS])  # one argument can contain a range
-    while words:
-        amount = read_amount(words[0])
-        if amount is None:
-            break
-        amounts.append(amount)
-        del words[0]
-        joint = table("ranges").get(words[0]) if len(words) > 1 and read_amount(words[1]) else None
-        if joint is None:
-            break
-        between.append(joint)
-        del words[0]
-    return amounts, between
-
-
-def _read_outputs(text: str) -> list[str]:
-    """Return the unit codes in an argument: one code for split units, or several separated by spaces."""
-    codes = [text] if text in table("composites") or find_unit(text) else text[:_MAX_LIST_CHARACTERS].replace("+", " ").split()
-    return codes if all(code in table("composites") or find_unit(code) for code in codes) else []

@@ -9,7 +9,7 @@
 import math
 import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,45 +58,30 @@ class Unit:
         return _SQUARE_OR_CUBE.sub(r"<sup>\g<0></sup>", word.replace(" ", "\u00a0")) if symbol else word
 
 
-@lru_cache(maxsize=1)
-def _tables() -> dict[str, Any]:
+@cache
+def tables() -> dict[str, dict[str, Any]]:
+    """Return the tables of units.toml, such as ``ranges``, ``composites``, ``disp`` or ``abbr``."""
     return read_toml(Path(__file__).with_name("units.toml"))
 
 
-def table(name: str) -> dict[str, Any]:
-    """Return a table of units.toml, such as ``ranges``, ``composites``, ``disp`` or ``abbr``."""
-    entries: dict[str, Any] = _tables()[name]
-    return entries
-
-
-@lru_cache(maxsize=1)
+@cache
 def _rows() -> dict[str, Unit]:
     """Return the units of units.toml by each of their codes. In names and symbols, {} is the place of an SI prefix."""
     rows: dict[str, Unit] = {}
-    for dimension, lines in table("units").items():
+    for dimension, lines in tables()["units"].items():
         for line in filter(None, lines.splitlines()):
             codes, size, names, symbol, outputs, flags = (column.strip() for column in f"{line}|".split("|")[:6])
             factor, _, base = size.partition(" ")
-            name, comma, plural = names.partition(", ")
-            flag_values = dict(flag.partition("=")[::2] for flag in flags.split())
-            limit, _, small_output = flag_values.get("below", "0:").partition(":")
-            unit = Unit(
-                code=codes.split()[0],
-                dimension=dimension,
-                scale=float(factor) * (rows[base].scale if base else 1.0),
-                name=name,
-                plural=plural if comma else f"{name}s",
-                symbol=symbol,
-                outputs=outputs,
-                flags=frozenset(flag_values),
-                below=(float(limit), small_output),
-                zero=float(flag_values.get("zero", 0)),
-            )
-            rows.update(dict.fromkeys(codes.split(), unit))
+            name, _, plural = names.partition(", ")
+            values = dict(flag.partition("=")[::2] for flag in flags.split())
+            limit, _, small_output = values.get("below", "0:").partition(":")
+            scale, below = float(factor) * (rows[base].scale if base else 1.0), (float(limit), small_output)
+            columns = (codes.split()[0], dimension, scale, name, plural or f"{name}s", symbol, outputs, frozenset(values), below)
+            rows.update(dict.fromkeys(codes.split(), Unit(*columns, zero=float(values.get("zero", 0)))))
     return rows
 
 
-@lru_cache(maxsize=1)
+@cache
 def _names() -> dict[str, tuple[str, bool]]:
     """Map each name, with _ between words, to its code. Also return whether the name is in American spelling."""
     names: dict[str, tuple[str, bool]] = {}
@@ -108,23 +93,22 @@ def _names() -> dict[str, tuple[str, bool]]:
     return names
 
 
+@lru_cache(maxsize=4096)
 def find_unit(code: str) -> Unit | None:
     """Return the unit with a code, or None."""
-    return _find(code.translate(_SPELLING)) if len(code) <= _MAX_CODE_CHARACTERS else None
-
-
-@lru_cache(maxsize=4096)
-def _find(code: str) -> Unit | None:
+    if len(code) > _MAX_CODE_CHARACTERS:
+        return None
     # Try the most specific rule first. "mi/h" is in units.toml, "Mg" has a prefix (megagram), "kg/m3" is a quotient of two
     # units, "e6acre" is a multiple and "sqmi" is a square.
+    code = code.translate(_SPELLING)
     unit = _listed(code) or _prefixed(code) or _quotient(code) or _multiplied(code) or _raised(code)
     if unit is not None or not code:
         return unit
-    if re.search(r"U\.S\.|u\.s\.", code):
-        unit = _find(re.sub(r"U\.S\.|u\.s\.", "US", code))
+    if (plain := re.sub(r"U\.S\.|u\.s\.", "US", code)) != code:
+        unit = find_unit(plain)
         return unit and replace(unit, american=True)
     plain = code.lstrip("-+*").removeprefix("g-")  # "g-" is for gram calories; the template's own pages use the others
-    return _find(plain) if plain != code else None
+    return find_unit(plain) if plain != code else None
 
 
 def _listed(code: str) -> Unit | None:
@@ -140,7 +124,7 @@ def _listed(code: str) -> Unit | None:
 def _with_prefix(code: str, prefix: str = "") -> Unit:
     """Return a unit of units.toml with the SI prefix of this symbol, or without a prefix."""
     unit = _rows()[code]
-    prefix_name, power = table("prefixes").get(prefix, ("", 0))
+    prefix_name, power = tables()["prefixes"].get(prefix, ("", 0))
     shift = 0 if "inverse" in unit.flags else power
     outputs = " ".join(_shifted(output, shift) for output in unit.outputs.split()) if prefix else unit.outputs
     return replace(
@@ -150,7 +134,7 @@ def _with_prefix(code: str, prefix: str = "") -> Unit:
         name=unit.name.replace("{}", prefix_name).strip(),
         plural=unit.plural.replace("{}", prefix_name).strip(),
         symbol=unit.symbol.replace("{}", prefix),
-        outputs=table("outputs").get(prefix + unit.code, outputs),
+        outputs=tables()["outputs"].get(prefix + unit.code, outputs),
         below=(0.0, "") if prefix else unit.below,
     )
 
@@ -160,11 +144,10 @@ def _takes_prefixes(code: str) -> bool:
 
 
 def _shifted(output: str, power: int) -> str:
-    """Multiply an output by a power of ten if it takes prefixes: aJ becomes fJ for a unit a thousand times larger."""
+    """Multiply an output by a power of ten if it takes prefixes: kJ is converted to kcal because J is converted to cal."""
     if output in _rows() and not _takes_prefixes(output):  # ft is a foot, not a femtotonne
         return output
-    # An output has the same prefix change as its unit: kJ converts to kcal because J converts to cal.
-    powers: dict[str, int] = {prefix: size for prefix, (_, size) in table("prefixes").items()} | {"": 0}
+    powers: dict[str, int] = {prefix: size for prefix, (_, size) in tables()["prefixes"].items()} | {"": 0}
     for prefix, size in powers.items():
         if output.startswith(prefix) and _takes_prefixes(output[len(prefix) :]):
             wanted = max(size + power, min(powers.values()))
@@ -174,7 +157,7 @@ def _shifted(output: str, power: int) -> str:
 
 def _prefixed(code: str) -> Unit | None:
     """Return a unit with an SI prefix, such as ``MW`` or ``uW``."""
-    for symbol, (name, _) in table("prefixes").items():
+    for symbol, (name, _) in tables()["prefixes"].items():
         for prefix in (symbol, name, "u" if name == "micro" else name):
             rest = code[len(prefix) :] if code.startswith(prefix) else ""
             for base in (rest, _names().get(rest, ("",))[0]):
@@ -185,9 +168,9 @@ def _prefixed(code: str) -> Unit | None:
 
 def _multiplied(code: str) -> Unit | None:
     """Return a multiple such as ``e6acre``, ``million acres`` or ``Moilbbl``, shown as a word or a power of ten."""
-    for symbol, (word, power) in table("multiples").items():
+    for symbol, (word, power) in tables()["multiples"].items():
         for prefix in (f"e{power}", f"{word}_", symbol):
-            base = _find(code[len(prefix) :]) if code.startswith(prefix) else None
+            base = find_unit(code[len(prefix) :]) if code.startswith(prefix) else None
             if base is None or base.multiple or base.zero or (prefix == symbol and "counted" not in base.flags):
                 continue
             canonical = (f"{word} " if prefix == f"{word}_" else prefix) + base.code
@@ -199,7 +182,7 @@ def _multiplied(code: str) -> Unit | None:
                 code=canonical,
                 scale=base.scale * 10.0**power,
                 symbol=f"{symbol}bbl" if barrels else base.symbol,
-                outputs=table("outputs").get(canonical, outputs),
+                outputs=tables()["outputs"].get(canonical, outputs),
                 multiple=word,
                 power=0 if barrels else power,
                 below=(0.0, ""),
@@ -210,7 +193,7 @@ def _multiplied(code: str) -> Unit | None:
 def _raised(code: str) -> Unit | None:
     """Return a square or cube, such as ``sqmi``, or a power of time, as in ``m/s2``."""
     match = _POWER.fullmatch(code)
-    base = _find(match["two"] or match["three"] or match["base"]) if match else None
+    base = find_unit(match["two"] or match["three"] or match["base"]) if match else None
     if match is None or base is None or base.dimension not in ("length", "time") or "inverse" in base.flags:
         return None
     power = 3 if match["three"] or match["power"] == "3" else 2
@@ -227,7 +210,7 @@ def _raised(code: str) -> Unit | None:
         name=before + base.name + after,
         plural=before + base.plural + after,
         symbol=f"{base.symbol}{power}" if metric else f"{short} {base.symbol or base.name}",
-        outputs=table("outputs").get(canonical) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
+        outputs=tables()["outputs"].get(canonical) or " ".join(f"{short}{code}" for code in default_outputs(base, 1e9)),
         flags=base.flags & {"si"},
         american=base.american,
     )
@@ -238,7 +221,7 @@ def _quotient(code: str) -> Unit | None:
     head, slash, rest = code.rpartition("/")
     if not slash or not head or head.count("/") > 1:
         return None
-    top, bottom = _find(head), _find("annum" if rest == "a" else rest)
+    top, bottom = find_unit(head), find_unit("annum" if rest == "a" else rest)
     if top is None or bottom is None or top.zero or bottom.zero or "inverse" in top.flags | bottom.flags or bottom.multiple:
         return None
     dimension = f"{top.dimension}/{bottom.dimension}"
@@ -246,12 +229,12 @@ def _quotient(code: str) -> Unit | None:
     below = bottom.code if bottom.dimension.startswith("time") else default_outputs(bottom, 1e9)[0]
     return Unit(
         code=canonical,
-        dimension=table("same").get(dimension, dimension),
+        dimension=tables()["same"].get(dimension, dimension),
         scale=top.scale / bottom.scale,
         name=f"{top.name} per {bottom.name}",
         plural=f"{top.plural} per {bottom.name}",
         symbol=f"{top.symbol or top.name}/{bottom.symbol or bottom.name}",
-        outputs=table("outputs").get(canonical) or f"{top.outputs.split()[0]}/{below}",
+        outputs=tables()["outputs"].get(canonical) or f"{top.outputs.split()[0]}/{below}",
         flags=top.flags & {"counted"},
         multiple=top.multiple,
         power=top.power,
@@ -273,13 +256,13 @@ def default_outputs(unit: Unit, value: float) -> list[str]:
     output = find_unit(codes[0]) if unit.multiple and len(codes) == 1 and not codes[0].startswith("e") else None
     if output is not None and "counted" in unit.flags and not output.multiple and value > 0:
         power = 3 * math.floor(math.log10(value * unit.scale / output.scale) / 3)
-        return [f"e{min(power, 15)}{codes[0]}"] if power > 0 and unit.code not in table("outputs") else codes
+        return [f"e{min(power, 15)}{codes[0]}"] if power > 0 and unit.code not in tables()["outputs"] else codes
     return codes
 
 
 @lru_cache(maxsize=4096)
 def _american(name: str) -> str:
     """Return a name or symbol in American spelling."""
-    for british, american in table("american").items():
+    for british, american in tables()["american"].items():
         name = name.replace(british, american)
     return name
