@@ -17,6 +17,8 @@ from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, P
 from ..errors import UsageError, did_you_mean, few
 from ..pieces import shown
 from ..records import Document
+from ..reports.card import settings
+from ..reports.select import reason_of
 from ..reports.summary import describe
 from ..run.state import run_state
 from ..storage.terminal import clean
@@ -82,8 +84,7 @@ def command(
                 if as_json:
                     echo(json.dumps(record, ensure_ascii=False))
                 elif wanted["reason"]:
-                    detail = record.get("detail") or record.get("where", "")
-                    echo(f"{record['id']}  {record['reason']}{f' ({detail})' if detail else ''}")
+                    echo(f"{record['id']}  {reason_of(record)}")
                 else:
                     show_row(directory, record, epoch, wanted["search"], contents)
             if filters and not records and n:
@@ -93,7 +94,7 @@ def command(
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     """Suggest a language, or show an id, if there is no match."""
-    from ..reports.trace import example
+    from ..reports.select import example
 
     if not isinstance(contents, CorpusManifest):
         return ""
@@ -127,10 +128,9 @@ def show(
     if summary:
         echo(describe(contents, directory))
         echo(f"  complete; made by bertdata {contents.versions['bertdata']}, with these settings:")
-        nested = [value.items() if isinstance(value, dict) else [(name, value)] for name, value in contents.config.items()]
-        settings = [(name, value) for group in nested for name, value in group if value not in ("", [], None)]
-        width = max((len(name) for name, _ in settings), default=0)
-        for name, value in settings:
+        made_with = settings(contents)
+        width = max((len(name) for name, _ in made_with), default=0)
+        for name, value in made_with:
             echo(f"    {name:{width}} {value}")
     if isinstance(contents, VocabManifest):
         _show_pieces(directory, None, 20 * count)

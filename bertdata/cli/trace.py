@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..reports.summary import count
-from ..reports.trace import Trace
 from ..storage.terminal import clean
 from .console import print_wrapped
 from .options import Command, to_path
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from ..stages.trace import Trace
 
 _MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES = 6, 240, 12  # limits without --full
 

@@ -14,8 +14,7 @@ from ..dataset.manifest_types import CorpusManifest, Manifest, ReadableManifest
 from ..errors import UsageError
 from ..pieces import join
 from ..reports import examples
-from ..reports.select import longest, select
-from ..reports.trace import explain, records
+from ..reports.select import explain, longest, records, select
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from jinja2 import Environment, PackageLoader
+from typing import Any, NamedTuple
 
 from ..config import OBJECTIVES
 from ..config.input_kinds import PROJECTS, WIKI_LICENCE
 from ..dataset.manifest_records import Input, RowFile, SourceEntry
 from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest
-from ..errors import few
 from ..pieces import BERT_TOKENS, ROLES, word_rule
-from .summary import cell, count, edits
+from .summary import count
+from .templates import render
 from .vocabulary_warnings import has_spaces, text_by_language
 
 _DUMP_NAME = re.compile(r"([a-z0-9_]{1,60})-([0-9]{4})(0[1-9]|1[0-2])([0-3][0-9])-")  # wiki, year, month and day
-_MAX_NAMED_DUMPS = 20
 _DOCUMENTS = "One document per row: its sentences in order, and where paragraphs start."
 _TEXTS = "One document per row: its text, with empty lines between paragraphs."
 _TITLES = {"documents": "Documents", "pairs": "Rows"}
@@ -49,47 +45,32 @@ def write(manifest: ReadableManifest, export: ExportManifest | None = None) -> s
     masks = isinstance(manifest, CorpusManifest) or OBJECTIVES[manifest.settings.objective].masks
     causal = isinstance(manifest, CorpusManifest) or not masks
     splits = dict.fromkeys(shard.name.removeprefix("data/").partition("-")[0] for shard in shown.shards)
-    return (
-        _environment()
-        .get_template("card.md")
-        .render(
-            licences=json.dumps(sorted({_hub_licence(entry) for entry in inputs}) or ["unknown"]),
-            codes=json.dumps([code for code in codes if re.fullmatch("[a-z]{2,3}", code) and code != "und"]),
-            size_category=_SIZES[min(max(len(str(shown.rows)) - 3, 0), len(_SIZES) - 1)],
-            tasks=json.dumps(["fill-mask"] * masks + ["text-generation"] * causal),
-            tags=json.dumps(["bertdata", "pretraining", *(source for source in sources if _TAG.fullmatch(source))]),
-            digest=_digest(shown.shards),
-            splits=list(splits) or ["train"],
-            suffix="parquet" if export else "arrow",
-            title=_TITLES[manifest.kind],
-            description=[_TEXTS if export else _DOCUMENTS] if isinstance(manifest, CorpusManifest) else list(_of_rows(manifest)),
-            versions=shown.versions,
-            rows=shown.rows,
-            shards=count(len(shown.shards), "shard"),
-            torch=isinstance(manifest, PairsManifest) and not export,
-            inputs=inputs,
-            further_inputs=corpus.further_inputs if corpus and not isinstance(corpus, CorpusManifest) else 0,
-            wiki=any(WIKI_LICENCE in entry.licence for entry in inputs),
-            dumps=few(_dumps(inputs), _MAX_NAMED_DUMPS),
-            kind=manifest.kind,
-            books=any(entry.source == "books" for entry in inputs),
-            counts=[*manifest.counts, *(export.counts if export else ())],
-            amounts=list(_amounts(sources, tokens)),
-            tokens=tokens,
-            notes=list(_notes(manifest)) if isinstance(manifest, CorpusManifest) else [],
-        )
+    return render(
+        "card.md",
+        licences=json.dumps(sorted({_hub_licence(entry) for entry in inputs}) or ["unknown"]),
+        codes=json.dumps([code for code in codes if re.fullmatch("[a-z]{2,3}", code) and code != "und"]),
+        size_category=_SIZES[min(max(len(str(shown.rows)) - 3, 0), len(_SIZES) - 1)],
+        tasks=json.dumps(["fill-mask"] * masks + ["text-generation"] * causal),
+        tags=json.dumps(["bertdata", "pretraining", *(source for source in sources if _TAG.fullmatch(source))]),
+        digest=_digest(shown.shards),
+        splits=list(splits) or ["train"],
+        suffix="parquet" if export else "arrow",
+        title=_TITLES[manifest.kind],
+        description=[_TEXTS if export else _DOCUMENTS] if isinstance(manifest, CorpusManifest) else list(_of_rows(manifest)),
+        versions=shown.versions,
+        rows=shown.rows,
+        shards=count(len(shown.shards), "shard"),
+        torch=isinstance(manifest, PairsManifest) and not export,
+        inputs=inputs,
+        further_inputs=corpus.further_inputs if corpus and not isinstance(corpus, CorpusManifest) else 0,
+        wiki=any(WIKI_LICENCE in entry.licence for entry in inputs),
+        kind=manifest.kind,
+        books=any(entry.source == "books" for entry in inputs),
+        counts=[*manifest.counts, *(export.counts if export else ())],
+        amounts=amounts(sources, tokens),
+        tokens=tokens,
+        settings=settings(manifest),
     )
-
-
-@functools.cache
-def _environment() -> Environment:
-    # Not HTML: `cell` escapes names for Markdown.
-    environment = Environment(
-        autoescape=False, loader=PackageLoader(__package__, "."), lstrip_blocks=True, trim_blocks=True, keep_trailing_newline=True
-    )
-    environment.filters["cell"] = cell
-    environment.filters["losses"] = lambda lost: "; ".join(f"{cell(reason)} {n:,}" for reason, n in lost.items()) or "–"
-    return environment
 
 
 def _hub_licence(entry: Input) -> str:
@@ -140,37 +121,32 @@ def _of_rows(manifest: PairsManifest) -> Iterator[str]:
     yield f"{sentence} {word_rule(manifest.mark)}"
 
 
-def _amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the text of each source and language. Languages without spaces have no words to count."""
+class Amount(NamedTuple):
+    """The text of a source in a language, as shown; `share` is that of the characters."""
+
+    source: str
+    language: str
+    figures: list[str]
+    share: float
+
+
+def amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] | None) -> list[Amount]:
+    """Return documents, words, characters and tokens by source and language. Languages without spaces have no words to count."""
     total = sum(counts["characters"] for counts in text_by_language(sources).values()) or 1
+    found = []
     for source, entry in sources.items():
-        for code, amounts in (entry.languages or {}).items():
-            words = f"{amounts.words:,}" if has_spaces(code) else "–"
-            figures = [f"{amounts.documents:,}", words, f"{amounts.characters:,}", f"{amounts.characters / total:.4f}"]
-            yield source, code, figures + ([f"{tokens.get(source, {}).get(code, 0):,}"] if tokens else [])
+        for code, text in (entry.languages or {}).items():
+            words = f"{text.words:,}" if has_spaces(code) else "–"
+            figures = [f"{text.documents:,}", words, f"{text.characters:,}"]
+            figures += [f"{tokens.get(source, {}).get(code, 0):,}"] if tokens else []
+            found.append(Amount(source, code or "unknown", figures, text.characters / total))
+    return found
 
 
-def _notes(manifest: CorpusManifest) -> Iterator[str]:
-    """Describe the text removed from documents, the limits of sources, the filters, and the excluded evaluation sets."""
-    sources, choice = manifest.sources, manifest.config["choice"]
-    if edited := edits(sources):
-        yield f"Documents were edited with `--map`: {cell(edited)}."
-    if removed := sum(source.removed_paragraphs or 0 for source in sources.values()):
-        documents = sum(source.trimmed_documents or 0 for source in sources.values())
-        yield f"{removed:,} repeated paragraphs were removed from {documents:,} documents."
-    if limit := choice.get("max_words"):
-        cut = sum(source.removed_words or 0 for source in sources.values())
-        yield f"Word limits: {cell(limit)}. {cut:,} words were removed from the documents that reached a limit."
-    if mix := choice["mix"]:
-        yield f"Sources were sampled down to these shares: {cell(mix)}."
-    filters = {name: ", ".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in _filters(manifest)}
-    yield f"Filters: {'; '.join(f'`{name}` {cell(value)}' for name, value in filters.items()) or 'none'}."
-    if names := ", ".join(cell(file["name"]) for file in manifest.config["exclude"]):
-        yield f"Documents that share 13 words in a row with {names} are dropped."
-
-
-def _filters(manifest: CorpusManifest) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in manifest.config["filters"].items() if value]
+def settings(manifest: Manifest) -> list[tuple[str, Any]]:
+    """Return the settings that a dataset was made with, those of nested configurations too, without empty ones."""
+    nested = [value.items() if isinstance(value, dict) else [(name, value)] for name, value in manifest.config.items()]
+    return [(name, value) for group in nested for name, value in group if value not in ("", [], None)]
 
 
 def inputs_of(manifest: Manifest) -> Sequence[Input]:
@@ -179,21 +155,9 @@ def inputs_of(manifest: Manifest) -> Sequence[Input]:
 
 
 def source_names(manifest: Manifest) -> list[str]:
-    """Name the sources of a corpus, or of the corpus of rows: dumps with their dates, then others. Empty if unknown."""
-    sources = manifest.sources if isinstance(manifest, CorpusManifest) else {}
-    if isinstance(manifest, PairsManifest) and manifest.corpus:
-        sources = manifest.corpus.sources
-    dumps = _dumps(inputs_of(manifest))
-    return dumps + [source for source in sources if source not in PROJECTS or not dumps]
-
-
-def _dumps(inputs: Sequence[Input]) -> list[str]:
-    """Name the wikis of dumps with their dates, and add "other dumps" if some names have no date.
-
-    >>> names = ("zhwiki.xml", "enwiki-20261101-pages.xml")
-    >>> _dumps([Input(name=name, source="wikipedia", licence="") for name in names])
-    ['enwiki 2026-11-01', 'other dumps']
-    """
-    matches = [_DUMP_NAME.match(entry.name.split("/")[-1]) for entry in inputs if entry.source in PROJECTS]
-    dated = dict.fromkeys(f"{match[1]} {match[2]}-{match[3]}-{match[4]}" for match in matches if match)
-    return [*dated, *(["other dumps"] if dated and None in matches else [])]
+    """Name the sources of a corpus, or of the corpus of rows: dumps with their dates, and others. Empty if unknown."""
+    names = []
+    for entry in inputs_of(manifest):
+        match = _DUMP_NAME.match(entry.name.rpartition("/")[2]) if entry.source in PROJECTS else None
+        names.append(f"{match[1]} {match[2]}-{match[3]}-{match[4]}" if match else entry.source)
+    return list(dict.fromkeys(names))

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config import OBJECTIVES, PairsConfig
-from ..dataset import shards
 from ..dataset.manifest_types import ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
@@ -21,10 +20,10 @@ from ..records import Document
 from ..tokens.vocab import Vocabulary
 from .checks import check_rows
 from .mask_rules import mask_in_epoch, unit_of
+from .select import batches
 from .summary import count
 
 Ids = npt.NDArray[Any]
-_KEPT = "\0"  # before a mark that `join` must not remove
 _OF_PART: tuple[str, ...] = ("next_sentence_label", "a_document", "b_document", "documents")
 
 
@@ -42,15 +41,12 @@ def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: Vo
     """Read one row as a dict. Raise UsageError if the number is out of range. `vocabulary` is that of rows."""
     if not 0 <= number < manifest.rows:
         raise UsageError(f"`row` {number}: {directory} has rows 0 to {manifest.rows - 1}", field="row", value=number)
-    left = number
-    for shard in manifest.shards:
-        for batch in shards.read_batches(directory / shard.name) if left < shard.rows else ():
-            if left < batch.num_rows:
-                check_rows(directory, [(number, batch.slice(left, 1))], manifest, vocabulary)
-                values: dict[str, Any] = batch.slice(left, 1).to_pylist()[0]
-                return values
-            left -= batch.num_rows
-        left -= shard.rows
+    for first, batch in batches(directory, manifest, number):
+        if number < first + batch.num_rows:
+            found = batch.slice(number - first, 1)
+            check_rows(directory, [(number, found)], manifest, vocabulary)
+            values: dict[str, Any] = found.to_pylist()[0]
+            return values
     raise VerificationError(f"{directory} has fewer rows than its manifest states: build the dataset again")
 
 
@@ -130,14 +126,7 @@ def _runs(values: Ids) -> Iterator[tuple[int, int]]:
 
 def _mask_lines(name: str, masked: Ids, positions: Ids, labels: Ids, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     pieces, mark, mask = vocabulary.pieces, vocabulary.special.mark, vocabulary.special.mask
-    tokens = [pieces[i] for i in masked]
-    replaced = set(positions[masked[positions] != labels].tolist())
-    if mark not in BEGINS:  # beside a replaced token, "##" stays: it is no part of the word before
-        tokens = [
-            _KEPT + token if {at, at - 1} & replaced and token.startswith(mark or "##") else token
-            for at, token in enumerate(tokens)
-        ]
-    yield 2, f"{name}: {join(tokens, mark, _special(vocabulary)).replace(_KEPT, '')}"
+    yield 2, f"{name}: {join([pieces[i] for i in masked], mark, _special(vocabulary))}"
     predicted = []
     for at, wanted in zip(positions.tolist(), labels.tolist(), strict=True):
         now, was = shown(pieces[masked[at]], mark), shown(pieces[wanted], mark)

@@ -8,14 +8,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow.compute as pc
+
 from ..config import CorpusConfig
 from ..config.input_kinds import INPUTS, paths_of
-from ..dataset import manifest, shards
+from ..dataset import manifest
 from ..dataset.manifest import steady
 from ..dataset.manifest_types import CorpusManifest
 from ..errors import UsageError
 from ..records import Document, FileRange, Page
-from ..reports.trace import Change, Trace, TracedStep, explain, named_rows
+from ..reports.select import batches, explain
 from ..sources import dumps, inputs
 from ..storage.files import size, to_path
 from ..storage.storage import storage_errors
@@ -27,6 +29,35 @@ __all__ = ["trace"]
 
 _MAX_LINES = 4_000  # lines of a page that are compared; a longer page is shown as one change
 _CONTEXT_CHARS = 30  # characters shown on each side of a difference
+
+
+class Change(NamedTuple):
+    """Lines that a step changed, before and after it."""
+
+    before: str
+    after: str
+
+
+class TracedStep(NamedTuple):
+    """A step of the extraction: its name, the number of characters it removed, and the lines it changed."""
+
+    name: str
+    removed: int
+    changes: list[Change]
+
+
+class Trace(NamedTuple):
+    """The trace of one document. `wikitext`, `steps`, `lost` and `dump` need its dump."""
+
+    id: str
+    title: str
+    language: str
+    fate: list[str]  # lines that say where the document is, or why it is not in the corpus
+    wikitext: str
+    steps: list[TracedStep]
+    lost: list[tuple[str, int]]  # templates that produced no words, and how often each was called
+    paragraphs: list[list[str]]
+    dump: str = ""
 
 
 @storage_errors()
@@ -79,11 +110,11 @@ def trace(
 
 
 def _document(directory: Path, contents: CorpusManifest, name: str) -> Document | None:
-    """Return the first document with this id or title."""
-    for shard in contents.shards:
-        for batch in shards.read_batches(directory / shard.name):
-            for at in named_rows(batch, name):
-                return Document(**batch.slice(at, 1).to_pylist()[0])
+    """Return the first document with this id, or with this title in any case."""
+    for _, batch in batches(directory, contents):
+        titles = pc.equal(pc.utf8_lower(batch.column("title")), name.lower())
+        for at in pc.indices_nonzero(pc.or_(pc.equal(batch.column("id"), name), titles)).to_pylist():
+            return Document(**batch.slice(at, 1).to_pylist()[0])
     return None
 
 

@@ -86,7 +86,7 @@ def test_explain_finds_documents_and_drops_by_id(build: Build, tmp_path: Path) -
     table.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     corpus = build("build-corpus", tmp_path / "corpus", "--text", table, "--id-column", "id", "--min-characters", 10)
     shown = call("inspect", corpus, "--explain", "text:notes.jsonl:a:1").out
-    assert shown.startswith("text:notes.jsonl:a:1 is in data/train-00000-of-00001.arrow, row ") and shown.count("\n") == 1
+    assert shown.startswith("text:notes.jsonl:a:1 is document ") and shown.count("\n") == 1
     assert "text:notes.jsonl:short was dropped: too short" in call("inspect", corpus, "--explain", "text:notes.jsonl:short").out
     done = call("inspect", corpus, "--explain", "short")
     assert done.code == 2 and "Ids look like text:notes.jsonl:a:" in done.err

@@ -10,7 +10,6 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,7 +24,7 @@ from bertdata.dataset.manifest_records import Amounts, SourceEntry
 from bertdata.dataset.manifest_types import CorpusManifest, PairsManifest
 from bertdata.errors import VerificationError
 from bertdata.reports.auc import auc
-from bertdata.reports.page.documents import sources_and_languages
+from bertdata.reports.card import amounts
 from bertdata.reports.page.measure import masks_of, pairs_of
 from bertdata.reports.page.rows import Span, marked
 from bertdata.reports.page.sample import read_documents, read_rows
@@ -184,9 +183,9 @@ def test_tokens_are_shown_as_text() -> None:
 
 
 def test_words_are_counted_only_in_languages_with_spaces() -> None:
-    amounts = {code: decode({"documents": 1, "words": 20, "characters": 90}, Amounts) for code in ("en", "ja", "zh-tw")}
-    shown = sources_and_languages({"books": SourceEntry(documents=1, text_bytes=9, share=1.0, languages=amounts)})
-    assert {code: figures[1] for code, figures, _ in shown["languages"]} == {"en": "20", "ja": "–", "zh-tw": "–"}
+    languages = {code: Amounts(documents=1, words=20, characters=90) for code in ("en", "ja", "zh-tw")}
+    shown = amounts({"books": SourceEntry(documents=1, text_bytes=9, share=1.0, languages=languages)}, None)
+    assert {amount.language: amount.figures[1] for amount in shown} == {"en": "20", "ja": "–", "zh-tw": "–"}
 
 
 def test_a_training_run_has_curves_and_says_why_it_failed(tmp_path: Path) -> None:
@@ -235,13 +234,6 @@ def test_a_damaged_metrics_file_ends_in_a_named_error(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text('{"kind": "train"}\n')
     with pytest.raises(VerificationError, match="impossible values"):
         bertdata.report(tmp_path)
-
-
-def test_languages_beyond_the_table_are_counted() -> None:
-    amounts = {f"x{index:02d}": Amounts(documents=1, words=1, characters=1) for index in range(40)}
-    entry = SourceEntry(documents=40, text_bytes=9, share=1.0, languages=amounts)
-    shown = sources_and_languages({"books": entry, "more": msgspec.structs.replace(entry, languages=None)})
-    assert len(shown["languages"]) == 30 and shown["further_languages"] == 10
 
 
 @pytest.mark.nightly

@@ -11,7 +11,7 @@ from conftest import Build, digests, read_manifest, read_rows
 import bertdata
 from bertdata.dataset.manifest import read
 from bertdata.dataset.manifest_types import CorpusManifest
-from bertdata.reports.trace import explain
+from bertdata.reports.select import explain
 
 HEAD = '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>'
 
@@ -59,7 +59,7 @@ def test_the_newest_copy_is_kept_and_named(old: str, new: str, kept: str, build:
         "detail": f"of enwiki:1, whose newer copy of {kept} is kept",
     }
     told = list(explain(made[0], read(made[0], CorpusManifest), "enwiki:1"))
-    assert len(told) == 2 and "is in data/" in told[0] and f"newer copy of {kept} is kept" in told[1]
+    assert len(told) == 2 and "is document " in told[0] and f"newer copy of {kept} is kept" in told[1]
 
 
 def test_of_equally_new_copies_the_first_is_kept(build: Build, tmp_path: Path) -> None:

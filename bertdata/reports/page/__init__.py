@@ -7,24 +7,20 @@ The page is made from the manifest and from a bounded part of the shards, so it 
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, PackageLoader
-from markupsafe import Markup
 
 from ...dataset import manifest as manifests
 from ...dataset.build import REPORT
 from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, VocabManifest
 from ...errors import StorageError, VerificationError, few
 from ...storage.files import to_path, write_text
-from ...storage.terminal import clean
 from ...tokens.read import read_any
 from ..card import source_names
 from ..coverage import split_words
 from ..metrics import NAME as METRICS
-from ..summary import count, number, percent
+from ..summary import count, percent
+from ..templates import render
 from . import documents, rows, training
 from .charts import flow
 
@@ -129,19 +125,4 @@ def _vocabulary(path: Path, manifest: VocabManifest) -> dict[str, Any]:
 
 
 def _render(**contents: Any) -> str:
-    return _environment().get_template("report.html").render(**contents)
-
-
-@functools.cache
-def _environment() -> Environment:
-    """Return the template's environment: it escapes all values, and replaces characters that steer a terminal or turn text."""
-    environment = Environment(
-        autoescape=True,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(str(value)),
-        keep_trailing_newline=True,
-        loader=PackageLoader(__package__, "."),
-        lstrip_blocks=True,
-        trim_blocks=True,
-    )
-    environment.filters.update(number=number, percent=percent)
-    return environment
+    return render("page/report.html", **contents)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ...dataset.manifest_records import SourceEntry
 from ...dataset.manifest_types import CorpusManifest
+from ..card import amounts
 from ..examples import pick
-from ..summary import count, percent, size
+from ..summary import count, size
 from ..vocabulary_warnings import has_spaces, text_by_language
 from .charts import flow, histogram
 from .sample import DocumentSample, read_documents
 
-_MAX_DOCUMENTS, _MAX_SENTENCES, _MAX_LANGUAGES = 6, 7, 30  # shown at most
+_MAX_DOCUMENTS, _MAX_SENTENCES = 6, 7  # shown at most
 
 
 def contents(directory: Path, manifest: CorpusManifest) -> dict[str, Any]:
@@ -23,7 +22,7 @@ def contents(directory: Path, manifest: CorpusManifest) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "figures": _figures(manifest),
         "flows": [("", flow(manifest.counts))],
-        **sources_and_languages(manifest.sources),
+        "amounts": amounts(manifest.sources, None),
         "lists": sum(file.rows or 0 for file in (*manifest.rejects, *manifest.drops)),
         "templates": manifest.dropped_templates,
     }
@@ -49,28 +48,6 @@ def _figures(manifest: CorpusManifest) -> list[tuple[str, str]]:
         where = "" if len(spaced) == len(languages) else ", in languages with spaces"
         figures.append((f"words{where}", f"{sum(counts['words'] for counts in spaced):,}"))
     return [*figures, (count(len(languages), "language").split()[1], f"{len(languages):,}")]
-
-
-def sources_and_languages(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] | None = None) -> dict[str, Any]:
-    """Return the text of each source and each language. `tokens` are counts by source and language."""
-    spoken = text_by_language(sources)
-    for of_source in (tokens or {}).values():
-        for code, number in of_source.items():
-            spoken.setdefault(code, Counter())["tokens"] += number
-    order = sorted(spoken, key=lambda code: (-spoken[code]["characters"], code))
-    total = sum(counts["characters"] for counts in spoken.values()) or 1
-    keys = ("documents", "words", "characters", *(["tokens"] if tokens else []))
-    languages = []
-    for code in order[:_MAX_LANGUAGES]:
-        figures = ["–" if key == "words" and not has_spaces(code) else f"{spoken[code][key]:,}" for key in keys]
-        languages.append((code or "unknown", figures, spoken[code]["characters"] / total))
-    by_source = [(name, [f"{s.documents:,}", size(s.text_bytes), percent(s.share)], s.share) for name, s in sources.items()]
-    return {
-        "sources": by_source,
-        "languages": languages,
-        "language_columns": [f"#{key.capitalize()}" for key in keys],
-        "further_languages": len(order) - len(languages),
-    }
 
 
 def _documents(sample: DocumentSample) -> list[dict[str, Any]]:

@@ -13,11 +13,11 @@ from ...dataset.manifest_types import PairsManifest
 from ...pieces import shown
 from ...tokens.read import read_any
 from ...tokens.vocab import Vocabulary
+from ..card import amounts
 from ..examples import pick, texts
 from ..mask_rules import unit_of
 from ..summary import percent
 from .charts import flow, histogram
-from .documents import sources_and_languages
 from .measure import Masks, masks_of, pairs_of, predictors
 from .sample import RowSample, read_rows
 
@@ -47,7 +47,8 @@ def contents(directory: Path, manifest: PairsManifest) -> dict[str, Any]:
     shown_parts: dict[str, Any] = {
         "figures": _figures(manifest),
         "flows": [*flows, ("The rows" if flows else "", flow(manifest.counts))],
-        **(sources_and_languages(corpus.sources, manifest.tokens) if corpus and corpus.sources else {}),
+        "amounts": amounts(corpus.sources if corpus else {}, manifest.tokens),
+        "tokens": bool(manifest.tokens),
     }
     sample = read_rows(directory, manifest, vocabulary)
     if sample is None or not sample.table.num_rows:
