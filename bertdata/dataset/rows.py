@@ -31,7 +31,7 @@ from . import manifest
 from .fetch import local_copy
 from .manifest_records import RowFile
 from .manifest_types import PairsManifest
-from .shards import READ, map_rows, view
+from .shards import READ, Column, map_rows, view
 from .stored_vocabulary import read_vocabulary
 
 __all__ = ["Origin", "Shards"]
@@ -248,34 +248,39 @@ class Shards:
         }
         fills = {"input_ids": max(self.special.pad, 0), "next_sentence_label": IGNORED, "masked_lm_labels": IGNORED}
         # Row -> record batch, row in it. Columns are mapped, so this copies exactly the bytes of these rows from the page cache.
-        addresses = list(zip(*(numbers.tolist() for numbers in self._addresses(rows)), strict=True))
+        batches, numbers = self._addresses(rows)
+        addresses = list(zip(map(self._views.__getitem__, batches.tolist()), numbers.tolist(), strict=True))
         arrays = {"attention_mask": np.arange(width) < lengths[:, None]}
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                arrays[name] = np.array([self._views[batch][name].values[row] for batch, row in addresses], np.int8)
+                arrays[name] = np.array([columns[name].values[row] for columns, row in addresses], np.int8)
             else:
                 arrays[name] = self._padded(name, addresses, widths.get(name, width), fills.get(name, 0))
         if self.packed and (arrays["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():
             raise self._damaged("a part begins after its row")
         return arrays
 
-    def _padded(self, name: str, addresses: list[tuple[int, int]], width: int, fill: int) -> Array:
-        """Gather a list column into [B, width], padded with `fill`. `addresses` are (record batch, row in it)."""
-        kind = np.dtype(np.int32) if name == "masked_lm_labels" else self._views[0][name].values.dtype  # -100 fits no id's type
-        gathered = np.full((len(addresses), width), fill, kind)
-        bits = name == "continues_word"  # Arrow stores eight flags per byte
-        for row, (batch, number) in zip(gathered, addresses, strict=True):
-            values, ends = self._views[batch][name]
-            start, end = int(ends[number]), int(ends[number + 1])
-            if bits:
-                # Unpack only the bytes of this row. For bits 13 to 18, these are bytes 1 and 2: the row is bits 5 to 10 of them.
-                values = np.unpackbits(values[start >> 3 : (end + 7) >> 3], bitorder="little")
-                start, end = start & 7, (start & 7) + end - start
-            try:
-                row[: end - start] = values[start:end]
-            except ValueError as error:
-                raise self._damaged(f"{name} of a row is not possible ({error})") from error
-        return gathered.view(bool) if bits else gathered
+    def _padded(self, name: str, addresses: list[tuple[dict[str, Column], int]], width: int, fill: int) -> Array:
+        """Gather a list column into [B, width], padded with `fill`. `addresses` are (columns of a record batch, row in it)."""
+        kind = np.asarray(self._views[0][name].values).dtype
+        is_flags, is_label = name == "continues_word", name == "masked_lm_labels"  # -100 fits no id's type
+        padding = memoryview(np.full(width, 0 if is_label else fill, kind))
+        parts, sizes = list[Any](), list[int]()
+        for columns, number in addresses:
+            values, ends = columns[name]
+            start, end = ends[number], ends[number + 1]
+            sizes.append(size := end - start)
+            if is_flags:  # Arrow stores eight per byte: flags 13 to 18 are bits 5 to 10 of bytes 1 and 2
+                unpacked = np.unpackbits(np.asarray(values[start >> 3 : (end + 7) >> 3]), bitorder="little")
+                values, start, end = memoryview(unpacked), start & 7, (start & 7) + size
+            parts += values[start:end], padding[size:]
+        gathered = np.frombuffer(bytearray().join(parts), kind)
+        if sizes and (min(sizes) < 0 or max(sizes) > width or len(gathered) != len(sizes) * width):
+            raise self._damaged(f"{name} of a row is not possible")
+        gathered = gathered.reshape(-1, width)
+        if is_label:
+            return np.where(np.arange(width) < np.array(sizes)[:, None], gathered, np.int64(fill)).astype(np.int32)
+        return gathered.view(bool) if is_flags else gathered
 
     def _addresses(self, rows: Any) -> tuple[Any, Any]:
         """Return the record batch of each row, and its place in it."""

@@ -246,17 +246,18 @@ def padded(values: Array, ends: Array, rows: Array, width: int, fill: int) -> Ar
 class Column(NamedTuple):
     """A column of a record batch, as views of the mapped file: values and, for lists, row ends [N + 1]."""
 
-    values: Array
-    ends: Array
+    # Memoryviews, because their slices and elements take half the time of those of arrays.
+    values: memoryview
+    ends: memoryview
 
 
 def view(column: pa.Array) -> Column:
     """Return a zero-copy view of a column."""
     if not pa.types.is_list(column.type):
-        return Column(column.to_numpy(), np.zeros(0, np.int32))
+        return Column(memoryview(column.to_numpy()), memoryview(b""))
     if pa.types.is_boolean(column.type.value_type):
-        return Column(np.frombuffer(column.values.buffers()[1] or b"", np.uint8), column.offsets.to_numpy())
-    return Column(column.values.to_numpy(), column.offsets.to_numpy())
+        return Column(memoryview(column.values.buffers()[1] or b"").cast("B"), memoryview(column.offsets.to_numpy()))
+    return Column(memoryview(column.values.to_numpy()), memoryview(column.offsets.to_numpy()))
 
 
 def map_rows(path: Path, entry: RowFile, config: PairsConfig, vocab_size: int, verify: bool) -> list[pa.RecordBatch]:

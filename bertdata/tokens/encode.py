@@ -86,19 +86,15 @@ def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
         vocabulary: The vocabulary.
         corpus: The first documents of a corpus. The first megabyte of their text is compared, too.
     """
-    texts = [bare(piece, vocabulary.special.mark) for piece in vocabulary.pieces]
-    texts = [*HARD_STRINGS, *(" ".join(texts[start : start + WORDS_OF_TEXT]) for start in range(0, len(texts), WORDS_OF_TEXT))]
-    utf8 = [text.encode("utf-8", "replace").decode() for text in texts]
-    checks: list[Batch] = [(pa.array([[text] for text in utf8]), pa.array([[0]] * len(utf8))), *_first(corpus, CHECKED_BYTES)]
     exact = replace(vocabulary, library="tokenizers")
-    for name in LIBRARIES:
+    for name in [name for name in LIBRARIES if name != "tokenizers"]:
         fast = replace(vocabulary, library=name)
         try:
             with failures_as_exceptions():
                 encoder = Encoder(fast)
         except Exception:  # not installed, or not for this kind of vocabulary
             continue
-        different = None if name == "tokenizers" else _difference(encoder, Encoder(exact), checks)
+        different = _difference(encoder, Encoder(exact), _checks(vocabulary, corpus))
         if different is None:
             return fast
         note = (
@@ -108,28 +104,45 @@ def choose(vocabulary: Vocabulary, corpus: Iterable[Batch] = ()) -> Vocabulary:
     return exact
 
 
-def _first(corpus: Iterable[Batch], most: int) -> Iterator[Batch]:
-    """Yield documents with the first `most` bytes of text."""
+def _checks(vocabulary: Vocabulary, corpus: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield what libraries are compared on: hard strings, every token, and the first megabyte of text."""
+    words, documents = [bare(piece, vocabulary.special.mark) for piece in vocabulary.pieces], list(_first(corpus))
+    if vocabulary.splits_sentences:  # the ids of a word are the same in any text, so each is compared once
+        words += dict.fromkeys(word for texts, _ in documents for text in texts.flatten().to_pylist() for word in text.split(" "))
+        documents = []
+    texts = [*HARD_STRINGS, *(" ".join(words[start : start + WORDS_OF_TEXT]) for start in range(0, len(words), WORDS_OF_TEXT))]
+    utf8 = [text.encode("utf-8", "replace").decode() for text in texts]
+    yield pa.array([[text] for text in utf8]), pa.array([[0]] * len(utf8))
+    yield from documents
+
+
+def _first(corpus: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the documents with the first megabyte of text."""
+    most = CHECKED_BYTES
     for sentences, paragraphs in corpus:
-        for at in range(len(sentences)):
-            most -= pc.sum(pc.binary_length(sentences.slice(at, 1).flatten())).as_py() or 0
-            yield sentences.slice(at, 1), paragraphs.slice(at, 1)
-            if most <= 0:
-                return
+        sizes = np.append(0, np.cumsum(pc.binary_length(sentences.flatten()).to_numpy()))
+        ends = sizes[np.cumsum(sentences.value_lengths().fill_null(0).to_numpy())]
+        count = int(np.searchsorted(ends, most)) + 1
+        yield sentences.slice(0, count), paragraphs.slice(0, count)
+        most -= int(sizes[-1])
+        if most <= 0:
+            return
 
 
 def _difference(fast: Encoder, exact: Encoder, checks: Iterable[Batch]) -> str | None:
     """Return a document of which two encoders make different ids, or of which the fast one fails, or None."""
+
+    def same(documents: Batch) -> bool:
+        try:
+            with failures_as_exceptions():
+                return all(map(np.array_equal, fast.encode_documents(*documents), exact.encode_documents(*documents)))
+        except Exception:  # of the fast library
+            return False
+
     for batch in checks:
-        for at in range(len(batch[0])):
-            document = tuple(column.slice(at, 1) for column in batch)
-            try:
-                with failures_as_exceptions():
-                    same = all(map(np.array_equal, fast.encode_documents(*document), exact.encode_documents(*document)))
-            except Exception:  # of the fast library
-                same = False
-            if not same:
-                return " ".join(document[0][0].as_py())
+        if not same(batch):
+            each = ((batch[0].slice(at, 1), batch[1].slice(at, 1)) for at in range(len(batch[0])))
+            return next((" ".join(sentences[0].as_py()) for sentences, starts in each if not same((sentences, starts))), "")
     return None
 
 
