@@ -14,8 +14,8 @@ from made import CONTAINER, SENTENCES, XHTML, books_of, epub, package, page, pla
 
 from bertdata.records import Drop, FileRange, Prose, Reject
 from bertdata.sources.books.epub import Unreadable, read_epub
-from bertdata.sources.books.markup import Tag, parse
-from bertdata.sources.books.xhtml import passages
+from bertdata.sources.books.marks import Tag
+from bertdata.sources.books.xhtml import Page, parse
 
 MOST = 1 << 20
 ONE, TWO, THREE = SENTENCES
@@ -32,7 +32,7 @@ def reason(data: bytes, most: int = MOST) -> str:
 
 
 def prose(body: str) -> list[str]:
-    return [line for passage in passages(page(body)) for line in passage.lines]
+    return [line for passage in Page(parse(page(body))).passages for line in passage.lines]
 
 
 def read(tmp_path: Path, data: bytes, name: str = "shelf/kettle.epub", most: int = MOST) -> Prose | Drop | Reject:
@@ -121,7 +121,7 @@ def test_verse_goes_unless_the_book_is_verse(tmp_path: Path) -> None:
     verse = ["The kettle sang,", "the clock struck three,", "and no one came."]
     assert isinstance(found := read(tmp_path, epub({"a.xhtml": page(stanza)})), Prose) and found.paragraphs == verse
     short = "<p>I went<br/>to sea<br/>in spring</p><pre>and came\nback</pre>"
-    assert [passage.verse for passage in passages(page(short))] == [True, True]
+    assert [passage.verse for passage in Page(parse(page(short))).passages] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_chapter_in_an_element_with_an_ambiguous_class_is_kept(name: str) -> N
     ]
     body = "".join(f"<p>{paragraph}</p>" for paragraph in chapter)
     markup = page(f"<div class='{name}'><h2>I</h2>{body}<div class='pagenum'>7</div></div><p>{ONE}</p>")
-    assert [passage.lines[0] for passage in passages(markup)] == [*chapter, ONE]
+    assert [passage.lines[0] for passage in Page(parse(markup)).passages] == [*chapter, ONE]
     assert prose(f"<div class='{name}'>{body[:400]}</div><p>{ONE}</p>") == [ONE]
     assert prose(f"<div class='footnotes'>{body}</div><p>{ONE}</p>") == [ONE]
 
@@ -157,7 +157,7 @@ def test_a_chapter_in_an_element_with_an_ambiguous_class_is_kept(name: str) -> N
 def test_entities_of_a_file_are_not_expanded() -> None:
     bomb = "<!DOCTYPE html [ <!ENTITY a 'tea tea'> " + "".join(f"<!ENTITY b{n} '{'&a;' * 9}'>" for n in range(9)) + " ]>"
     text = page(f"<p>{ONE} &b8; &#xD800;</p>").replace("<!DOCTYPE html>", bomb)
-    assert [passage.lines for passage in passages(text)] == [[f"{ONE} &b8; \ufffd"]]
+    assert [passage.lines for passage in Page(parse(text)).passages] == [[f"{ONE} &b8; \ufffd"]]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1251", "gb18030", "shift_jis"])
@@ -261,19 +261,20 @@ def test_broken_markup_takes_linear_time(broken: str) -> None:
     for count in (2_000, 8_000):
         begun = time.process_time()
         for end in ("", ">", "-->"):
-            passages(broken * count + end)
+            Page(parse(broken * count + end))
         times.append(time.process_time() - begun)
     assert times[1] < 12 * times[0] + 0.5
 
 
 def test_a_page_of_links_is_told_from_prose_with_links() -> None:
-    assert prose("".join(f"<p><a href='#{n}'>Chapter {n}</a> {n}</p>" for n in range(5))) == []
+    pages: dict[str, str | bytes] = {"a.xhtml": page("".join(f"<p><a href='#{n}'>Chapter {n}</a> {n}</p>" for n in range(5)))}
+    assert lines(epub(pages)) == []
     assert prose(f"<p>{ONE} <a href='a'>b</a> <a href='a'>b</a> <a href='a'>b</a></p>") == [f"{ONE} b b b"]
 
 
 @given(st.text(st.sampled_from("<>/!?-[]\"'&;=ab pCDATA\n"), max_size=80))
 def test_any_markup_is_read(text: str) -> None:
-    assert all(line for passage in passages(text) for line in passage.lines)
+    assert all(line for passage in Page(parse(text)).passages for line in passage.lines)
 
 
 @given(st.data())

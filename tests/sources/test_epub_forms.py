@@ -8,9 +8,8 @@ import re
 import pytest
 from made import epub, package, page
 
-from bertdata.sources.books import xhtml
 from bertdata.sources.books.epub import read_epub
-from bertdata.sources.books.xhtml import passages
+from bertdata.sources.books.xhtml import Page, parse
 
 BEFORE = "A stone bridge was built in 1742, and a museum of glass was opened there in 1988."
 AFTER = "Most people of the town work in the glass factory."
@@ -212,8 +211,8 @@ def test_a_word_of_one_letter_is_no_initial(body: str, text: str) -> None:
 
 def test_dialogue_with_line_breaks_is_prose() -> None:
     spoken = "<p>「どこへ行くの」<br/>「町へ」<br/>「なぜ」<br/>と彼女は言った。</p>"
-    assert [passage.verse for passage in passages(page(spoken))] == [False]
-    assert [passage.verse for passage in passages(page(f"<div class='poem'>{spoken}</div>"))] == [True]
+    assert [passage.verse for passage in Page(parse(page(spoken))).passages] == [False]
+    assert [passage.verse for passage in Page(parse(page(f"<div class='poem'>{spoken}</div>"))).passages] == [True]
 
 
 def test_a_book_with_many_tags_is_read_if_it_has_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,4 +221,3 @@ def test_a_book_with_many_tags_is_read_if_it_has_text(monkeypatch: pytest.Monkey
     assert len(paragraphs(f"<p>{words}</p>")) == 1
     with pytest.raises(Exception, match="tags with almost no text"):
         paragraphs("<p>" + "<b></b>" * 300 + "</p>")
-    assert xhtml.SKIPPED_PAGES

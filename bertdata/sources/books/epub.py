@@ -7,16 +7,13 @@ import posixpath
 import re
 import urllib.parse
 import zipfile
-from collections import defaultdict
 from typing import IO, NamedTuple
 
 from ..encodings import decode
 from ..zip_list import BROKEN_ZIP, TooLarge, open_zip
-from .apparatus import guarded
-from .blocks import Block
-from .markup import Tag, parse
-from .note_marks import Styles
-from .xhtml import SKIPPED_PAGES, Passage, passages
+from .blocks import Block, is_paragraph
+from .marks import Styles, Tag
+from .xhtml import MAX_PROSE_CHARACTERS, SKIPPED_PAGES, Page, Passage, is_link_list, parse
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the only methods that EPUB allows
@@ -29,11 +26,7 @@ _MAX_IMPRINT_CHARACTERS = 6000  # of a copyright page
 _MAX_LIST_BYTES = 4 << 20  # of the zip directory or the package; a book has a few hundred entries of about 100 bytes
 _FREE_TAGS = 500_000  # tags of a book at any size, and one more for each byte of text; a tag takes 5 us
 _TAG = re.compile(rb"<[^<>]*>")
-_LINK = re.compile(r"""href\s*=\s*["']([^"'<>]{0,999}#[^"'<>]{1,999})["']""", re.IGNORECASE)
-_MIN_LINK_TEXT_CHARACTERS = 30  # of a page, for each of its links; a page of contents has fewer
 _MAX_SELECTOR_CHARACTERS = 500
-
-_Attributes = defaultdict[str, str]  # of an element
 
 
 class Unreadable(Exception):
@@ -79,46 +72,44 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     #   <item id="c1" href="ch1.xhtml" media-type=.../>      a file of the book
     #   <itemref idref="c1"/>                                its place in the reading order
     #   <reference type="toc" href="toc.xhtml"/>             what a page is for (EPUB 2)
-    path = next((root["full-path"] for root in _elements(archive, _CONTAINER, max_bytes)["rootfile"]), "")
+    list_bytes = min(max_bytes, _MAX_LIST_BYTES)
+    container = parse(_decoded(_member(archive, _CONTAINER, list_bytes)))
+    path = next((root.get("full-path") for root in _elements(container, "rootfile")), "")
     if not path:
         raise Unreadable("damaged", f"{_CONTAINER} names no package")
-    package = _elements(archive, path, max_bytes)
-    spine = [item["idref"] for item in package["itemref"] if item["linear"].lower() != "no"]
+    package = parse(_decoded(_member(archive, path, list_bytes)))
+    spine = [item.get("idref") for item in _elements(package, "itemref") if item.get("linear").lower() != "no"]
     if not spine:
         raise Unreadable("damaged", f"{path} lists no pages")
-    items = {item["id"]: item for item in reversed(package["item"])}
-    skipped = {_resolved(path, part["href"], archive) for part in package["reference"] if part["type"].lower() in SKIPPED_PAGES}
-    read = [_resolved(path, items[id]["href"], archive) for id in spine if id in items and _is_page(items[id])]
-    pages = [page for page in dict.fromkeys(read) if page not in skipped]  # a spine may name a page many times
+    items = {item.get("id"): item for item in reversed(_elements(package, "item"))}
+    guide = [part for part in _elements(package, "reference") if part.get("type").lower() in SKIPPED_PAGES]
+    skipped = {_resolved(path, part.get("href"), archive) for part in guide}
+    pages = [_resolved(path, items[id].get("href"), archive) for id in spine if id in items and _is_page(items[id])]
+    pages = [page for page in dict.fromkeys(pages) if page not in skipped]  # a spine may name a page many times
     if _ENCRYPTION in archive.NameToInfo:  # fonts are often encrypted and not needed
-        parts = _elements(archive, _ENCRYPTION, max_bytes)["cipherreference"]
-        if hidden := {_resolved("", part["uri"], archive) for part in parts}.intersection(pages):
+        parts = _elements(parse(_decoded(_member(archive, _ENCRYPTION, list_bytes))), "cipherreference")
+        if hidden := {_resolved("", part.get("uri"), archive) for part in parts}.intersection(pages):
             raise Unreadable("encrypted", f"{min(hidden)} is encrypted: a book with copy protection can't be read")
-    markup, left = _markup(archive, pages, max_bytes)
-    sheets = [item for item in items.values() if item["media-type"].lower() == "text/css"]
-    raised, floating = _classes(archive, [_resolved(path, item["href"], archive) for item in sheets], left)
-    styles = Styles(_targets(markup), raised, floating)
-    kept = [passage for page, text in markup.items() for passage in _without_imprint(passages(text, page, styles))]
-    title, language = (
-        next((" ".join(part["text"].split()) for part in package[name] if part["text"].strip()), "")
-        for name in ("title", "language")
-    )
-    return Epub(title, language, kept)
+    markup = _markup(archive, pages, max_bytes)
+    sheets = [item.get("href") for item in items.values() if item.get("media-type").lower() == "text/css"]
+    styles = _styles(markup, archive, [_resolved(path, href, archive) for href in sheets])
+    passages = [passage for page, parts in markup.items() for passage in _without_imprint(Page(parts, page, styles).passages)]
+    return Epub(_text_of(package, "title"), _text_of(package, "language"), passages)
 
 
-def _elements(archive: zipfile.ZipFile, name: str, max_bytes: int) -> defaultdict[str, list[_Attributes]]:
-    """Return the attributes of the elements of a file, by name, with the text after each start tag as ``text``."""
-    parts = parse(_decoded(_member(archive, name, min(max_bytes, _MAX_LIST_BYTES))))
-    found: defaultdict[str, list[_Attributes]] = defaultdict(list)
-    for tag, text in zip(parts, [*parts[1:], ""], strict=True):
-        if isinstance(tag, Tag) and tag.attributes is not None:
-            found[tag.name].append(_Attributes(str, tag.attributes, text=text if isinstance(text, str) else ""))
-    return found
+def _elements(parts: list[Tag | str], name: str) -> list[Tag]:
+    return [part for part in parts if isinstance(part, Tag) and part.name == name and part.attributes is not None]
 
 
-def _markup(archive: zipfile.ZipFile, pages: list[str], left: int) -> tuple[dict[str, str], int]:
-    """Return the pages by name, and the bytes left. A small zip can unpack to gigabytes of tags."""
-    markup: dict[str, str] = {}
+def _text_of(parts: list[Tag | str], name: str) -> str:
+    """Return the text of the first element with this name that has one."""
+    texts = (after for tag, after in zip(parts, parts[1:], strict=False) if tag[0] == name and isinstance(after, str))
+    return next((" ".join(text.split()) for text in texts if text.strip()), "")
+
+
+def _markup(archive: zipfile.ZipFile, pages: list[str], left: int) -> dict[str, list[Tag | str]]:
+    """Return the tags and text of the pages, except contents, by name. A small zip can unpack to gigabytes of tags."""
+    markup: dict[str, list[Tag | str]] = {}
     tags = _FREE_TAGS
     for page in pages:
         data = _member(archive, page, left)
@@ -127,28 +118,24 @@ def _markup(archive: zipfile.ZipFile, pages: list[str], left: int) -> tuple[dict
             tags += len(_TAG.sub(b"", data))
         if tags < 0:
             raise Unreadable("too-large", f"its pages have more than {_FREE_TAGS} tags with almost no text, up to {page}")
-        markup[page] = _decoded(data)
-    return markup, left
+        parts = parse(_decoded(data))
+        if not is_link_list(parts):
+            markup[page] = parts
+    return markup
 
 
-def _targets(markup: dict[str, str]) -> frozenset[str]:
-    """Return the places that links of the book lead to, except those of contents."""
-    targets: set[str] = set()
-    for page, text in markup.items():
-        links = _LINK.findall(text)
-        if links and len(text) - sum(map(len, re.findall("<[^<>]*>", text))) > _MIN_LINK_TEXT_CHARACTERS * len(links):
-            for href in links:
-                name, _, place = urllib.parse.unquote(href).partition("#")
+def _styles(markup: dict[str, list[Tag | str]], archive: zipfile.ZipFile, sheets: list[str]) -> Styles:
+    """Return the places that links of the book lead to, and the classes of raised and of floating text."""
+    targets, raised, floating = set[str](), set[str](), set[str]()
+    for page, parts in markup.items():
+        for link in _elements(parts, "a"):
+            name, _, place = urllib.parse.unquote(link.get("href")).partition("#")
+            if place:
                 targets.add(f"{_joined(page, name) if name else page}#{place}")
-    return frozenset(targets)
-
-
-def _classes(archive: zipfile.ZipFile, sheets: list[str], left: int) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the classes of raised and of floating text in style sheets."""
-    raised, floating = set[str](), set[str]()
-    for name in sheets:
+    left = _MAX_LIST_BYTES
+    for sheet in sheets:
         try:
-            data = _member(archive, name, min(left, _MAX_LIST_BYTES))
+            data = _member(archive, sheet, left)
         except (Unreadable, RuntimeError, *BROKEN_ZIP):  # the book is readable without it
             continue
         left -= len(data)
@@ -156,7 +143,7 @@ def _classes(archive: zipfile.ZipFile, sheets: list[str], left: int) -> tuple[fr
             selector, _, body = rule.rpartition("{")
             for names in [raised] * ("super" in body) + [floating] * ("float" in body):
                 names.update(re.findall(r"\.([\w-]+)", selector[-_MAX_SELECTOR_CHARACTERS:]))
-    return frozenset(raised), frozenset(floating)
+    return Styles(frozenset(targets), frozenset(raised), frozenset(floating))
 
 
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
@@ -172,8 +159,8 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     return data
 
 
-def _is_page(item: _Attributes) -> bool:
-    return item["media-type"].lower() in _PAGES and "nav" not in item["properties"].split()
+def _is_page(item: Tag) -> bool:
+    return item.get("media-type").lower() in _PAGES and "nav" not in item.get("properties").split()
 
 
 def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:
@@ -198,14 +185,11 @@ def _decoded(data: bytes) -> str:
     return decode(data)
 
 
-def _without_imprint(passed: list[Passage]) -> list[Passage]:
-    """Drop the passages of a copyright page: a short page with words that only such a notice contains.
-
-    Some short stories have one page, which also contains the notice. `guarded` keeps the story.
-    """
-    lines = [line for passage in passed for line in passage.lines]
-    if sum(map(len, lines)) > _MAX_IMPRINT_CHARACTERS or not any(map(_IMPRINT.search, lines)):
-        return passed
-    blocks = [Block(passage.lines, 1, 1) for passage in passed]
-    kept = guarded(lambda blocks: [], lambda block: any(map(_IMPRINT.search, block.lines)), blocks)
-    return [passed[block.at] for block in kept]
+def _without_imprint(passages: list[Passage]) -> list[Passage]:
+    """Drop a copyright page: a short page with words that only such a notice contains. A story on the same page is kept."""
+    kept = [passage for passage in passages if not any(map(_IMPRINT.search, passage.lines))]
+    size = sum(len(line) for passage in passages for line in passage.lines)
+    if len(kept) == len(passages) or size > _MAX_IMPRINT_CHARACTERS:
+        return passages
+    prose = sum(sum(map(len, passage.lines)) for passage in kept if is_paragraph(Block(passage.lines, 1, 1)))
+    return kept if prose > MAX_PROSE_CHARACTERS else []

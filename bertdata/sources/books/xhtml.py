@@ -2,57 +2,45 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections import Counter
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from functools import cached_property
+from html.parser import HTMLParser
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from ..lines import CJK, fold_case, join_lines, one_line
+from ..lines import CJK, drop_controls, fold_case, join_lines, one_line
 from .blocks import Block, is_paragraph
-from .markup import VOID, Tag, parse
-from .note_marks import (
-    NO_STYLES,
-    Styles,
-    drop_copies,
-    join_initial,
-    join_pending,
-    lone_initial,
-    picture_initial,
-    read_mark,
-    unseen,
-    written_initial,
-)
+from .marks import Initial, Styles, Tag, is_back_link, is_hidden, is_note_mark, join_initial, picture_initial, written_initial
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_VOID = _words("br hr img input link meta col area base embed param source track wbr")
+_INLINE = _words("a abbr b big cite em font i small span strong sub sup tt u")
+_BLOCKS = _words(
+    "html body p div section article blockquote pre hr header footer main address center fieldset details summary li dd dt td th "
+    "tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
+)
 _DROPPED = _words(
     "head title script style table ul ol dl figure figcaption nav h1 h2 h3 h4 h5 h6 hgroup svg math audio video object form "
     "select button template noscript rt rp aside"
 )
-_BLOCKS = _words(
-    "html body p div section article blockquote pre hr header footer main address center fieldset details summary li dd dt "
-    "td th tr figure table ul ol dl h1 h2 h3 h4 h5 h6"
-)
-_INLINE = _words("a abbr b big cite em font i small span strong sub sup tt u")
 _HEADINGS = _words("h1 h2 h3 h4 h5 h6 title subtitle chapter-title chaptertitle")
-_PICTURES = _words("figure figcenter illustration illus")
-# values of epub:type and the guide's types for pages and sections
+# Values of epub:type, role and the guide's types for pages and sections, and classes for parts of a page.
 SKIPPED_PAGES = _words(
-    "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon "
-    "imprint endnotes rearnotes footnotes notes errata glossary"
+    "cover titlepage title-page halftitlepage copyright-page toc landmarks loi lot loa lov index bibliography colophon imprint "
+    "endnotes rearnotes footnotes notes errata glossary"
 )
-# values of epub:type and class that mark a part of a page
-_NO_PROSE = _words(
-    "footnote footnotes endnote endnotes rearnote rearnotes noteref fnanchor pagebreak pagenum pageno caption figcenter "
-    "figure illustration illus toc contents pg-boilerplate pgheader transnote tnote title subtitle chapter-title "
-    "chaptertitle"
+_AMBIGUOUS = _words(  # authors also use these classes for chapters and for the page as a whole
+    "caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle"
 )
-# classes that authors also use for chapters and for the page as a whole
-_AMBIGUOUS = _words("caption figcenter figure illustration illus toc contents title subtitle chapter-title chaptertitle")
-_VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
+_NO_PROSE = _AMBIGUOUS | _words("pagebreak pagenum pageno pg-boilerplate pgheader transnote tnote noteref fnanchor")
 _NOTE_CLASS = re.compile(r"(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d].*|text|body|para|link|anchor|call|mark|ref.*)?")
+_VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _NOTES_HEADING = re.compile(  # after `fold_case`
     r"[\W\d]{0,9}(?:(?:.{1,40}\W)?(?:foot|end)?notes(?: (?:and references|(?:to|on|for) .{1,60})|\W{1,3}.{1,40})?|anmerkungen"
     r"|(?:fu(?:ß|ss)|end|voet|eind)?noten"
@@ -61,11 +49,18 @@ _NOTES_HEADING = re.compile(  # after `fold_case`
     r"(?: zum .{1,40}| zu .{1,40}| \d{1,3})?[\W\d]{0,9}"
 )
 _NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")
-_MANY_LINKS = 3  # minimum in a page of contents; a note may have fewer
+_MIN_LINKS = 3  # of a page of contents; a note may have fewer
 _MAX_VERSE_CHARACTERS = 60  # a line of verse is not longer
-_MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
+MAX_PROSE_CHARACTERS = 1200  # in an element with an ambiguous class: about 200 words
 _MAX_INLINE_PARTS, _MAX_INLINE_CHARACTERS = 12, 60  # of a note mark, an initial or hidden text
-_CONTROLS = re.compile("[\x01-\x05]")  # of `note_marks`
+_MAX_HEADING_CHARACTERS = 200
+_MAX_OPEN_CHARACTERS = 4000  # of a paragraph, before its beginning is put away
+# A malformed tag, whose last quotation mark is missing: a `>` follows, and no `" >` that could end the value.
+_UNQUOTED = re.compile(
+    r"""<([A-Za-z][\w:.-]*)(?![\w:.-])((?:[^<>"']|"[^"<>]*"|'[^'<>]*')*)["'][^<>"']*>(?![^<"']{0,999}["'][^<>"']{0,999}>)"""
+)
+_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 
 
 class Passage(NamedTuple):
@@ -75,211 +70,205 @@ class Passage(NamedTuple):
     verse: bool
 
 
-def passages(markup: str, page: str = "", styles: Styles = NO_STYLES) -> list[Passage]:
-    """Return the paragraphs and stanzas of a page in order; [] if the page is a list of links."""
-    parts = parse(markup)
-    body = next((at for at, part in enumerate(parts) if part[0] == "body" and isinstance(part, Tag)), 0)
-    balance: Counter[str] = Counter()
-    words, links, inside = [0, 0], 0, False  # characters outside links, and inside
+def parse(markup: str) -> list[Tag | str]:
+    """Return the tags and the text between them, without comments and declarations, in linear time.
+
+    Only HTML's own character references are expanded. Entities and inclusions that a file defines are left as they are.
+    """
+    markup = drop_controls(markup)
+    # html.parser looks for the end of each comment and each tag in all of the rest. So remove those without an end first.
+    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>")):
+        last = max(0, markup.rfind(closing))
+        markup = markup[:last] + markup[last:].replace(opening, "")
+    markup = _COMMENT.sub("", _CDATA.sub(lambda part: html.escape(part[1]), markup)).replace("<![", "<!")
+    last = markup.rfind(">") + 1
+    parser = _Parser()
+    parser.feed(_UNQUOTED.sub(r"<\1\2>", markup[:last]) + re.sub("<[A-Za-z/!?][^<]*", "", markup[last:]))
+    parser.close()
+    return parser.parts
+
+
+class _Parser(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[Tag | str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.parts.append(Tag(_plain(tag), {_plain(name): value or "" for name, value in reversed(attrs)}))
+
+    def handle_endtag(self, tag: str) -> None:
+        if _plain(tag) not in _VOID:
+            self.parts.append(Tag(_plain(tag), None))
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+    def set_cdata_mode(self, *_args: Any, **_options: Any) -> None:
+        """Read scripts as markup, which is dropped: an unclosed one must not hide the rest of the page."""
+
+
+def _plain(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def is_link_list(parts: list[Tag | str]) -> bool:
+    """Return True if a page is a table of contents: more of its text is inside of links than outside."""
+    links = inside = outside = is_link = 0
     for part in parts:
         if isinstance(part, str):
-            words[inside] += len(part) - part.count(" ") - part.count("\n")
-            continue
-        balance[part.name] += -1 if part.attributes is None else 1
-        if part.name == "a":
-            inside = "href" in (part.attributes or ())
-            links += inside
-    if links >= _MANY_LINKS and words[1] > words[0]:
-        return []
-    unclosed = {name for name, count in balance.items() if count > 0}  # may not contain all that follows
-    return _Reader(parts[body:], page, styles, unclosed).passages
+            size = len(part) - part.count(" ") - part.count("\n")
+            inside, outside = inside + size * is_link, outside + size * (1 - is_link)
+        elif part.name == "a":
+            is_link = int(part.get("href") != "")
+            links += is_link
+    return links >= _MIN_LINKS and inside > outside
 
 
-class _Element(NamedTuple):
-    """An open element, why it is dropped, if it is, and what was read before it."""
+class Page:
+    """Read the tags of a page in order, and skip the elements that are no prose."""
 
-    name: str
-    verse: bool
-    reasons: set[str]
-    is_sure: bool  # whether it is dropped even if it has much prose
-    text: str
-    initial: str
-    is_note: bool
-    notes: int
-    passages: int
-
-
-class _Reader:
-    """Read the elements of a page. At the end of an element that is no prose, drop what was read since its beginning."""
-
-    def __init__(self, parts: list[Tag | str], page: str, styles: Styles, unclosed: set[str]) -> None:
-        self._parts, self._page, self._styles, self._unclosed = parts, page, styles, unclosed
-        self._open: list[_Element] = []
-        self._names: Counter[str] = Counter()  # of the open elements
-        self._verse = 0  # number of open elements that are verse
-        self._text = self._initial = ""  # of the paragraph, and an initial in a box of its own before it
-        self._ids: set[str] = set()  # ids since the last text
+    def __init__(self, parts: list[Tag | str], name: str = "", styles: Styles | None = None) -> None:
+        body = next((at for at, part in enumerate(parts) if part[0] == "body" and isinstance(part, Tag)), 0)
+        self._parts, self._name, self._styles = parts[body:], name, styles or Styles()
+        self._ends: dict[int, int] = {}  # the end of each element by its start
+        starts = defaultdict[str, list[int]](list)
+        for at, part in enumerate(self._parts):
+            if isinstance(part, Tag) and part.attributes is not None:
+                starts[part.name].append(at)
+            elif isinstance(part, Tag) and starts[part.name]:
+                self._ends[starts[part.name].pop()] = at
+        # If an end is missing, it is not known what the elements with this name contain.
+        self._unclosed = {name for name, left in starts.items() if left}
+        self._beginning, self._text = list[str](), ""  # of the paragraph
+        self._initial: Initial | None = None  # before the text
+        self._ids = set[str]()  # places in the book that name the text that follows
         self._is_note = False  # whether the current paragraph is a note
         self._notes, self._dropped_notes = -1, 0  # number of the first paragraph under a heading for notes
-        self._counts: Counter[str] | None = None
-        self._kept = 0  # paragraphs up to the end of a dubious element that was kept, and one
+        self._verse_end = self._pre_end = 0
         self.passages: list[Passage] = []
         at = 0
-        while at < len(parts):
-            part = parts[at]
-            if isinstance(part, str):
-                self._text += part
-                self._ids = self._ids if part.isspace() else set()
-                at += 1
-            else:
-                at = self._take_tag(at, part)
-        self._flush()
-        while self._open:
-            self._close(self._open[-1].name)
+        while at < len(self._parts):
+            at = self._read_part(at, self._parts[at])
+        self._flush(at)
         self._end_section()
 
-    def _take_tag(self, at: int, tag: Tag) -> int:
-        self._text += picture_initial(tag)
-        if tag.name == "br":
-            self._text += "\v"
-        elif tag.name in _BLOCKS:
-            self._flush()
-        elif tag.name in _INLINE and tag.attributes is not None and (end := self._skip_inline(at)):
-            return end
-        if tag.attributes is None:
-            self._close(tag.name)
-        elif tag.name not in VOID:
-            self._begin(tag)
+    def _read_part(self, at: int, part: Tag | str) -> int:
+        """Read a text, a tag, or an element that is skipped. Return the number of the part after it."""
+        if isinstance(part, str):
+            self._text += part
+            self._ids = self._ids if part.isspace() else set()
+            if len(self._text) > _MAX_OPEN_CHARACTERS:
+                self._beginning.append(self._text[:-100])
+                self._text = self._text[-100:]
+            return at + 1
+        end = self._ends.get(at, 0)
+        if part.name in _BLOCKS:
+            self._flush(at)
+        if part.attributes is None:
+            return at + 1
+        self._begin_with(picture_initial(part))
+        self._text += "\v" * (part.name == "br")
+        if part.name in _INLINE and end and self._skip_inline(at, end):
+            return end + 1
+        self._ids.update(self._places([part]))
+        kinds = set(f"{part.get('type')} {part.get('role')}".lower().replace("doc-", "").split())
+        classes = set(part.get("class").lower().split())
+        if part.name in ("html", "body"):
+            end, classes = len(self._parts), set()
+        reasons = kinds & SKIPPED_PAGES | (kinds | classes) & _NO_PROSE | {part.name} & _DROPPED
+        reasons |= set(filter(_NOTE_CLASS.fullmatch, kinds | classes))
+        end = 0 if part.name in self._unclosed and part.name not in ("html", "body") else end
+        is_sure = not reasons <= _AMBIGUOUS or not reasons.isdisjoint(kinds)
+        if end and reasons and (is_sure or self._prose_sizes[end] - self._prose_sizes[at] <= MAX_PROSE_CHARACTERS):
+            self._skip(self._parts[at:end], is_heading=not reasons.isdisjoint(_HEADINGS))
+            return end + 1
+        is_verse = part.name == "pre" or not _VERSE.isdisjoint(kinds | classes)
+        self._verse_end = max(self._verse_end, end * is_verse)
+        self._pre_end = max(self._pre_end, end * (part.name == "pre"))
         return at + 1
 
-    def _begin(self, tag: Tag) -> None:
-        if tag.name == "p" and self._open and self._open[-1].name == "p":
-            self._close("p")
-        kinds = set(f"{tag.get('type')} {tag.get('role')}".lower().replace("doc-", "").split())
-        classes = set(tag.get("class").lower().split())
-        self._ids.update(filter(None, (tag.get("id"), tag.get("name"))))
-        reasons = kinds & (_NO_PROSE | SKIPPED_PAGES)
-        if tag.name not in ("html", "body"):  # these may be unclosed
-            reasons |= classes & _NO_PROSE | {tag.name} & _DROPPED | set(filter(_NOTE_CLASS.fullmatch, classes))
-            reasons = set() if tag.name in self._unclosed else reasons
-        verse = tag.name not in self._unclosed and (tag.name == "pre" or bool((kinds | classes) & _VERSE))
-        is_sure = not reasons <= _AMBIGUOUS or bool(kinds & _NO_PROSE)
-        before = self._text, self._initial, self._is_note, self._notes, len(self.passages)
-        self._open.append(_Element(tag.name, verse, reasons, is_sure, *before))
-        self._names[tag.name] += 1
-        self._verse += verse
-        if reasons:
-            self._text = ""
+    def _skip(self, parts: list[Tag | str], *, is_heading: bool) -> None:
+        """Skip an element. A heading begins a section, and a picture may be an initial."""
+        text = one_line("".join(part for part in parts if isinstance(part, str)))
+        if is_heading and text:
+            self._end_section(begins_notes=_is_notes_heading(text))
+        for part in parts if not text else ():
+            self._begin_with(picture_initial(part) if isinstance(part, Tag) else None)
 
-    def _close(self, name: str) -> None:
-        """Close the innermost element with this name, and the elements open inside it."""
-        while self._names[name]:
-            element = self._open.pop()
-            self._names[element.name] -= 1
-            self._verse -= element.verse
-            if element.reasons:
-                self._drop(element)
-            if element.name == name:
-                return
+    def _begin_with(self, initial: Initial | None) -> bool:
+        """Begin the paragraph with an initial if there is no text before. Drop its copies."""
+        if not initial or self._beginning or re.search(r"\w", self._text):
+            return False
+        if self._initial:
+            return self._initial.letter[-1] == initial.letter[-1]
+        self._initial, self._text = initial._replace(opening=self._text.strip()), ""
+        return True
 
-    def _drop(self, element: _Element) -> None:
-        """Drop an element, unless only its class says so, which is ambiguous, and it has more than 200 words of prose."""
-        # `_kept`: an element inside of this one is kept. Without it, nested elements would take more than linear time.
-        if not element.is_sure and (element.passages < self._kept or self._has_prose(element.passages)):
-            self._text, self._kept = element.text + self._text, len(self.passages) + 1
-            return
-        has_text = len(self.passages) > element.passages or self._initial != element.initial
-        del self.passages[element.passages :]
-        self._text, self._is_note, self._kept = element.text, element.is_note, min(self._kept, len(self.passages))
-        if element.reasons.isdisjoint(_PICTURES):
-            self._initial = element.initial
-        if element.reasons.isdisjoint(_HEADINGS):
-            self._notes = element.notes
-        elif has_text:
-            self._end_section()
+    def _places(self, tags: list[Tag]) -> set[str]:
+        return {f"{self._name}#{place}" for tag in tags for place in (tag.get("id"), tag.get("name")) if place}
 
-    def _has_prose(self, start: int) -> bool:
-        lines = [self._text, *(line for passage in self.passages[start:] for line in passage.lines)]
-        return sum(len(line) for line in lines if is_paragraph(Block([line], 1, 1))) > _MAX_PROSE_CHARACTERS
-
-    def _skip_inline(self, at: int) -> int:
-        """Read an initial, a note mark or hidden text. Return the number of the part after it, or 0 if it is anything else."""
-        tags, text, end = self._inline(at)
-        if not text.strip():
-            return 0
-        if read := unseen(tags, text) or written_initial(tags, text.strip(), self._text, self._styles):
-            self._text += read
-            return end
-        before, after = self._text, self._after(end)
-        if before[-1:] + after[:1] in ("[]", "()") and (before[-1] == "[" or before[-2:-1].strip()):
-            before, text, self._parts[end] = before[:-1], f"[{text}]", after[1:]  # the brackets are outside of the link
-        ids = self._ids.union(*({tag.get("id"), tag.get("name")} for tag in tags))
-        places = {f"{self._page}#{id}" for id in ids if id}
-        mark = read_mark(tags, text.strip(), before, places, self._styles, is_raised=self._names["sup"] > 0)
-        if not mark.is_mark:
-            if text[0] == "[" and before != self._text:
-                self._parts[end] = after
-            return 0
-        self._is_note = self._is_note or mark.is_note
-        after = self._after(end)
+    def _skip_inline(self, at: int, end: int) -> bool:
+        """Skip an initial, a note mark or hidden text. Return False if the element is anything else."""
+        parts = self._parts[at:end] if end - at <= _MAX_INLINE_PARTS else []
+        tags = [part for part in parts if isinstance(part, Tag)]
+        text = "".join(part for part in parts if isinstance(part, str)).strip()
+        if not text or len(text) > _MAX_INLINE_CHARACTERS or any(tag.name not in _INLINE for tag in tags):
+            return False
+        if self._begin_with(written_initial(tags, text, self._styles)) or is_hidden(tags):
+            return True
+        before, after = self._text, self._parts[end + 1] if end + 1 < len(self._parts) else ""
+        after = after if isinstance(after, str) else ""
+        is_inside = before[-1:] + after[:1] in ("[]", "()") and (before[-1] == "[" or before[-2:-1].strip() != "")
+        if is_inside:  # the brackets are outside of the link
+            before, text, after = before[:-1], f"[{text}]", after[1:]
+        if not is_note_mark(tags, text, before, self._ids | self._places(tags), self._styles):
+            return False
+        self._is_note |= is_back_link(tags, text) or not (self._beginning or before.strip(" \n\t[("))
+        if is_inside:
+            self._parts[end + 1] = after
         self._text = before.rstrip() if after[:1] in tuple(".,;:!?)") else before
         self._text += " " * (before[-1:] in tuple(".!?…") and after[:1].isupper())
-        return end
+        return True
 
-    def _after(self, at: int) -> str:
-        part = self._parts[at] if at < len(self._parts) else ""
-        return part if isinstance(part, str) else ""
-
-    def _inline(self, at: int) -> tuple[list[Tag], str, int]:
-        """Return the tags and the text of a short inline element, and the number of the part after it; 0 if it is longer."""
-        tags, text, depth = list[Tag](), "", 0
-        for end in range(at, min(len(self._parts), at + _MAX_INLINE_PARTS)):
-            part = self._parts[end]
-            if isinstance(part, str):
-                text += part
-            elif part.name not in _INLINE or len(text) > _MAX_INLINE_CHARACTERS:
-                break
-            else:
-                tags += [part] if part.attributes is not None else []
-                depth += 1 if part.attributes is not None else -1
-                if depth == 0:
-                    return tags, text, end + 1
-        return tags, "", 0
-
-    def _flush(self) -> None:
-        """End a paragraph."""
-        text, self._text, is_note = self._text.replace("\xad", ""), "", self._is_note
-        self._is_note, self._ids = False, set()
-        if self._names["pre"]:
-            text = text.replace("\n", "\v")
-        if not text or text.isspace():
+    def _flush(self, at: int) -> None:
+        """End a paragraph before part `at`."""
+        text, is_note = "".join([*self._beginning, self._text]).replace("\xad", ""), self._is_note
+        self._beginning, self._text, self._is_note, self._ids = [], "", False, set()
+        letter = text.strip()
+        if not letter or (len(letter) == 1 and letter.isupper() and not self._initial):
+            self._initial = self._initial or (Initial(letter, "large") if letter else None)
+            self._initial = self._initial and self._initial._replace(is_apart=True)
             return
         if self._initial:
-            alone, text = join_pending(self._initial, text)
-            self.passages += [Passage([alone], verse=False)] if alone else []
-            self._initial = ""
-        if initial := lone_initial(text):
-            self._initial = initial
-            return
-        text = join_initial(drop_copies(text), self._words()) if _CONTROLS.search(text) else text
-        if not self._verse and _NOTES_HEADING.fullmatch(fold_case(one_line(text))):
+            text, self._initial = join_initial(self._initial, text, self._words), None
+        if at > self._verse_end and _is_notes_heading(text):
             self._end_section(begins_notes=True)
             return
         if is_note:
             self._dropped_notes += 1
             return
+        text = text.replace("\n", "\v") if at <= self._pre_end else text
         for part in re.split(r"\v\s*\v\s*", text):
             lines = [one_line(join_lines(line.split("\n"))) for line in part.split("\v")]
             if lines := [line for line in lines if any(map(str.isalnum, line))]:
-                verse = self._verse > 0 or _is_verse(lines)
-                self.passages.append(Passage(lines if verse else [join_lines(lines)], verse))
+                # Chinese and Japanese verse is marked; dialogue has short lines.
+                is_short = (
+                    len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not re.search(f"[{CJK}]", lines[0])
+                )
+                is_verse = at <= self._verse_end or is_short
+                self.passages.append(Passage(lines if is_verse else [join_lines(lines)], is_verse))
 
+    @cached_property
     def _words(self) -> Counter[str]:
-        """Return the words of the page, which tell an initial from a word of one letter."""
-        if self._counts is None:
-            texts = (part.lower() for part in self._parts if isinstance(part, str))
-            self._counts = Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text))
-        return self._counts
+        """The words of the page, which tell an initial from a word of one letter."""
+        texts = (part.lower() for part in self._parts if isinstance(part, str))
+        return Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text))
+
+    @cached_property
+    def _prose_sizes(self) -> list[int]:
+        """The characters of prose up to each part."""
+        sizes = (len(part) * is_paragraph(Block([part], 1, 1)) if isinstance(part, str) else 0 for part in self._parts)
+        return list(accumulate(sizes, initial=0))
 
     def _end_section(self, *, begins_notes: bool = False) -> None:
         """Drop the paragraphs under a heading for notes, if half of them begin with a mark. The next section begins."""
@@ -291,6 +280,5 @@ class _Reader:
         self._dropped_notes = 0
 
 
-def _is_verse(lines: list[str]) -> bool:
-    """Return True if the lines of a paragraph are short. Chinese and Japanese verse is marked, and dialogue has short lines."""
-    return len(lines) > 2 and max(map(len, lines)) <= _MAX_VERSE_CHARACTERS and not re.search(f"[{CJK}]", lines[0])
+def _is_notes_heading(text: str) -> bool:
+    return _NOTES_HEADING.fullmatch(fold_case(one_line(text[:_MAX_HEADING_CHARACTERS]))) is not None
