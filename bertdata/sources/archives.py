@@ -18,7 +18,7 @@ from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
 from .lines import read_lines
-from .packed import BrokenFile, open_packed
+from .packed import BrokenFile, check_package, open_packed
 from .zip_list import BROKEN_ZIP, TooLarge, open_zip
 
 T = TypeVar("T")
@@ -66,8 +66,7 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
                 if info.header_offset - starts[-1] >= target:
                     starts.append(info.header_offset)
     elif not path.lower().endswith((".tar", ".zip")):
-        with contextlib.suppress(BrokenFile):
-            open_packed(path, path).read(1)  # raises if the package that decompresses it is missing
+        check_package(path)
     return list(zip(starts, [*starts[1:], length], strict=True))
 
 
@@ -83,21 +82,26 @@ def read_archive(part: FileRange, wanted: Wanted) -> Iterator[Entry]:
 
 
 def _check(
-    part: FileRange, wanted: Wanted, name: str, where: str, *, is_directory: bool, special: tuple[str, str] | None
-) -> tuple[str, Drop | Reject | None]:
-    """Return a member's full name, the archive's name and the path inside it, and why the member is not read.
+    part: FileRange, wanted: Wanted, name: str, where: str, size: int, special: tuple[str, str]
+) -> str | Drop | Reject | None:
+    """Return the name of a member to read, with the archive's name; or why it is not read; None for a directory.
 
-    `special` is the reason and the problem of a member that is not a file.
+    `special` is the kind of a member that is not a file, which is the reason of its reject, and the problem.
     """
     steps = [step for step in name.split("/") if step not in ("", ".")]
     full = "/".join([part.name, *steps]).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    is_directory = special[0] == "directory"
     if name.startswith("/") or ".." in steps or "\\" in name or not (steps or is_directory):
-        return full, Reject(f"{wanted.source}:{full}", "unsafe-name", f"{where} leads out of the archive")
-    if special and not is_directory:
-        return full, Reject(f"{wanted.source}:{full}", special[0], f"{where} {special[1]}")
+        return Reject(f"{wanted.source}:{full}", "unsafe-name", f"{where} leads out of the archive")
+    if is_directory:
+        return None
+    if special[0]:
+        return Reject(f"{wanted.source}:{full}", special[0], f"{where} is {special[1]}, not a file")
     if not full.lower().endswith(wanted.suffixes) or steps[-1].startswith("."):
-        return full, Drop("other file in an archive")
-    return full, None
+        return Drop("other file in an archive")
+    if size > wanted.max_bytes:
+        return Reject(f"{wanted.source}:{full}", "too-large", f"{where} has {size} bytes, more than {wanted.max_bytes}")
+    return full
 
 
 # --- zip ---
@@ -129,32 +133,26 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, end: int, part:
     """Read a member whose bytes must end before `end`, or return None for a directory."""
     name = _zip_name(info)
     where = f"{part.name}: byte {info.header_offset}: {name!r}"
-    special = ("link", "is a link, not a file") if stat.S_ISLNK(info.external_attr >> 16) else None
-    full, refused = _check(part, wanted, name, where, is_directory=info.is_dir(), special=special)
-    if info.is_dir() and not isinstance(refused, Reject):
-        return None
-    if refused:
-        return refused
+    kind = "directory" if info.is_dir() else "link" if stat.S_ISLNK(info.external_attr >> 16) else ""
+    full = _check(part, wanted, name, where, info.file_size, (kind, "a link"))
+    if not isinstance(full, str):
+        return full
     id = f"{wanted.source}:{full}"
     if info.flag_bits & _ENCRYPTED:
         return Reject(id, "encrypted", f"{where} needs a password: unpack the archive first")
     if info.compress_type not in _ZIP_METHODS:
         return Reject(id, "unsupported-compression", f"{where} is not packed by Deflate: unpack the archive first")
-    # Overlapping members are how a zip file of 10 MB lists 281 TB (Fifield 2019, "A better zip
-    # bomb").
+    # Overlapping members are how a zip file of 10 MB lists 281 TB (Fifield 2019, "A better zip bomb").
     if info.header_offset + _ZIP_HEADER_BYTES + info.compress_size > end:
         return Reject(id, "damaged", f"{where} overlaps the next member")
-    if info.file_size > wanted.max_bytes:
-        return Reject(id, "too-large", f"{where} has {info.file_size} bytes, more than {wanted.max_bytes}")
     try:
         with archive.open(info) as file:
             # One byte more than the declared size: zipfile checks the CRC only at the end of the member.
             data = file.read(info.file_size + 1)
+        problem = f" ends after {len(data)} of {info.file_size} bytes" if len(data) < info.file_size else ""
     except (*BROKEN_ZIP, RuntimeError) as error:
-        return Reject(id, "damaged", f"{where}: {error}", info.compress_size)
-    if len(data) < info.file_size:
-        return Reject(id, "damaged", f"{where} ends after {len(data)} of {info.file_size} bytes", info.compress_size)
-    return Member(full, data)
+        problem = f": {error}"
+    return Reject(id, "damaged", f"{where}{problem}", info.compress_size) if problem else Member(full, data)
 
 
 def _in_byte_order(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -255,34 +253,12 @@ class _ForwardFile:
             self._at += len(data)
 
     def read(self, size: int) -> bytes:
-        if size > self.left:
-            raise tarfile.ReadError(f"a header of more than {_MAX_TAR_HEADER_BYTES} bytes")
+        if not 0 <= size <= self.left:
+            raise tarfile.ReadError(f"a header of less than 0 or more than {_MAX_TAR_HEADER_BYTES} bytes")
         self.left -= size
         data = self._file.read(size)
         self._at += len(data)
         return data
-
-
-def _tar_member(part: FileRange, wanted: Wanted, archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Entry]:
-    where = f"{part.name}: byte {info.offset}: {info.name!a}"
-    special = None
-    if info.issym() or info.islnk():
-        special = ("link", f"is a link to {info.linkname!a}, not a file")
-    elif info.isdev():
-        special = ("device", "is a device or a pipe, not a file")
-    full, refused = _check(part, wanted, info.name, where, is_directory=info.isdir(), special=special)
-    if info.isdir() and not isinstance(refused, Reject):
-        return
-    if not refused and info.size > wanted.max_bytes:
-        problem = f"{where} has {info.size} bytes, more than {wanted.max_bytes}"
-        refused = Reject(f"{wanted.source}:{full}", "too-large", problem)
-    if refused:
-        yield refused
-        return
-    data = cast("IO[bytes]", archive.extractfile(info)).read()
-    if len(data) < info.size:
-        raise tarfile.ReadError("unexpected end of data")
-    yield Member(full, data)
 
 
 class _Header(tarfile.TarInfo):
@@ -297,9 +273,17 @@ class _Header(tarfile.TarInfo):
                 raise
             raise tarfile.ReadError(str(error)) from None
 
-    @classmethod
-    def frombuf(cls, buffer: bytes | bytearray, encoding: str, errors: str) -> _Header:
-        header = super().frombuf(buffer, encoding, errors)
-        if header.size < 0:
-            raise tarfile.ReadError(f"a header of {header.size} bytes")
-        return header
+
+def _tar_member(part: FileRange, wanted: Wanted, archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[Entry]:
+    kinds = {"directory": info.isdir(), "link": info.issym() or info.islnk(), "device": info.isdev()}
+    kind = next((kind for kind, is_it in kinds.items() if is_it), "")
+    problem = f"a link to {info.linkname!a}" if kind == "link" else "a device or a pipe"
+    where = f"{part.name}: byte {info.offset}: {info.name!a}"
+    full = _check(part, wanted, info.name, where, info.size, (kind, problem))
+    if isinstance(full, str):
+        data = cast("IO[bytes]", archive.extractfile(info)).read()
+        if len(data) < info.size:
+            raise tarfile.ReadError("unexpected end of data")
+        yield Member(full, data)
+    elif full:
+        yield full

@@ -6,13 +6,14 @@ verify their output only at the end, so everything after damage is lost and repo
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -22,12 +23,14 @@ from ..storage.files import open_file
 from . import bzip2
 from .bzip2 import CHUNK_BYTES, STEP_BYTES, Block, Damage
 
-UNCUT = frozenset((".gz", ".xz", ".zst"))  # suffixes of files that can only be read from the beginning
+UNCUT = (".gz", ".xz", ".zst")  # suffixes of files that can only be read from the beginning
+PACKED = (*UNCUT, ".bz2")
 # The memory limit of a decompressor, as in zstd. Only files compressed with --long or similar options need more.
 _MAX_MEMORY_BYTES = 128 << 20
-FREE_BYTES = 256 << 20  # unpacked bytes allowed for any file, even a small one
-MAX_RATIO = 250  # unpacked bytes per packed byte beyond that; text has 3 to 10, all revisions of a page up to 100
-_UNPACK = {".gz": "gzip -dc", ".xz": "xz -dc", ".zst": "zstd -dc --long=31"}
+# Unpacked bytes allowed for a file of any size, and per packed byte beyond that. Text has 3 to 10, all revisions of a page up to
+# 100. A decompression bomb unpacks to more than the disk holds.
+_FREE_BYTES, _MAX_RATIO = 256 << 20, 250
+_UNPACK = {".xz": "xz -dc", ".zst": "zstd -dc --long=31"}
 
 
 class BrokenFile(Exception):
@@ -50,21 +53,24 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
     """Read a file from the block (plain: the byte) at `start` to its end; the caller stops early if it needs less.
 
     Blocks of a plain file never extend past `end`. Formats other than bzip2 are read from byte 0.
-    A packed file that unpacks to more than `FREE_BYTES` and more than `MAX_RATIO` times its size ends in a Damage,
-    ``decompression-bomb``.
+    A packed file that unpacks to much more than text would ends in a Damage, ``decompression-bomb``.
     """
     suffix = Path(path).suffix.lower()
     with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(start)
-        if suffix == ".bz2":
-            yield from _limited(bzip2.blocks(file, start), (end or size) - start, size)
-        elif suffix in UNCUT:
-            yield from _limited(_unpack(path, file, size), size, size)
-        else:
+        if suffix not in PACKED:
             while data := file.read(min(CHUNK_BYTES, end - start) if start < end else CHUNK_BYTES):
                 yield Block(start, data)
                 start += len(data)
+            return
+        left = _FREE_BYTES + _MAX_RATIO * ((end or size) - start)
+        for block in bzip2.blocks(file, start) if suffix == ".bz2" else _unpack(path, file, size):
+            left -= len(block.data) if isinstance(block, Block) else 0
+            if left < 0:
+                yield Damage(block.at, size, "decompression-bomb")
+                return
+            yield block
 
 
 def open_packed(path: str, name: str) -> IO[bytes]:
@@ -73,6 +79,12 @@ def open_packed(path: str, name: str) -> IO[bytes]:
     A damaged bzip2 file is not read further.
     """
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(blocks(path), name), CHUNK_BYTES))
+
+
+def check_package(path: str) -> None:
+    """Raise UsageError if the package that decompresses a file is missing, or needs too much memory. Ignore damage."""
+    with contextlib.suppress(BrokenFile):
+        open_packed(path, path).read(1)
 
 
 class _Unpacked(io.RawIOBase):
@@ -100,48 +112,36 @@ class _Unpacked(io.RawIOBase):
         return size
 
 
-def _limited(unpacked: Iterator[Block | Damage], packed: int, end: int) -> Iterator[Block | Damage]:
-    """Yield what `packed` bytes unpack to, and stop when the ratio is higher than for any text."""
-    # A decompression bomb is a small file that unpacks to more than the disk holds. Text doesn't
-    # compress by more than 100 times, so the ratio shows the difference. Small files may have any
-    # ratio.
-    left = FREE_BYTES + MAX_RATIO * packed
-    for block in unpacked:
-        if isinstance(block, Block):
-            left -= len(block.data)
-            if left < 0:
-                yield Damage(block.at, end, "decompression-bomb")
-                return
-        yield block
-
-
 def _unpack(path: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
     """Decompress a file with the library of its format, and turn the library's errors into a Damage."""
     suffix = Path(path).suffix.lower()
-    errors, read = _reader(path, suffix, file)
+    errors: list[type[Exception]] = [gzip.BadGzipFile, zlib.error, lzma.LZMAError]
+    # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
+    if suffix == ".xz":
+        texts = _read_xz(file)
+    elif suffix == ".gz":
+        gz = gzip.GzipFile(fileobj=file)
+        texts = iter(lambda: gz.read1(STEP_BYTES), b"")
+    else:
+        zstd = _zstd(path)
+        errors.append(zstd.ZstdError)
+        window = {zstd.DecompressionParameter.window_log_max: _MAX_MEMORY_BYTES.bit_length() - 1}
+        zst = zstd.ZstdFile(file, options=window)
+        texts = iter(lambda: zst.read1(STEP_BYTES), b"")
     try:
-        while data := read():
-            yield Block(0, data)
+        for text in texts:
+            yield Block(0, text)
     except EOFError:
         yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "truncated-stream")  # the libraries read ahead
-    except errors as error:
+    except tuple(errors) as error:
         if "memory" in str(error).lower():  # only the libraries' messages identify this error
             how = f"{_UNPACK[suffix]} {Path(path).name} | bzip2 > {Path(path).stem}.bz2"
-            raise UsageError(
-                f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to decompress: recompress it: {how}"
-            ) from None
+            problem = f"{path} takes more than {_MAX_MEMORY_BYTES >> 20} MB of memory to decompress"
+            raise UsageError(f"{problem}: recompress it: {how}") from None
         yield Damage(max(0, file.tell() - CHUNK_BYTES), size, "damaged-stream")
 
 
-def _reader(path: str, suffix: str, file: IO[bytes]) -> tuple[tuple[type[Exception], ...], Callable[[], bytes]]:
-    """Return the library's errors for a damaged file, and a function that returns the next bytes, b"" at the end."""
-    # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
-    if suffix == ".gz":
-        gz = gzip.GzipFile(fileobj=file)
-        return (gzip.BadGzipFile, zlib.error), lambda: gz.read1(STEP_BYTES)
-    if suffix == ".xz":
-        xz = _read_xz(file)
-        return (lzma.LZMAError,), lambda: next(xz, b"")
+def _zstd(path: str) -> Any:
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -149,9 +149,7 @@ def _reader(path: str, suffix: str, file: IO[bytes]) -> tuple[tuple[type[Excepti
             from backports import zstd
     except ImportError as error:
         raise missing_package(f"{path}: reading .zst needs backports.zstd", "zstd", error) from None
-    window: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_MEMORY_BYTES.bit_length() - 1}
-    zst = zstd.ZstdFile(file, options=window)
-    return (zstd.ZstdError,), lambda: zst.read1(STEP_BYTES)
+    return zstd
 
 
 def _read_xz(file: IO[bytes]) -> Iterator[bytes]:

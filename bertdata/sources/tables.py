@@ -1,4 +1,4 @@
-"""Read tables of texts: CSV, TSV, JSON lines, Parquet and Arrow, including files of `datasets` and the Hub.
+"""Read tables of texts: JSON lines, CSV and TSV here, Parquet and Arrow in `bertdata.sources.columnar`.
 
 A range of a table is a run of complete lines, row groups or record batches. A broken row costs itself, and a broken row group or
 batch costs itself; a compressed text file or one that lost its place is not read further.
@@ -7,28 +7,30 @@ batch costs itself; a compressed text file or one that lost its place is not rea
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import IO, Any, NamedTuple
 
 from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
-from ..errors import UsageError, few
+from ..errors import few
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
+from .encodings import BROKEN_BYTE, MARK_BROKEN, REPAIR, BinaryData, encoding_of
 from .lines import check_end, read_lines, split_lines
-from .packed import BrokenFile, open_packed
+from .packed import PACKED, BrokenFile, check_package, open_packed
 
-MAX_PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses
-NAMED, NAME = 12, 40  # columns listed in a reject, and characters of a name
 _OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
+_MAX_PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses
+_NAMED, _NAME = 12, 40  # columns listed in a reject, and characters of a name
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
 _MIN_CHECKED_BYTES = 1 << 20  # minimum bytes of a JSON line that is checked before parsing
-MAX_VALUES = 1_000_000  # per JSON line; each takes up to 200 bytes of memory, but only two of text
+_MAX_VALUES = 1_000_000  # per JSON line or CSV line; each takes up to 200 bytes of memory, but only two of text
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|([,{\[])', re.DOTALL)  # a string, or the character before a value
-_FREE_REJECTED, _REJECTED_RATIO = 32 << 20, 16  # bytes of rejected JSON lines: a base, plus a multiple of the file's size
+_SAMPLE_BYTES = 1 << 20  # used to detect the encoding of a CSV file
 
 
 class Columns(NamedTuple):
@@ -41,25 +43,7 @@ class Columns(NamedTuple):
     @property
     def used(self) -> list[str]:
         """The columns to read, if they exist."""
-        return [name for name in (self.text, self.title, self.id, "language", "url") if name]
-
-
-class RowAddress(NamedTuple):
-    """The address of a row: source, file name, position (a byte or a number), and the position in words."""
-
-    source: str
-    name: str
-    at: int | str
-    words: str
-
-    @property
-    def id(self) -> str:
-        """The id of a row without an id column."""
-        return f"{self.source}:{self.name}:{self.at}"
-
-    def reject(self, reason: str, problem: str, lost: int = 0) -> Reject:
-        """Return a reject for the row at this address."""
-        return Reject(self.id, reason, f"{self.name}: {self.words}: {problem}", lost)
+        return [name for name in dict.fromkeys((self.text, self.title, self.id, "language", "url")) if name]
 
 
 class Row(NamedTuple):
@@ -72,48 +56,61 @@ class Row(NamedTuple):
     text: str
 
 
-def make_row(values: dict[str, Any], address: RowAddress, columns: Columns, max_bytes: int) -> Row | Drop | Reject:
-    """Make a row from its columns; an empty one is a drop. Reasons: ``no-text``, ``no-id``, ``too-large``, ``bad-utf-8``.
-
-    >>> make_row({"text": ["Tea.", "Cake."], "key": 7}, RowAddress("text", "a.jsonl", 0, "byte 0"), Columns(id="key"), 100)
-    Row(id='text:a.jsonl:7', title='', language='', url='', text='Tea.\\n\\nCake.')
-    """
-    value = values.get(columns.text)
-    if isinstance(value, list) and len(value) > MAX_PARAGRAPHS:
-        return address.reject("too-large", f"a text of more than {MAX_PARAGRAPHS} paragraphs")
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        value = "\n\n".join(value)
-    if not isinstance(value, str):
-        what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
-        there = few([key[:NAME] for key in values], NAMED) or "none"
-        problem = f"{what} the column {columns.text!r} where text should be; the columns there: {there}"
-        return address.reject("no-text", f"{problem}. Name the column of the text with `text_column`")
-    if not value.strip():
-        return Drop("empty")
-    name = values.get(columns.id) if columns.id else None
-    named = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
-    if columns.id and not named:
-        return address.reject("no-id", f"nothing in the column {columns.id!r} that could be an id")
-    id = f"{address.source}:{address.name}:{name}" if named else address.id
-    title, language, url = (_text(values.get(key)) for key in (columns.title, "language", "url"))
-    if any(map(_SURROGATE.search, (id, value, title, language, url))):
-        return address.reject("bad-utf-8", "a surrogate (half a character) is not text")
-    if len(value) > max_bytes or len(value.encode()) > max_bytes:
-        return address.reject("too-large", f"a text of more than {max_bytes} bytes")
-    return Row(id, title, language, hide(url), value)
+Rows = Iterator[Row | Drop | Reject]
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+class Table(NamedTuple):
+    """A range of a table, the source that begins its rows' ids, and how to read it."""
+
+    part: FileRange
+    source: str
+    columns: Columns
+    max_bytes: int
+    encoding: str = ""
+    file: IO[bytes] | None = None
+
+    def reject(self, at: int | str, words: str, reason: str, problem: str, lost: int = 0) -> Reject:
+        """Return a reject. Its place is a byte or a number, and the same in words."""
+        return Reject(f"{self.source}:{self.part.name}:{at}", reason, f"{self.part.name}: {words}: {problem}", lost)
+
+    def row(self, at: int | str, words: str, values: dict[str, Any]) -> Row | Drop | Reject:
+        """Make a row from its columns; an empty one is a drop. Reasons: ``no-text``, ``no-id``, ``too-large``, ``bad-utf-8``."""
+        columns, value = self.columns, values.get(self.columns.text)
+        if isinstance(value, list) and len(value) > _MAX_PARAGRAPHS:
+            return self.reject(at, words, "too-large", f"a text of more than {_MAX_PARAGRAPHS} paragraphs")
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            value = "\n\n".join(value)
+        if not isinstance(value, str):
+            what = f"{type(value).__name__} in" if columns.text in values else "nothing in"
+            there = few([key[:_NAME] for key in values], _NAMED) or "none"
+            problem = f"{what} the column {columns.text!r} where text should be; the columns there: {there}"
+            return self.reject(at, words, "no-text", f"{problem}. Name the column of the text with `text_column`")
+        if not value.strip():
+            return Drop("empty")
+        name = values.get(columns.id) if columns.id else at
+        if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
+            return self.reject(at, words, "no-id", f"nothing in the column {columns.id!r} that could be an id")
+        others = (values.get(key) for key in (columns.title, "language", "url"))
+        title, language, url = (other if isinstance(other, str) else "" for other in others)
+        id = f"{self.source}:{self.part.name}:{name}"
+        if any(map(_SURROGATE.search, (id, value, title, language, url))):
+            return self.reject(at, words, "bad-utf-8", "a surrogate (half a character) is not text")
+        if len(value) > self.max_bytes or len(value.encode()) > self.max_bytes:
+            return self.reject(at, words, "too-large", f"a text of more than {self.max_bytes} bytes")
+        return Row(id, title, language, hide(url), value)
+
+    def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """Open a text file at the start of its range, unpacked if its name says that it is packed."""
+        if self.file is None and self.part.name.lower().endswith(PACKED):
+            return open_packed(self.part.path, self.part.name)
+        opened = open_file(self.part.path) if self.file is None else self.file
+        opened.seek(self.part.start)
+        return contextlib.nullcontext(opened) if opened is self.file else opened
 
 
 def is_table(name: str) -> bool:
     """Return True if a file is a table by its name. Files of an unknown suffix are only read if they contain JSON lines."""
     return not name.lower().endswith(_OTHER_SUFFIXES)
-
-
-def _is_packed(name: str) -> bool:
-    return name.lower().endswith((".gz", ".bz2", ".xz", ".zst"))
 
 
 def split_table(path: str, length: int, target: int, columns: Columns) -> list[tuple[int, int]]:
@@ -122,44 +119,24 @@ def split_table(path: str, length: int, target: int, columns: Columns) -> list[t
     Raise UsageError if the table lacks a required column.  An unreadable table is not cut; the task that reads it reports the
     problem.
     """
-    from . import columnar  # importing Arrow takes 0.1 s
-
     name = path.lower()
-    if not name.endswith((".parquet", ".arrow")):
-        if not _is_packed(name) and not name.endswith((".csv", ".tsv")):
-            return split_lines(path, length, target)
-        if _is_packed(name):
-            with contextlib.suppress(BrokenFile):
-                open_packed(path, path).read(1)  # raises if the package that decompresses it is missing
+    if name.endswith((".parquet", ".arrow")):
+        from . import columnar  # importing Arrow takes 0.1 s
+
+        return columnar.split(path, length, target, columns)
+    if name.endswith((*PACKED, *DELIMITED)):
+        check_package(path)
         return [(0, length)]
-    try:
-        schema, places = columnar.parquet_groups(path) if name.endswith(".parquet") else columnar.arrow_batches(path)
-        kinds = {field.name: field.type for field in schema}
-    except columnar.FORMAT_ERRORS:
-        return [(0, length)]
-    if name.endswith(".arrow") and any("dictionary<" in str(kind) for kind in kinds.values()):
-        raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
-    columnar.check_columns(path, kinds, columns)
-    starts = [0]
-    for place in places:
-        if place - starts[-1] >= target:
-            starts.append(place)
-    return list(zip(starts, [*starts[1:], length], strict=True))
+    return split_lines(path, length, target)
 
 
 def read_table(
-    part: FileRange,
-    source: str,
-    columns: Columns,
-    max_bytes: int,
-    *,
-    encoding: str = "",
-    file: IO[bytes] | None = None,
-) -> Iterator[Row | Drop | Reject]:
+    part: FileRange, source: str, columns: Columns, max_bytes: int, *, encoding: str = "", file: IO[bytes] | None = None
+) -> Rows:
     """Read the rows of a range of a table.
 
-    Reasons of rejects, in addition to those of `make_row`: ``malformed-json``, ``malformed-csv``, ``bad-utf-8``, ``binary``,
-    ``undecodable``, ``too-large``, ``truncated``, ``damaged``, ``decompression-bomb``, ``too-many-rejects``.
+    Reasons of rejects, in addition to those of `Table.row`: ``malformed-json``, ``malformed-csv``, ``bad-utf-8``, ``binary``,
+    ``undecodable``, ``too-large``, ``truncated``, ``damaged``, ``decompression-bomb``.
 
     Args:
         part: A range that `split_table` returned, or all of an open `file`.
@@ -169,83 +146,145 @@ def read_table(
         encoding: Encoding of a CSV or TSV file; "" to detect it. The other formats are UTF-8.
         file: A CSV, TSV or JSON lines file in an archive, open for reading.
     """
-    from . import columnar, delimited  # importing Arrow takes 0.1 s
-
-    name = part.name.lower()
-    readers = {
-        ".parquet": columnar.read_parquet,
-        ".arrow": columnar.read_arrow,
-        **dict.fromkeys(DELIMITED, delimited.read_delimited),
-    }
-    read = next((reader for suffix, reader in readers.items() if name.endswith(suffix)), _read_json_lines)
-    whole = RowAddress(source, part.name, part.start, "the file")
+    table, name = Table(part, source, columns, max_bytes, encoding, file), part.name.lower()
     try:
-        for address, values in read(part, whole, columns, max_bytes, encoding, file):
-            yield values if isinstance(values, Drop | Reject) else make_row(values, address, columns, max_bytes)
+        if name.endswith((".parquet", ".arrow")):
+            from . import columnar
+
+            yield from columnar.read_parquet(table) if name.endswith(".parquet") else columnar.read_arrow(table)
+        else:
+            yield from _read_delimited(table) if name.endswith(DELIMITED) else _read_json_lines(table)
     except BrokenFile as error:
-        yield Reject(whole.id, error.reason, error.where, error.lost)
-
-
-# What a reader yields: the address of a row, and the values of its columns or the reason why there are none.
-Rows = Iterator[tuple[RowAddress, "dict[str, Any] | Drop | Reject"]]
-
-
-def open_text(part: FileRange, file: IO[bytes] | None) -> contextlib.AbstractContextManager[IO[bytes]]:
-    """Open a text file at the start of its range, unpacked if its name says that it is packed."""
-    if file is None and _is_packed(part.name):
-        return open_packed(part.path, part.name)
-    opened = open_file(part.path) if file is None else file
-    opened.seek(part.start)
-    return contextlib.nullcontext(opened) if opened is file else opened
+        yield Reject(f"{source}:{part.name}:{part.start}", error.reason, error.where, error.lost)
 
 
 # --- JSON lines ---
 
 
-def _read_json_lines(
-    part: FileRange, whole: RowAddress, columns: Columns, max_bytes: int, encoding: str, file: IO[bytes] | None
-) -> Rows:
+def _read_json_lines(table: Table) -> Rows:
     """Read one object per line; blank lines are skipped."""
-    left = _FREE_REJECTED + _REJECTED_RATIO * (part.end - part.start)
-    is_plain = not _is_packed(part.name)
-    with open_text(part, file) as opened:
-        for start, line in read_lines(opened, part.end - part.start if is_plain else None, max_bytes):
+    part, is_plain = table.part, not table.part.name.lower().endswith(PACKED)
+    with table.open() as opened:
+        for start, line in read_lines(opened, part.end - part.start if is_plain else None, table.max_bytes):
             at = part.start + start
-            address = whole._replace(at=at, words=f"byte {at}")
             if line is None:
-                row: dict[str, Any] | Reject = address.reject("too-large", f"a line of more than {max_bytes} bytes")
-            elif not line.strip():
-                continue
-            else:
-                row = _parse_json(line, address)
-            yield address, row
-            # A small file can unpack to gigabytes of lines without text.
-            if isinstance(row, Reject) or columns.text not in row:
-                left -= 256 + len(line or b"")
-                if left < 0:
-                    problem = "the lines rejected so far are many times the size of the file; the rest is skipped"
-                    yield address, address.reject("too-many-rejects", problem, part.end - part.start)
-                    return
+                yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")
+            elif line.strip():
+                yield _from_json(table, at, f"byte {at}", line)
         if is_plain:
-            yield from ((whole, reject) for reject in check_end(opened, part, whole.source))
+            yield from check_end(opened, part, table.source)
 
 
-def _parse_json(line: bytes, address: RowAddress) -> dict[str, Any] | Reject:
-    if len(line) > _MIN_CHECKED_BYTES and _has_too_many_values(line):
-        return address.reject("too-large", f"a line of more than {MAX_VALUES} values")
+def _from_json(table: Table, at: int, words: str, line: bytes) -> Row | Drop | Reject:
+    # Parsing a line of many values takes many times its memory; commas and brackets in strings are not counted.
+    if len(line) > _MIN_CHECKED_BYTES and sum(map(line.count, (b",", b"{", b"["))) > _MAX_VALUES < sum(
+        token[1] is not None for token in _TOKEN.finditer(line)
+    ):
+        return table.reject(at, words, "too-large", f"a line of more than {_MAX_VALUES} values")
     try:
-        value: Any = json.loads(line.decode("utf-8-sig" if address.at == 0 else "utf-8"))
+        value: Any = json.loads(line.decode("utf-8-sig" if at == 0 else "utf-8"))
     except UnicodeDecodeError as error:
-        return address.reject("bad-utf-8", f"{error.reason} at byte {error.start} of the line")
+        return table.reject(at, words, "bad-utf-8", f"{error.reason} at byte {error.start} of the line")
     except (ValueError, RecursionError) as error:
-        return address.reject("malformed-json", str(error))
+        return table.reject(at, words, "malformed-json", str(error))
     if not isinstance(value, dict):
-        return address.reject("malformed-json", f"{type(value).__name__} where an object should be")
-    return value
+        return table.reject(at, words, "malformed-json", f"{type(value).__name__} where an object should be")
+    return table.row(at, words, value)
 
 
-def _has_too_many_values(line: bytes) -> bool:
-    """Return True if parsing a line takes many times its memory; commas and brackets in strings are not counted."""
-    if sum(map(line.count, (b",", b"{", b"["))) <= MAX_VALUES:
-        return False
-    return next(islice((token for token in _TOKEN.finditer(line) if token[1]), MAX_VALUES, None), None) is not None
+# --- CSV and TSV ---
+
+
+def _read_delimited(table: Table) -> Rows:
+    """Read a file whose first line names the columns. Fields may be quoted as in RFC 4180; blank lines are skipped.
+
+    The position in a row's id is the number of its first line, counted from 1.
+    """
+    start, columns = table.part.start, table.columns
+    with table.open() as opened:
+        sample = opened.read(_SAMPLE_BYTES)
+    if len(sample) == _SAMPLE_BYTES:
+        sample = sample[: sample.rfind(b"\n") + 1 or None]  # do not cut a character
+    try:
+        encoding = encoding_of(sample, table.encoding)
+    except ValueError as error:
+        yield table.reject(start, "the file", "binary" if isinstance(error, BinaryData) else "undecodable", str(error))
+        return
+    errors = MARK_BROKEN if encoding == table.encoding or encoding.startswith("utf") else "replace"
+    errors = REPAIR if encoding == "utf-8" != table.encoding else errors
+    csv.field_size_limit(max(csv.field_size_limit(), table.max_bytes))
+    with table.open() as opened:
+        lines = _CsvLines(io.TextIOWrapper(opened, encoding, errors), table.max_bytes)
+        first = next((line for line in lines if not line.isspace()), "")
+        if not first:
+            yield Drop("empty")
+            return
+        delimiter, names = _header(first.removeprefix("\ufeff"), table)
+        if columns.text in names:
+            yield from _read_csv_rows(table, lines, csv.reader(lines, delimiter=delimiter), names)
+            return
+        there = ", ".join(name[:_NAME] for name in names[:_NAMED])
+        problem = f"the first line names no column {columns.text!r}, only {there}. Name the text column with `text_column`"
+        yield table.reject(1, "line 1", "no-text", problem)
+
+
+def _read_csv_rows(table: Table, lines: _CsvLines, reader: Any, names: list[str]) -> Rows:
+    """Read the rows below the line of names. A row that is too large or malformed is a reject, and reading goes on."""
+    used = {name: names.index(name) for name in table.columns.used if name in names}
+    while True:
+        lines.held, at = 0, lines.number + 1
+        words = f"line {at}"
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            is_large = str(error).startswith("a record of more than")
+            yield table.reject(at, words, "too-large" if is_large else "malformed-csv", str(error))
+            continue
+        if fields is None:
+            return
+        if len(fields) < 2 and not "".join(fields).strip():
+            continue  # a blank line
+        values = {name: fields[number] for name, number in used.items() if number < len(fields)}
+        if len(fields) < len(names) or any(fields[len(names) :]):
+            problem = f"{len(fields)} fields where the first line has {len(names)}"
+            yield table.reject(at, words, "malformed-csv", problem)
+        elif any(BROKEN_BYTE in value for value in values.values()):
+            yield table.reject(at, words, "undecodable", "bytes that are not in the encoding of the file")
+        else:
+            yield table.row(at, words, values)
+
+
+class _CsvLines:
+    """The lines of a file, for `csv`. A record of more than `most` characters raises csv.Error, and the next line is the next.
+
+    A quote that is never closed would otherwise make a record of the rest of the file.
+    """
+
+    def __init__(self, text: io.TextIOWrapper[Any], most: int) -> None:
+        self._text, self._most = text, most
+        self.number = self.held = 0  # lines read, and characters of the record
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(self._most + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self.held += len(line)
+        if self.held > self._most and not (self.held == len(line) and line.endswith("\n")):
+            while not line.endswith("\n") and (line := self._text.readline(_SAMPLE_BYTES)):
+                pass
+            raise csv.Error(f"a record of more than {self._most} characters")
+        if max(map(line.count, ",;\t|")) > _MAX_VALUES:
+            raise csv.Error(f"a record of more than {_MAX_VALUES} fields")
+        return line.replace("\0", "")  # csv of Python 3.10 does not read NUL
+
+
+def _header(line: str, table: Table) -> tuple[str, list[str]]:
+    """Return the delimiter and column names: the first delimiter that yields the text column, else the one with most names."""
+    likely = "\t,;|" if ".tsv" in table.part.name.lower()[-8:] else ",;\t|"
+    headers = [(mark, [name.strip() for name in next(csv.reader([line], delimiter=mark), [])]) for mark in likely]
+    longest = max(headers, key=lambda header: len(header[1]))
+    return next((header for header in headers if table.columns.text in header[1]), longest)
