@@ -15,7 +15,6 @@ from __future__ import annotations
 import bz2
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import IO, NamedTuple
 
@@ -30,20 +29,13 @@ _MARK_BYTES = 7  # a mark has 48 bits: six bytes, or seven if it does not begin 
 _TRAILER_BITS = 80  # the end mark and the checksum of the stream
 _HEADER_BYTES = 4
 _MAX_BLOCK_BYTES = 2_400_000  # maximum bytes of a block: 18,001 groups of 50 symbols of 20 bits, and its tables
-_MAX_BUFFERED_BYTES = 4 << 20  # a block normally has 0.9 MB of text, and 46 MB if all bytes are equal
-# One process plans a run of small files and does its tasks, so it reads a file several times: for its header, its templates and
-# its pages. It keeps blocks of files up to this size: this number of blocks, each of at most 1 MB packed and 16 parts of 64 kB
-# unpacked, so at most 128 MB.
-_SMALL_FILE_BYTES, _KEPT_BLOCKS, _MAX_KEPT_BYTES, _MAX_KEPT_PARTS = 8 << 20, 64, 1 << 20, 16
-_SPAN_BYTES = 64 << 20  # bytes that one thread searches for cuts
-_THREADS = 8  # requests to a store overlap
+# A run of small files reads a file several times: for its header, its templates and its pages. Each process keeps the text of so
+# many blocks of files up to this size. A block has 0.9 MB of text; one of equal bytes, which has up to 46 MB, is not kept.
+_SMALL_FILE_BYTES, _KEPT_BLOCKS, _MAX_KEPT_PARTS = 8 << 20, 64, 16
 
 
 class Block(NamedTuple):
-    """Decompressed bytes, and the offset of their block in the file: the byte with the first bit of its mark.
-
-    For an uncompressed file, the offset of `data`.
-    """
+    """Decompressed bytes, and the offset of their block: the byte with the first bit of its mark. Uncompressed: of `data`."""
 
     at: int
     data: bytes
@@ -66,25 +58,27 @@ class _Segment(NamedTuple):
     shift: int
     bits: int
 
+    @property
+    def excess(self) -> int:
+        """The number of bytes after the end of a stream, negative if the end is cut; for other segments, all bytes."""
+        end_bytes = (self.shift + _TRAILER_BITS + 7) // 8 if self.mark == _END else 0
+        return (self.shift + self.bits) // 8 - end_bytes
+
 
 def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
     """Decompress the blocks from the one at `start` on. Report damaged blocks and skip them.
 
     Before each block, except directly after damage, yield an empty Block with its offset. A reader that has enough can stop
-    there, before the block is decompressed. One Damage covers all consecutive failures:
-
-        segments    block 1   block 2   block 3   end
-        result      text      fails     text
-        yields      text 1              Damage(start of block 2, start of block 3), text 3
+    there, before the block is decompressed. One Damage covers all consecutive failures, up to the start of a good block.
     """
-    is_small_file = file.seek(0, os.SEEK_END) <= _SMALL_FILE_BYTES
+    end = file.seek(0, os.SEEK_END)
     broken = None  # offset of the first failure since the last good block
     last = _Segment(_END, start, b"", 0, _TRAILER_BITS)
     for last in _segments(file, start):
         if last.mark == _BLOCK:
             if broken is None:
                 yield Block(last.at, b"")
-            text = (_kept_text(last) if is_small_file and len(last.data) <= _MAX_KEPT_BYTES else None) or _text(last)
+            text = (_kept_text(last) if end <= _SMALL_FILE_BYTES else None) or _text(last)
             if text is None:
                 broken = last.at if broken is None else broken
                 continue
@@ -92,18 +86,16 @@ def blocks(file: IO[bytes], start: int = 0) -> Iterator[Block | Damage]:
                 yield Damage(broken, last.at, "damaged-stream")
                 broken = None
             yield from (Block(last.at, part) for part in text)
-        elif broken is None and _excess_bytes(last) > _HEADER_BYTES:
+        elif broken is None and last.excess > _HEADER_BYTES:
             # More than the header of the next stream follows the end of a stream.
-            broken = last.at + (last.shift + last.bits) // 8 - _excess_bytes(last)
-    end = file.seek(0, os.SEEK_END)
-    excess = _excess_bytes(last)
-    if broken is not None or excess:
+            broken = last.at + (last.shift + last.bits) // 8 - last.excess
+    if broken is not None or last.excess:
         # A file that ends in a block, in the end of a stream or in the beginning of one was cut.
-        rest = last.data[len(last.data) - max(0, excess) :]
+        rest = last.data[len(last.data) - max(0, last.excess) :]
         is_header = b"BZh91AY&SY".startswith(rest[:3] + b"9"[: len(rest[3:])] + rest[4:])
-        is_cut = last.mark == _BLOCK or excess < 0 or (excess > 0 and is_header)
+        is_cut = last.mark == _BLOCK or last.excess < 0 or (last.excess > 0 and is_header)
         if broken is None:  # from the end that is cut, or from what follows it
-            broken = last.at if excess < 0 else end - len(rest)
+            broken = last.at if last.excess < 0 else end - len(rest)
         yield Damage(broken, end, "truncated-stream" if is_cut else "damaged-stream")
 
 
@@ -112,38 +104,20 @@ def block_starts(path: str, target: int) -> list[int]:
 
     Each offset is that of the first block from a multiple of `target` on.
     """
-    end = size(path)
-    # The size of a span is a multiple of `target`, so the result does not depend on the number of threads.
-    span = -(-_SPAN_BYTES // target) * target
-
-    def search(begin: int) -> list[int]:
-        found: list[int] = []
-        with open_file(path, ahead=CHUNK_BYTES) as file:
-            for at in range(begin or target, min(begin + span, end), target):
-                if not found or at > found[-1]:
-                    found += next(([each.at] for each in _segments(file, at) if each.mark == _BLOCK and each.at >= at), [end])
-        return found
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return sorted({0}.union(*pool.map(search, range(0, end, span))) - {end})
-
-
-def _excess_bytes(segment: _Segment) -> int:
-    """Return the number of bytes after the end of a stream, negative if the end is cut; for other segments, all bytes."""
-    end_bytes = (segment.shift + _TRAILER_BITS + 7) // 8 if segment.mark == _END else 0
-    return (segment.shift + segment.bits) // 8 - end_bytes
+    found, end = [0], size(path)
+    with open_file(path, ahead=CHUNK_BYTES) as file:
+        for at in range(target, end, target):
+            if at > found[-1]:
+                found += next(([each.at] for each in _segments(file, at) if each.mark == _BLOCK and each.at >= at), [end])
+    return [at for at in found if at < end]
 
 
 def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
     """Cut a file into segments, beginning at `start`. Bytes before the first mark are a segment without a mark.
 
-    A segment is open from its mark until the next mark is found, possibly several chunks later. Only the bytes of the open
-    segment are in memory. Example: a block begins at bit 3 of byte 100, and the next mark at bit 5 of byte 900.
-
-        open segment     base 100, data[0] is byte 100, begin = 3
-        next mark        bit 8 * 800 + 5 of data
-        yields           data[0:801], shift 3, 8 * 800 + 5 - 3 = 6402 bits
-        new segment      base 900, begin = 5
+    A segment is open from its mark until the next mark is found, possibly several chunks later. Only its bytes are in memory.
+    Example: a block begins at bit 3 of byte 100, and the next mark at bit 5 of byte 900. `base` is 100, and `begin` is 3. The
+    next mark is bit 8 * 800 + 5 of `data`, so the segment has 8 * 800 + 5 - 3 bits. Then `base` is 900, and `begin` is 5.
     """
     file.seek(start)
     data, base = b"", start  # bytes from the open segment on, and their offset in the file
@@ -165,11 +139,8 @@ def _segments(file: IO[bytes], start: int) -> Iterator[_Segment]:
     yield _Segment(mark, base, data, begin, 8 * len(data) - begin)
 
 
-# The five inner bytes of each mark, at each of eight bit offsets. A mark that begins at bit 3 covers 5 bits of the first byte,
-# 5 complete bytes, and 3 bits of the seventh. A search can compare these 5 complete bytes.
-#
-#   offset 0    314159265359              bytes: 31 41 59 26 53 59; the inner five: 41 59 26 53 59
-#   offset 4     314159265359             bytes: 03 14 15 92 65 35 90; the inner five: 14 15 92 65 35
+# The five inner bytes of each mark, at each of eight bit offsets. A mark that begins at bit 4 is in seven bytes, such as
+# 03 14 15 92 65 35 90. A search can compare the five complete bytes, 14 15 92 65 35.
 _INNER_MARK_BYTES = {
     (mark << 8 - shift).to_bytes(_MARK_BYTES, "big")[1:6]: (mark, shift) for mark in (_BLOCK, _END) for shift in range(8)
 }
@@ -194,54 +165,37 @@ def _marks(data: bytes, known: int) -> Iterator[tuple[int, int]]:
                     yield 8 * first + shift, mark
 
 
-def _text(segment: _Segment) -> Iterator[bytes] | list[bytes] | None:
+def _text(segment: _Segment) -> list[bytes] | None:
     """Decompress a block. Return the text in parts, or None if its checksum is wrong."""
-    if segment.bits > 8 * _MAX_BLOCK_BYTES:
+    if not _TRAILER_BITS <= segment.bits <= 8 * _MAX_BLOCK_BYTES:
         return None
-    # A text of more than 4 MB is decompressed a second time, in steps, after the first pass has verified its checksum.
-    packed, held, size = _pack(segment), list[bytes](), 0
+    packed, decompressor, parts = _pack(segment), bz2.BZ2Decompressor(), list[bytes]()
     try:
-        for part in _steps(packed):
-            size += len(part)
-            if size <= _MAX_BUFFERED_BYTES:
-                held.append(part)
-    except (OSError, ValueError, EOFError):
+        while not decompressor.eof:
+            if decompressor.needs_input and not packed:
+                return None
+            parts.append(decompressor.decompress(packed, STEP_BYTES))
+            packed = b""
+    except (OSError, ValueError):
         return None
-    return held if size <= _MAX_BUFFERED_BYTES else _steps(packed)
+    return parts
 
 
 @lru_cache(maxsize=_KEPT_BLOCKS)
 def _kept_text(segment: _Segment) -> list[bytes] | None:
     """Decompress a block once per process. Return None for a large block, whose text is not kept."""
     text = _text(segment)
-    return text if isinstance(text, list) and len(text) <= _MAX_KEPT_PARTS else None
-
-
-def _steps(packed: bytes) -> Iterator[bytes]:
-    """Decompress a stream in steps of `STEP_BYTES`."""
-    decompressor = bz2.BZ2Decompressor()
-    while not decompressor.eof:
-        if decompressor.needs_input and not packed:
-            raise EOFError
-        yield decompressor.decompress(packed, STEP_BYTES)
-        packed = b""
+    return text if text and len(text) <= _MAX_KEPT_PARTS else None
 
 
 def _pack(segment: _Segment) -> bytes:
-    """Convert a block to a complete stream: shift it to bit 0 of a byte, and add a header and an end."""
-    # The block begins at bit 3 of these bytes. Its first byte after the shift:
-    #
-    #   bytes       00010111 01100...
-    #   << 3        10111000                 the last five bits of the first byte
-    #   next >> 5   00000011                 the first three bits of the next byte
-    #   together    10111011
-    data = np.frombuffer(segment.data, np.uint8)
-    if segment.shift:
-        data = data << segment.shift | np.append(data[1:] >> 8 - segment.shift, np.uint8(0))
-    # If the block ends inside a byte, `tail` is its last `tail_bits` bits. Append the end mark and the checksum of the stream,
-    # which is the checksum of its only block, and fill the last byte with zeros.
-    full_bytes, tail_bits = divmod(segment.bits, 8)
-    block = data.tobytes()
-    tail = block[full_bytes] >> 8 - tail_bits if tail_bits else 0
-    end = (tail << _TRAILER_BITS | _END << 32 | int.from_bytes(block[6:10], "big")) << -(tail_bits + _TRAILER_BITS) % 8
-    return b"BZh9" + block[:full_bytes] + end.to_bytes((tail_bits + _TRAILER_BITS + 7) // 8, "big")
+    """Convert a block to a complete stream: shift it to the first bit of a byte, and add a header and an end.
+
+    The checksum of a stream with one block is that of the block, which follows its mark.
+    """
+    block = int.from_bytes(segment.data, "big") >> 8 * len(segment.data) - segment.shift - segment.bits
+    block &= (1 << segment.bits) - 1
+    checksum = block >> segment.bits - _TRAILER_BITS & 0xFFFFFFFF
+    stream = block << _TRAILER_BITS | _END << 32 | checksum
+    unused_bits = -(segment.bits + _TRAILER_BITS) % 8
+    return b"BZh9" + (stream << unused_bits).to_bytes((segment.bits + _TRAILER_BITS + 7) // 8, "big")

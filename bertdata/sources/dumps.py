@@ -1,26 +1,30 @@
 """Read MediaWiki dumps: cut them into file ranges, and turn a range into pages and rejects, even if it is damaged.
 
-A range begins where a bzip2 block (plain XML: a ``<page>``) begins.  A page belongs to the range in which its ``<page>`` tag
+A range begins where a bzip2 block begins, or anywhere in plain XML.  A page belongs to the range in which its ``<page>`` tag
 begins, so no page is lost or repeated when a border cuts through it.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import sys
-from collections.abc import Iterator
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from ..config.input_kinds import PROJECTS
+from ..credentials import hide
+from ..errors import UsageError, did_you_mean
 from ..records import FileRange, Page, Reject
 from ..storage import files
-from .bzip2 import CHUNK_BYTES, Damage, block_starts
+from ..storage.stamp import stamp
+from .bzip2 import Damage, block_starts
 from .packed import UNCUT, blocks
-from .wikis import Site as Site
-from .wikis import as_of as as_of
-from .wikis import dump_date as dump_date
-from .wikis import read_site as read_site
 
 _OPEN, _CLOSE, _END = b"<page>", b"</page>", b"</mediawiki>"
 _TAG = re.compile(rb"</?page>")
@@ -29,48 +33,153 @@ _TITLE = re.compile(rb"(?=<title>)")
 _LONG_TAG = re.compile(rb"<[^<>]{65536}")
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")  # Unicode's category Cc
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_MAX_TIME_S = (1 << 32) - 2  # maximum of the 32-bit field in a run's files, in seconds: year 2106
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d{6})(?!\d)")
 _ID = "[0-9]{1,18}"  # fits in 63 bits
 _MAX_TAGS = 200_000
 _MAX_TAIL_BYTES = 4096  # kept of the text between pages, to find </mediawiki> and tags that two blocks share
 _MAX_TITLE_CHARACTERS = 255  # MediaWiki limits a title to 255 bytes
 _TOO_LARGE = "a page of more than {most} bytes (--max-page-bytes) in {name}"
+_MAX_HEADER_BYTES = 1 << 20  # a header has a few kilobytes: a file without one in its first megabyte is not a dump
+_MAX_DBNAME_CHARACTERS = 64  # a dbname is the name of a MySQL database, which has at most 64 characters
+_PROJECT = re.compile(rf"({'|'.join(PROJECTS)})\.org")
+_DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # namespaces with documents besides the main one
+
+
+# --- the header ---
+
+
+class Site(NamedTuple):
+    """A wiki as described in a dump's header.
+
+    Attributes:
+        dbname: Name of the wiki's database, such as ``enwiki``. Every page id begins with it.
+        language: Language code.
+        base: Address of the wiki's pages, to which a title is appended.
+        namespaces: Number of each namespace, by its name in lower case.
+        project: Wikimedia project, such as ``wikisource``, from the host of `base`; ``wikipedia`` for an unknown host.
+    """
+
+    dbname: str
+    language: str
+    base: str
+    namespaces: dict[str, int]
+    project: str = "wikipedia"
+
+    def namespace_numbers(self, names: Sequence[str]) -> frozenset[int]:
+        """Return the numbers of namespaces, which are given by name or number. Raise UsageError if the wiki lacks one.
+
+        By default, return the main namespace and, for Wikibooks, Cookbook and Wikijunior.
+        """
+        if not names:
+            found = (self.namespaces.get(name) for name in _DOCUMENTS.get(self.project, ()))
+            return frozenset([0, *(number for number in found if number is not None)])
+        known = {**{str(number): number for number in self.namespaces.values()}, **self.namespaces, "0": 0, "main": 0}
+        for name in names:
+            if name.strip().lower() not in known:
+                problem = f"{self.dbname} has no such namespace{did_you_mean(name.lower(), known)}"
+                raise UsageError(f"`namespaces` {name}: {problem}", field="namespaces", value=name)
+        return frozenset(known[name.strip().lower()] for name in names)
+
+    def url(self, title: str, revision: str) -> str:
+        """Return the permanent address of a page's revision, or the address of the page if `revision` is not a number."""
+        if not self.base:
+            return ""
+        suffix = f"?oldid={revision}" if re.fullmatch("[0-9]{1,18}", revision) else ""
+        return self.base + urllib.parse.quote(title.replace(" ", "_"), safe="/:,()'!*") + suffix
+
+    def namespace(self, title: str) -> int:
+        """Return a page's namespace from its title, for dumps before export-0.6."""
+        prefix, colon, _ = title.partition(":")
+        return self.namespaces.get(prefix.replace("_", " ").strip().lower(), 0) if colon else 0
+
+
+def read_site(path: str) -> Site:
+    """Read a dump's header, once per process and version of the file: it takes a block, as much as a tenth of a small task.
+
+    Raise UsageError if the file is not a MediaWiki export or declares entities.
+    """
+    return _read_site(str(path), stamp(path))
+
+
+@lru_cache(maxsize=64)
+def _read_site(path: str, version: tuple[Any, ...]) -> Site:
+    head = b""
+    for block in blocks(path):
+        if isinstance(block, Damage):
+            raise UsageError(f"{path} is damaged at its beginning, where its header should be ({block.reason}): fetch it again")
+        head += block.data
+        if b"</siteinfo>" in head or _OPEN in head or len(head) > _MAX_HEADER_BYTES:
+            break
+    head = head.partition(_OPEN)[0]
+    if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
+        raise UsageError(f"{path} declares a document type or entities, which MediaWiki never does: use an unchanged dump")
+    text = head.decode("utf-8", "replace")
+    if "<mediawiki" not in text:
+        raise UsageError(f"{path} is not a MediaWiki export (no <mediawiki> in its first megabyte): use a pages-articles dump")
+    keys = re.findall(r'<namespace key="(-?\d{1,9})"[^<>]*>([^<]*)</namespace>', text)
+    namespaces = {html.unescape(name).strip().lower(): int(number) for number, name in keys if name.strip()}
+    elements = dict(re.findall("<(base|dbname)>([^<]*)</", text)[::-1])  # the first of each
+    base = hide(html.unescape(elements.get("base", "")).strip())  # part of every document's url
+    host = re.match(r"https?://([^/:\[\]]*)", base)
+    first, _, rest = (host[1] if host else "").partition(".")
+    language = re.search(r'<mediawiki[^<>]*\sxml:lang="([^"<>]{1,35})"', text)
+    match = _PROJECT.search(base)
+    project = match[1] if match else PROJECTS[0]
+    # Every page id begins with the database's name. Old headers have none. Wikimedia's names are the language and the project, as
+    # in dewikisource, but Wikipedia's end in wiki. A host such as www.wikisource.org has no language.
+    of_host = first + project.replace("wikipedia", "wiki") if match and first not in ("www", project) else ""
+    stated = html.unescape(elements.get("dbname", "")).strip()
+    names = (re.sub(r"[^A-Za-z0-9_.-]", "", name) for name in (stated or of_host, re.split(r"[-.]", Path(path).name)[0]))
+    dbname = next((name for name in names if len(name) <= _MAX_DBNAME_CHARACTERS and re.search("[A-Za-z0-9]", name)), "wiki")
+    return Site(dbname, language[1] if language else first if rest else "", base[: base.rfind("/") + 1], namespaces, project)
+
+
+def dump_date(name: str) -> str:
+    """Return the first date in a file's name, or "".
+
+    >>> dump_date("enwiki-20220720-pages-articles.xml.bz2"), dump_date("20221399.xml"), dump_date("dump.xml")
+    ('20220720', '', '')
+    """
+    return next((digits for digits in _DATE.findall(name) if _timestamp(digits) is not None), "")
+
+
+def as_of(name: str, revised: str) -> int:
+    """Return the date of a page in seconds since 1970, from its dump's name or its revision's time; 0 if neither has a date.
+
+    >>> as_of("enwiki-20220720.xml", "2001-01-01T00:00:00Z"), as_of("dump.xml", "2022-07-20T00:00:01Z"), as_of("dump.xml", "")
+    (1658275200, 1658275201, 0)
+    """
+    time = dump_date(name) or (revised[:-1] if _TIME.fullmatch(revised) else "")
+    return min(_MAX_TIME_S, max(0, _timestamp(time) or 0))
+
+
+def _timestamp(time: str) -> int | None:
+    """Return a time, or a date such as 20220720, as seconds since 1970; None if it is invalid, such as a thirteenth month."""
+    if "-" not in time:
+        time = f"{time[:4]}-{time[4:6]}-{time[6:]}"
+    try:
+        return int(datetime.fromisoformat(time).replace(tzinfo=timezone.utc).timestamp())
+    except ValueError:
+        return None
+
+
+# --- ranges ---
 
 
 def split(path: str, target: int) -> list[tuple[int, int]]:
     """Cut a dump into byte ranges of about `target` compressed bytes (plain XML: four times that)."""
-    size = files.size(path)
-    suffix = Path(path).suffix.lower()
-    if suffix == ".bz2":
-        starts = block_starts(path, target)
-    elif suffix in UNCUT:
-        starts = [0]
-    else:
-        starts = _page_starts(path, 4 * target, size)
+    size, suffix = files.size(path), Path(path).suffix.lower()
+    starts = block_starts(path, target) if suffix == ".bz2" else [0] if suffix in UNCUT else list(range(0, size, 4 * target))
     return list(zip(starts, [*starts[1:], size], strict=True))
 
 
 def how_cut(path: str, starts: list[int]) -> str:
     """Return what a dump's ranges begin with: ``blocks`` or ``pages``, or ``whole`` for a single range."""
-    if len(starts) < 2:
-        return "whole"
-    return "blocks" if path.lower().endswith(".bz2") else "pages"
+    return "whole" if len(starts) < 2 else "blocks" if path.lower().endswith(".bz2") else "pages"
 
 
-def _page_starts(path: str, target: int, size: int) -> list[int]:
-    starts, at = [0], target
-    with files.open_file(path) as file:
-        while at < size:
-            file.seek(at)
-            data = file.read(CHUNK_BYTES)
-            begin = data.find(_OPEN)
-            if begin >= 0:
-                starts.append(at + begin)
-                at += begin + target
-            elif len(data) < CHUNK_BYTES:
-                break
-            else:
-                at += len(data) - len(_OPEN) + 1
-    return starts
+# --- pages ---
 
 
 def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Page | Reject]:
@@ -80,23 +189,16 @@ def read_pages(part: FileRange, site: Site, max_page_bytes: int) -> Iterator[Pag
     bytes that are lost ``truncated-dump``, ``truncated-stream``, ``damaged-stream``, ``decompression-bomb``.
     """
     for xml, reason, where, lost in _cut(part, max_page_bytes):
-        page = _Broken(reason, where) if reason else _parse(xml, site, part.name)
+        page = (reason, where, "") if reason else _parse(xml, site, part.name)
         if isinstance(page, Page):
             yield page
             continue
+        reason, where, known = page
         # Damage can join pages, when the tags between them are missing. Each has a title.
-        first, *others = _TITLE.split(xml) if page.reason in ("malformed-xml", "unended-page", "truncated-page") else [xml]
-        for each in [first + others[0], *others[1:]] if others else [first]:
-            name = page.name or _guess_name(each)
-            yield Reject(f"{site.dbname}:{name[:_MAX_TITLE_CHARACTERS]}" if name else part.name, page.reason, page.where, lost)
-
-
-class _Broken(NamedTuple):
-    """Why a page is rejected, where it is, and its id or title if it is known."""
-
-    reason: str
-    where: str
-    name: str = ""
+        joined = _TITLE.split(xml)[1:] if reason in ("malformed-xml", "unended-page", "truncated-page") else []
+        for each in joined or [xml]:
+            name = known or _guess_name(each)
+            yield Reject(f"{site.dbname}:{name[:_MAX_TITLE_CHARACTERS]}" if name else part.name, reason, where, lost)
 
 
 def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
@@ -157,15 +259,18 @@ def _cut(part: FileRange, most: int) -> Iterator[tuple[bytes, str, str, int]]:
         yield b"", "truncated-dump", f"end of {part.name}: no </mediawiki>; pages may be missing", 0
 
 
-def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
-    """Parse the XML after a ``<page>``. Of several revisions, use the newest: an import appends old revisions to new ones."""
+def _parse(xml: bytes, site: Site, name: str) -> Page | tuple[str, str, str]:
+    """Parse the XML after a ``<page>``, or return why it is rejected, where it is, and its id or title if it is known.
+
+    Of several revisions, use the newest: an import appends old revisions to new ones.
+    """
     # A tag with thousands of attributes or a million empty elements would fill the memory. A revision has about 20 elements.
     if _LONG_TAG.search(xml) or xml.count(b"<") > _MAX_TAGS:
-        return _Broken("malformed-xml", f"{name}: a tag of more than 64 kB or more than {_MAX_TAGS} tags")
+        return "malformed-xml", f"{name}: a tag of more than 64 kB or more than {_MAX_TAGS} tags", ""
     try:
         page = ElementTree.fromstring(_OPEN + xml)
     except ElementTree.ParseError as error:
-        return _Broken("malformed-xml", f"{name}: {error}")
+        return "malformed-xml", f"{name}: {error}", ""
     # Timestamps such as 2022-07-20T00:00:01Z sort as text. Of revisions of the same time, the last one in the file is the newest.
     newest_first = page.findall("revision")[::-1]
     times = [_one_line(revision.findtext("timestamp")) for revision in newest_first]
@@ -173,11 +278,11 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
     revision = newest_first[times.index(max(times))] if times else page
     title, number, text = _one_line(page.findtext("title")), _one_line(page.findtext("id")), revision.find("text")
     if repeated := [tag for tag in ("title", "id") if len(page.findall(tag)) > 1]:
-        return _Broken("malformed-xml", f"{name}: two elements <{repeated[0]}> in one page")
+        return "malformed-xml", f"{name}: two elements <{repeated[0]}> in one page", ""
     if not re.fullmatch(_ID, number):
-        return _Broken("no-id", name, title)
+        return "no-id", name, title
     if not title or text is None:
-        return _Broken("no-text" if title else "no-title", name, number)
+        return "no-text" if title else "no-title", name, number
     ns = _one_line(page.findtext("ns"))
     return Page(
         f"{site.dbname}:{number}",
@@ -194,9 +299,7 @@ def _parse(xml: bytes, site: Site, name: str) -> Page | _Broken:
 def _guess_name(xml: bytes) -> str:
     """Return the id or title of a page that cannot be parsed, if they can be found; otherwise ""."""
     head = xml.partition(b"<revision>")[0]  # a revision has an id too
-    if match := re.search(rb"<id>(\d{1,18})</id>", head):
-        return match[1].decode()
-    match = re.search(rb"<title>([^<]{1,255})</title>", xml)
+    match = re.search(rb"<id>(\d{1,18})</id>", head) or re.search(rb"<title>([^<]{1,255})</title>", xml)
     return _one_line(match[1].decode("utf-8", "replace")) if match else ""
 
 

@@ -30,9 +30,9 @@ from ..records import FileRange, Reject
 from ..storage.files import open_file, size
 from ..storage.stamp import stamp
 from .archives import read_tar_lines
+from .dumps import Site, as_of
 from .lines import read_lines, split_lines
 from .packed import BrokenFile, open_packed
-from .wikis import Site, as_of
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one

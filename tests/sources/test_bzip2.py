@@ -88,17 +88,13 @@ def test_every_block_of_a_single_stream_can_be_read_from(single: Path) -> None:
         assert _read(single, start) == ({at: texts[at] for at in starts[number:]}, [])
 
 
-@pytest.mark.parametrize("span", [1, 60_000, 1 << 22])
 @pytest.mark.slow
-def test_cuts_are_at_blocks_about_target_apart(single: Path, monkeypatch: pytest.MonkeyPatch, span: int) -> None:
-    """The first block from each multiple of the target on, whatever is looked at by one thread."""
-    monkeypatch.setattr(bzip2, "_SPAN_BYTES", span)
+def test_cuts_are_at_blocks_about_target_apart(single: Path) -> None:
     starts = sorted(_read(single)[0])
     for target in (1000, 50_000, 70_000, 120_000, len(STREAM)):
         firsts = [[start for start in starts if start >= at][:1] for at in range(0, len(STREAM), target)]
         assert block_starts(str(single), target) == sorted({0} | {start for first in firsts[1:] for start in first})
-    if span > 1:  # or each byte is a span of its own
-        assert block_starts(str(single), 1) == [0, *starts]
+    assert block_starts(str(single), 1) == [0, *starts]
 
 
 @pytest.mark.parametrize("step", [-9, -5, -4, -3, -1, 0, 1, 4])

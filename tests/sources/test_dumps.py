@@ -22,7 +22,7 @@ from bertdata.records import FileRange, Page, Reject
 from bertdata.sources.bzip2 import Block
 from bertdata.sources.dumps import how_cut, read_pages, split
 from bertdata.sources.packed import blocks
-from bertdata.sources.wikis import Site, as_of, read_site
+from bertdata.sources.dumps import Site, as_of, read_site
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 HEAD = (
