@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from bertdata.errors import UsageError
 from bertdata.records import FileRange, Page, Reject
 from bertdata.sources.bzip2 import Block
-from bertdata.sources.dumps import how_cut, read_pages, split
+from bertdata.sources.dumps import Site, as_of, how_cut, read_pages, read_site, split
 from bertdata.sources.packed import blocks
-from bertdata.sources.dumps import Site, as_of, read_site
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 HEAD = (
