@@ -14,8 +14,8 @@ from ..dataset.tasks import leftovers
 from ..reports.card import reading_line
 from ..reports.coverage import table
 from ..reports.summary import count, describe, size
-from ..run.plan import Plan, RunOptions, reused_tasks
-from ..run.progress import Progress
+from ..run.plan import Plan, reused_tasks
+from ..run.progress import Progress, Reporter
 from ..storage.files import is_local
 from ..storage.process import worker_count
 from ..storage.signals import Answer, stopped
@@ -73,7 +73,7 @@ def build(function: Callable[..., Any], *arguments: Any, dry_run: bool, **option
         _print_result(data_set)
 
 
-class BuildReporter(ProgressPrinter):
+class BuildReporter(ProgressPrinter, Reporter):
     """Prints the plan, the progress and the messages of a run. A dry run ends after the plan."""
 
     def __init__(self, dry_run: bool = False) -> None:
@@ -81,19 +81,19 @@ class BuildReporter(ProgressPrinter):
         self._dry_run, self._last = dry_run, dict[str, Progress]()
         console.answer_with(self._stopped)
 
-    def plan(self, plan: Plan, options: RunOptions) -> None:
+    def plan(self, plan: Plan, workers: int | None, overwrite: bool) -> None:
         """Print the plan of a run."""
         for line in (plan.summary, *plan.notes):
             echo(with_option_names(line), err=not self._dry_run)
         if not self._dry_run:
             return
-        if plan.estimate and plan.to_do(options.overwrite):
-            echo(plan.estimate.line(worker_count(options.workers, len(plan.tasks), plan.bytes)))
-        to_do = plan.to_do(options.overwrite)
-        for directory in plan.directories:
+        to_do = plan.to_do(overwrite)
+        if plan.estimate and to_do:
+            echo(plan.estimate.line(worker_count(workers, len(plan.tasks), plan.bytes)))
+        for directory in plan.outputs:
             if directory not in to_do:
                 echo(f"  {directory} is complete already: nothing to do")
-            elif options.overwrite and is_complete(directory):
+            elif overwrite and is_complete(directory):
                 contents = manifest.read(directory)
                 echo(f"  --overwrite replaces {directory}: {contents.kind}, {count(contents.rows, 'row')}")
         for line in reused_tasks(plan):

@@ -23,7 +23,7 @@ from ..errors import UsageError
 from ..records import Document
 from ..reports.summary import count, size
 from ..run.estimate import Estimate, of_files
-from ..run.plan import Output, Plan, RunOptions, run
+from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
 from ..sources.dumps import read_site
 from ..sources.inputs import find
@@ -106,7 +106,7 @@ def build_corpus(
         raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
     config = CorpusConfig.with_options(config, with_files(options))
     plan = plan_corpus(output=output, inputs=inputs, maps=maps, config=config, overwrite=overwrite)
-    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]
+    return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)[0]
 
 
 def with_files(options: Mapping[str, Any]) -> dict[str, object]:
@@ -135,12 +135,12 @@ def plan_corpus(
     identity["seen"] = _seen(files)
     if identity["seen"] and not overwrite and (record := finished(directory, identity)):
         summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
-        return Plan(outputs=(Output(directory, record),), summary=summary)
+        return Plan(outputs={directory: record}, summary=summary)
     cut = cut_input(settings, files)._replace(ignored=ignored)
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
     sizes = [entry.bytes for entry in cut.inputs]
     return Plan(
-        outputs=(Output(directory, identity),),
+        outputs={directory: identity},
         tasks=cut.tasks,
         bytes=sum(sizes),
         estimate=_estimate(cut.inputs, settings),

@@ -21,7 +21,7 @@ from ..exports.work import ExportJob
 from ..records import Task
 from ..reports.summary import count
 from ..run.estimate import of_export
-from ..run.plan import Output, Plan, RunOptions, run
+from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import refuse_to_replace
 from ..storage.files import size, to_path
@@ -79,7 +79,7 @@ def export(
         True
     """
     plan = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    return run(plan, RunOptions(workers=workers, overwrite=overwrite), progress)[0]
+    return run(plan, workers=workers, overwrite=overwrite, progress=progress)[0]
 
 
 def plan_export(
@@ -100,7 +100,7 @@ def plan_export(
     }
 
     return Plan(
-        outputs=(Output(target, identity),),
+        outputs={target: identity},
         tasks=tasks,
         bytes=_bytes(tasks),
         estimate=of_export(_bytes(tasks), settings.to),

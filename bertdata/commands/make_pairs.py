@@ -19,7 +19,7 @@ from ..pieces import BEGINS, BERT_TOKENS
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import chinese_without_words, poor_fit
 from ..run.estimate import of_rows
-from ..run.plan import Output, Plan, RunOptions, run
+from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import Corpus, read, refuse_to_replace
 from ..stages.rows.job import PairsJob
@@ -95,7 +95,7 @@ def make_pairs(
         lowercase=lowercase,
         strip_accents=strip_accents,
     )
-    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)
+    return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)
 
 
 def warnings_of(pairs: DataSet[PairsManifest]) -> list[str]:
@@ -169,7 +169,7 @@ def plan_pairs(
     common["versions"] = versions(settings.packages)
     identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
     return Plan(
-        outputs=tuple(map(Output, directories, identities)),
+        outputs=dict(zip(directories, identities, strict=True)),
         tasks=source.tasks,
         bytes=source.text_bytes,
         estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),

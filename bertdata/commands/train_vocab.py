@@ -14,7 +14,7 @@ from ..dataset.versions import versions
 from ..reports.summary import count, size
 from ..reports.vocabulary_warnings import fewer, unknown
 from ..run.estimate import of_vocabulary
-from ..run.plan import Output, Plan, RunOptions, run
+from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
 from ..stages.corpus_reader import read, refuse_to_replace
 from ..stages.vocab import Sample, VocabJob
@@ -63,7 +63,7 @@ def train_vocab(
         1000
     """
     plan = plan_vocab(corpus, output=output, config=VocabConfig.with_options(config, options))
-    return run(plan, RunOptions(workers=workers, overwrite=overwrite, beam_args=beam_args), progress)[0]
+    return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)[0]
 
 
 def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
@@ -82,7 +82,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
     read_bytes = round(source.text_bytes * sample.share / sample.share_of_read)
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
     return Plan(
-        outputs=(Output(directory, identity),),
+        outputs={directory: identity},
         tasks=sample.tasks,
         bytes=read_bytes,
         estimate=of_vocabulary(read_bytes, settings.size),

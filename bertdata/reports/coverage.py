@@ -54,15 +54,6 @@ class Coverage:
         )
 
 
-def split_words(longest: Mapping[str, str], mark: str) -> list[tuple[str, str]]:
-    """Return words and their pieces as a person reads them.
-
-    >>> split_words({"Ġteas": "Ġtea s"}, "Ġ")
-    [('␣teas', '␣tea s')]
-    """
-    return [(shown(word, mark), " ".join(shown(piece, mark) for piece in cut.split(" "))) for word, cut in longest.items()]
-
-
 def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -> str:
     """Return a line for each language, the one with most words first; `mark` is that of the vocabulary.
 
@@ -75,7 +66,8 @@ def table(coverage: Mapping[str, manifest_records.Coverage], mark: str = "##") -
     order = sorted(coverage, key=lambda language: (-coverage[language].words, language))
     for language in order[:_MAX_LANGUAGES_SHOWN]:
         figures = coverage[language]
-        longest = next((f"{word} = {pieces}" for word, pieces in split_words(figures.longest_split, mark)), "–")
+        words = ((shown(word, mark), cut.split(" ")) for word, cut in figures.longest_split.items())
+        longest = next((f"{word} = {' '.join(shown(piece, mark) for piece in cut)}" for word, cut in words), "–")
         lines.append(
             f"  {language or 'unknown':10}{figures.words:14,}{figures.unknown_share:8.2%}{figures.split_share:8.1%}"
             f"{figures.pieces_per_word:13.2f}  {longest[:_MAX_WORD_WIDTH]}"

@@ -1,25 +1,29 @@
-"""Decode rows of a dataset into readable text."""
+"""Read rows of a dataset, check and mask them, and decode them into readable text."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..config import OBJECTIVES, PairsConfig
-from ..dataset.manifest_types import ReadableManifest
+from ..dataset import shards
+from ..dataset.manifest_types import CorpusManifest, ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
 from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
 from ..records import Document
+from ..rows import masking
 from ..tokens.vocab import Vocabulary
-from .checks import check_rows
-from .mask_rules import mask_in_epoch, unit_of
+from ..verification import documents
+from ..verification.files import CheckFailed, check_batch
+from ..verification.rows import RowRules
 from .select import batches
 from .summary import count
 
@@ -48,6 +52,53 @@ def row(directory: Path, manifest: ReadableManifest, number: int, vocabulary: Vo
             values: dict[str, Any] = found.to_pylist()[0]
             return values
     raise VerificationError(f"{directory} has fewer rows than its manifest states: build the dataset again")
+
+
+def check_rows(
+    directory: Path,
+    rows: Iterable[tuple[int, pa.RecordBatch]],
+    manifest: ReadableManifest,
+    vocabulary: Vocabulary | None = None,
+) -> None:
+    """Raise VerificationError for the first document or row that breaks a rule of `bertdata verify`.
+
+    The digests of a stranger's shard can be valid, but its values may be ones that no command writes. `rows` are record batches,
+    each with the number of its first row.
+    """
+    try:
+        for first, batch in rows:
+            if isinstance(manifest, CorpusManifest):
+                check_batch(batch, shards.DOCUMENT)
+                documents.check_rows(batch, first, manifest.settings)
+            elif vocabulary:
+                rules = RowRules.of(manifest, vocabulary.special)
+                check_batch(batch, rules.schema)
+                rules.check_rows(batch, first)
+    except (CheckFailed, pa.ArrowException) as error:
+        problem = " ".join(str(error).split())
+        raise VerificationError(f"{directory}: {problem}. Build the dataset again, or get it from its author again.") from None
+
+
+def mask_in_epoch(
+    vocabulary: Vocabulary, config: PairsConfig, epoch: int, ids: Ids, rows: Ids, continues: Ids | None
+) -> tuple[Ids, Ids, Ids]:
+    """Mask ids [B, L] of `rows` [B] as training does, with BERT's shares and the rows' seed."""
+    unit = unit_of(config)
+    return masking.mask(
+        ids.astype(np.int64),
+        masking.mask_vocabulary(vocabulary.pieces, vocabulary.special),
+        seed=config.seed,
+        epoch=epoch,
+        rows=rows,
+        continues=continues,
+        unit=unit,
+        max_predictions=masking.predictions_per_row(max(config.max_seq_length, 3), unit=unit),
+    )
+
+
+def unit_of(config: PairsConfig) -> str:
+    """Return the unit of masking to show: that of stored masks, else the word if the rows mark words."""
+    return config.unit if config.masking == "static" or config.chinese_words == "none" else "word"
 
 
 def document_lines(document: Document, most: int = 12, search: str = "") -> Iterator[tuple[int, str]]:

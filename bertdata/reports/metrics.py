@@ -113,9 +113,8 @@ class Metrics:
             file.write(json.dumps(record) + "\n")
         if self._board:
             scalars = [(name, value) for name, value in record.items() if name not in ("step", "of")]
-            for each in record.get("by_origin", ()):
-                origin = f"{each['source']}.{each['language']}"
-                scalars += [(f"{name}/{origin}", value) for name, value in each.items() if name != "rows"]
+            for part in record.get("by_origin", ()):
+                scalars += [(f"{name}/{part['source']}.{part['language']}", part[name]) for name in part if name != "rows"]
             for name, value in scalars:
                 if isinstance(value, int | float):
                     self._board.add_scalar(f"{record['kind']}/{name}", value, record["step"])

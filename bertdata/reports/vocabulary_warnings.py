@@ -9,6 +9,7 @@ from ..codec import encode
 from ..config import VocabConfig
 from ..dataset.manifest_records import Coverage, SourceEntry
 from ..dataset.manifest_types import PairsManifest
+from ..errors import few
 from ..tokens.segment import is_chinese
 
 _MAX_UNKNOWN_OVERALL = 0.02  # share of [UNK] above which to warn; a vocabulary of 30,522 has below 0.1 % on English and Chinese
@@ -36,8 +37,7 @@ def fewer(pieces: int, config: VocabConfig) -> str:
     """
     if pieces >= config.size:
         return ""
-    few = "too few subwords occur often enough"
-    return f"{pieces:,} tokens, not {config.size:,}: {few}. Use a larger corpus or a smaller `size`"
+    return f"{pieces:,} tokens, not {config.size:,}: too few subwords occur often enough. Use a larger corpus or a smaller `size`"
 
 
 def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
@@ -51,14 +51,10 @@ def unknown(coverage: Mapping[str, Coverage], config: VocabConfig) -> str:
     bad = [language for language in order if coverage[language].unknown_share > _MAX_UNKNOWN_OVERALL]
     if not bad:
         return ""
-    named = [
-        f"{language or 'unknown language'} {100 * coverage[language].unknown_share:.1f} %"
-        for language in bad[:_MAX_NAMED_LANGUAGES]
-    ]
-    more = f" and {len(bad) - _MAX_NAMED_LANGUAGES} more languages" if len(bad) > _MAX_NAMED_LANGUAGES else ""
-    few = config.alphabet < config.size // 2
-    field, value = ("alphabet", config.alphabet) if few else ("size", config.size)
-    return f"share of words that are [UNK]: {', '.join(named)}{more}. Use a larger `{field}` than {value}"
+    shares = [f"{language or 'unknown language'} {100 * coverage[language].unknown_share:.1f} %" for language in bad]
+    field = "alphabet" if config.alphabet < config.size // 2 else "size"
+    advice = f"Use a larger `{field}` than {getattr(config, field)}"
+    return f"share of words that are [UNK]: {few(shares, _MAX_NAMED_LANGUAGES)}. {advice}"
 
 
 def has_spaces(language: str) -> bool:
@@ -76,7 +72,8 @@ def poor_fit(rows: PairsManifest) -> str:
     Checks each language with at least 2 % of the text: at most 5 % of its tokens are [UNK], and a vocabulary of 1,000 pieces or
     more has at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
     """
-    text, tokens, unknown = _by_language(rows)
+    text = text_by_language(rows.corpus.sources if rows.corpus else {})
+    tokens, unknown = (sum(map(Counter, (of or {}).values()), Counter[str]()) for of in (rows.tokens, rows.unknown_tokens))
     total = sum(counts["characters"] for counts in text.values())
     found = []
     for language in sorted(text, key=lambda code: -text[code]["characters"]):
@@ -92,20 +89,10 @@ def poor_fit(rows: PairsManifest) -> str:
         found = [f"{100 * overall:.1f} % [UNK]"]
     if not found:
         return ""
-    more = f" and {len(found) - 2 * _MAX_NAMED_LANGUAGES} more" if len(found) > 2 * _MAX_NAMED_LANGUAGES else ""
     return (
-        f"the vocabulary does not fit the text: {', '.join(found[: 2 * _MAX_NAMED_LANGUAGES])}{more}. Use a "
-        "vocabulary trained on these languages, or a larger one, with the same case and accents"
+        f"the vocabulary does not fit the text: {few(found, 2 * _MAX_NAMED_LANGUAGES)}. Use a vocabulary trained on these "
+        "languages, or a larger one, with the same case and accents"
     )
-
-
-def _by_language(rows: PairsManifest) -> tuple[dict[str, Counter[str]], Counter[str], Counter[str]]:
-    """Return by language: the corpus' counts of text, the tokens and the unknown tokens of its documents."""
-    tokens, unknown = Counter[str](), Counter[str]()
-    for sources, counter in ((rows.tokens, tokens), (rows.unknown_tokens, unknown)):
-        for of_source in (sources or {}).values():
-            counter.update(of_source)
-    return text_by_language(rows.corpus.sources if rows.corpus else {}), tokens, unknown
 
 
 def text_by_language(sources: Mapping[str, SourceEntry]) -> dict[str, Counter[str]]:

@@ -13,7 +13,7 @@ from ..reports.summary import count, size
 
 _TEXT = {"books": (0.86, 0.8), "text": (1.0, 0.2)}  # by source: bytes of text per unpacked byte, and CPU seconds per MB of text
 _DUMP = (0.4, 0.6)
-_UNPACKED = {  # by the end of a name: unpacked bytes per byte of the file
+_UNPACKED = {  # by the end of a name: unpacked bytes per byte of the file; of HTML, bytes without markup
     ".bz2": 4.3,
     ".gz": 3.3,
     ".tgz": 3.3,
@@ -24,7 +24,7 @@ _UNPACKED = {  # by the end of a name: unpacked bytes per byte of the file
     ".epub": 2.3,
     ".parquet": 2.0,
     ".html": 0.6,
-    ".htm": 0.6,  # without markup
+    ".htm": 0.6,
 }
 _EXPORTS = {"parquet": (0.4, 0.04), "megatron": (0.6, 0.15), "tfrecord": (1.8, 0.3)}  # bytes per byte of shards, CPU s per MB
 _NEAR_CPU_SECONDS_PER_MB = 0.4  # of text, with `dedup` near

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 from ..errors import BertDataError
@@ -11,28 +11,21 @@ from ..records import Task
 from ..storage.storage import storage_error
 from ..storage.workers import Pool
 from .job import Job
-from .progress import Progress, watched
+from .progress import Reporter, watched
 
 
-def run(
-    job: Job,
-    tasks: Sequence[Task],
-    workers: int = 1,
-    warn: Callable[[str], object] = print,
-    report: Callable[[Progress], object] = lambda _: None,
-) -> None:
+def run(job: Job, tasks: Sequence[Task], workers: int, reporter: Reporter) -> None:
     """Do the stages of a job and commit it; with one worker, in this process. Files pass documents from stage to stage.
 
-    Workers show their output if this process logs on the level INFO. `warn` gets a message when a killed worker is replaced, and
-    `report` the progress after each task. Raise the BertDataError that a task raises, and BertDataError for any other exception,
-    or if a second worker is killed.
+    Workers show their output if this process logs on the level INFO. A killed worker is replaced once. Raise the BertDataError
+    that a task raises, and BertDataError for any other exception, or if a second worker is killed.
     """
     try:
-        with Pool(workers, logging.root.isEnabledFor(logging.INFO), warn) if workers > 1 else nullcontext() as pool:
+        with Pool(workers, logging.root.isEnabledFor(logging.INFO), reporter.warning) if workers > 1 else nullcontext() as pool:
             for stage in job.stages(tasks):
                 results = pool.each(stage.work, stage.tasks) if pool else map(stage.work, stage.tasks)
                 for progress in watched(stage, job.roots[0], results):
-                    report(progress)
+                    reporter.progress(progress)
             job.commit()
     except BertDataError:
         raise

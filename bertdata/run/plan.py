@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -24,31 +24,8 @@ from ..storage.process import worker_count
 from . import local
 from .estimate import Estimate
 from .job import Job
-from .progress import Progress, PythonReporter, Reporter
+from .progress import Progress, Reporter
 from .state import write_stages
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How to run a plan. These options do not affect the output's bytes.
-
-    Attributes:
-        workers: Number of local worker processes. None means one per usable CPU, or one for little input.
-        overwrite: Replace a finished dataset once the new one is complete.
-        beam_args: Options for Beam, such as ``--runner=DataflowRunner``. Empty runs locally without Beam.
-    """
-
-    workers: int | None = None
-    overwrite: bool = False
-    beam_args: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Output:
-    """A dataset that a run writes: its directory, and the settings and inputs that affect its bytes."""
-
-    directory: Path
-    identity: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +33,7 @@ class Plan:
     """The work of a command. A plan whose outputs are complete already has no job.
 
     Attributes:
-        outputs: The datasets to write.
+        outputs: The directories of the datasets to write, with the settings and inputs that affect their bytes.
         summary: The plan in one line.
         tasks: The tasks of the first stage.
         bytes: The bytes of input.
@@ -66,7 +43,7 @@ class Plan:
         warnings: Returns what to warn of in a finished dataset.
     """
 
-    outputs: tuple[Output, ...]
+    outputs: Mapping[Path, dict[str, Any]]
     summary: str
     tasks: Sequence[Task] = ()
     bytes: int = 0
@@ -75,56 +52,59 @@ class Plan:
     notes: tuple[str, ...] = ()
     warnings: Callable[[DataSet[Any]], Iterable[str]] = lambda _: ()
 
-    @property
-    def directories(self) -> list[Path]:
-        """The directories of the outputs."""
-        return [output.directory for output in self.outputs]
-
     def to_do(self, overwrite: bool) -> list[Path]:
         """Return the directories of outputs to build: those that are not complete, or all with `overwrite`."""
-        return [each.directory for each in self.outputs if overwrite or not is_done(each.directory, each.identity)]
+        return [directory for directory, identity in self.outputs.items() if overwrite or not is_done(directory, identity)]
 
 
 def reused_tasks(plan: Plan) -> Iterator[str]:
     """Yield a message for each output with finished tasks that this run reuses from an earlier run."""
-    for output in plan.outputs:
-        done = unfinished(output.directory, output.identity)
-        if any(done.values()):
-            tasks = ", ".join(f"{count(number, 'task')} of {name}" for name, number in done.items())
-            yield f"{output.directory}: an earlier run finished {tasks}, which this run reuses"
+    for directory, identity in plan.outputs.items():
+        tasks = ", ".join(
+            f"{count(number, 'task')} of {name}" for name, number in unfinished(directory, identity).items() if number
+        )
+        if tasks:
+            yield f"{directory}: an earlier run finished {tasks}, which this run reuses"
 
 
-def run(plan: Plan, options: RunOptions, progress: Callable[[Progress], object] | Reporter | None = None) -> list[DataSet[Any]]:
-    """Build the outputs that are not complete yet, and return all of them.
+def run(
+    plan: Plan,
+    *,
+    workers: int | None = None,
+    overwrite: bool = False,
+    beam_args: Sequence[str] = (),
+    progress: Callable[[Progress], object] | Reporter | None = None,
+) -> list[DataSet[Any]]:
+    """Build the outputs that are not complete yet, here or, with options for Beam, on an engine. Return all outputs.
 
     Raise OutputExistsError, OutputLockedError, ResumeError for outputs that cannot be written, and whatever a task raises.
     """
-    reporter = PythonReporter(progress) if progress is None or callable(progress) else progress
-    workers = _check_workers(options.workers)
-    engine = _engine(options.beam_args) if options.beam_args else None  # refuses wrong options before anything is written
-    reporter.plan(plan, options)
-    _check_space(plan, options.overwrite)
+    reporter = progress if isinstance(progress, Reporter) else Reporter(progress)
+    if workers is not None and (type(workers) is not int or workers < 1):
+        problem = f"`workers` is {workers!r}: use an integer of 1 or more, or None to let the command choose"
+        raise UsageError(problem, field="workers", value=workers)
+    engine = _engine(beam_args) if beam_args else None  # refuses wrong options before anything is written
+    reporter.plan(plan, workers, overwrite)
+    _check_space(plan, overwrite)
     for line in reused_tasks(plan):
         reporter.note(line)
     with contextlib.ExitStack() as stack:
         roots, complete = list[Path | None](), dict[Path, DataSet[Any]]()
-        for output in plan.outputs:  # each stays locked until the block ends; the job commits
-            roots.append(stack.enter_context(building(output.directory, output.identity, overwrite=options.overwrite)))
+        for directory, identity in plan.outputs.items():  # each stays locked until the block ends; the job commits
+            roots.append(stack.enter_context(building(directory, identity, overwrite=overwrite)))
             if roots[-1] is None:
-                complete[output.directory] = found = DataSet.read(output.directory, new=False)
-                manifest.check_files(output.directory, found.manifest.listed)
+                complete[directory] = found = DataSet.read(directory, new=False)
+                manifest.check_files(directory, found.manifest.listed)
         first = next(filter(None, roots), None)
         if first and plan.job:
-            work = first if engine else stack.enter_context(work_directory(first))
-            job = plan.job(roots, work)
+            job = plan.job(roots, first if engine else stack.enter_context(work_directory(first)))
             for root in job.roots:
                 write_stages(root, job.stages(plan.tasks))
             if engine:
                 engine(job, plan.tasks)
             else:
-                processes = worker_count(workers, len(plan.tasks), plan.bytes)
-                local.run(job, plan.tasks, processes, reporter.warning, reporter.progress)
-    data_sets = [complete.get(directory) or DataSet.read(directory) for directory in plan.directories]
+                local.run(job, plan.tasks, worker_count(workers, len(plan.tasks), plan.bytes), reporter)
+    data_sets = [complete.get(directory) or DataSet.read(directory) for directory in plan.outputs]
     for data_set in data_sets:
         for warning in plan.warnings(data_set):
             reporter.warning(warning)
@@ -150,10 +130,3 @@ def _engine(arguments: Sequence[str]) -> Callable[[Job, Sequence[Task]], None]:
     folder = "bertdata.pipelines" if find_spec("bertdata.pipelines") else "pipelines"  # a clone that is not installed
     engine = import_module(f"{folder}.engine")
     return partial(engine.run, options=engine.parse(arguments))
-
-
-def _check_workers(workers: int | None) -> int | None:
-    if workers is not None and (type(workers) is not int or workers < 1):
-        problem = f"`workers` is {workers!r}: use an integer of 1 or more, or None to let the command choose"
-        raise UsageError(problem, field="workers", value=workers)
-    return workers

@@ -7,13 +7,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..dataset.tasks import count_done
 from .job import Stage
 
 if TYPE_CHECKING:
-    from .plan import Plan, RunOptions
+    from .plan import Plan
 
 
 class Progress(NamedTuple):
@@ -50,37 +50,26 @@ def watched(stage: Stage, root: Path, results: Iterable[object]) -> Iterator[Pro
         yield Progress(stage.name, done, total, now - begun, left)
 
 
-class Reporter(Protocol):
-    """Receiver of a command's plan, progress and messages."""
+class Reporter:
+    """Report a run to a Python program: a progress callback, log records and Python warnings."""
 
-    def plan(self, plan: Plan, options: RunOptions) -> None:
+    def __init__(self, callback: Callable[[Progress], object] | None = None) -> None:
+        self._callback = callback
+
+    def plan(self, plan: Plan, workers: int | None, overwrite: bool) -> None:
         """Report the plan before it runs. A reporter that raises an exception ends the command."""
-
-    def progress(self, progress: Progress) -> None:
-        """Report the progress of the running stage."""
-
-    def note(self, text: str) -> None:
-        """Report something that is not a problem."""
-
-    def warning(self, text: str) -> None:
-        """Report a problem that does not stop the run."""
-
-
-class PythonReporter:
-    """Report to a Python program with a progress callback, log records and Python warnings."""
-
-    def __init__(self, progress: Callable[[Progress], object] | None = None) -> None:
-        self.progress = progress or (lambda _: None)
-
-    def plan(self, plan: Plan, options: RunOptions) -> None:
-        """Log the plan."""
         for line in (plan.summary, *plan.notes):
             self.note(line)
 
+    def progress(self, progress: Progress) -> None:
+        """Report the progress of the running stage."""
+        if self._callback:
+            self._callback(progress)
+
     def note(self, text: str) -> None:
-        """Log a note."""
+        """Report something that is not a problem."""
         logging.getLogger("bertdata").info(text)
 
     def warning(self, text: str) -> None:
-        """Issue a warning."""
+        """Report a problem that does not stop the run."""
         warnings.warn(text, stacklevel=4)  # of the call of a public function

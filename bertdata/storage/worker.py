@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
+import signal
 import threading
 import traceback
 from collections.abc import Callable
@@ -15,9 +17,13 @@ from typing import Any
 from .process import import_arrow_without_pandas
 from .terminal import guard
 
+_PR_SET_PDEATHSIG = 1  # of prctl(2)
+
 
 def main() -> None:
     """Process elements from the pipe at stdin, one after another, until it is closed."""
+    with contextlib.suppress(AttributeError, OSError):  # Linux: the end of the driver ends a stopped worker, too
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     driver = os.dup(0)
     with Connection(driver) as pipe, contextlib.suppress(EOFError, ConnectionError):
         _serve(pipe)

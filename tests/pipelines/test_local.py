@@ -17,13 +17,14 @@ from works import Numbers, Unreadable, die_beside, die_once, fail, note, speak
 
 from bertdata.errors import BertDataError, EmptyResultError, StorageError
 from bertdata.run import local
+from bertdata.run.progress import Reporter
 from bertdata.storage import process, workers
 
 
 @pytest.mark.slow
 def test_an_idle_worker_takes_the_next_task(tmp_path: Path) -> None:
     """The first task takes longer than all others together: its worker gets no other, and each is done once."""
-    local.run(Numbers(40, note, (tmp_path, 1.0)), (), 2)
+    local.run(Numbers(40, note, (tmp_path, 1.0)), (), 2, Reporter())
     done = {int(path.name): int(path.read_text()) for path in tmp_path.iterdir()}
     by_process = Counter(done.values())
     assert sorted(done) == list(range(40))
@@ -32,7 +33,7 @@ def test_an_idle_worker_takes_the_next_task(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "processes"), [(0, 2), (1, 2), (2, 3), (3, 1)])
 def test_fewer_tasks_than_workers(tmp_path: Path, count: int, processes: int) -> None:
-    local.run(Numbers(count, note, (tmp_path, 0)), (), processes)
+    local.run(Numbers(count, note, (tmp_path, 0)), (), processes, Reporter())
     done = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert sorted(done) == [str(number) for number in range(count)]
     assert processes > 1 or {*done.values()} == {str(os.getpid())}, "one worker is this process"
@@ -41,19 +42,22 @@ def test_fewer_tasks_than_workers(tmp_path: Path, count: int, processes: int) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [4, 12])
 def test_a_killed_worker_is_replaced_and_its_task_starts_again(tmp_path: Path, count: int) -> None:
-    warnings = list[str]()
-    local.run(Numbers(count, die_once, (tmp_path,)), (), 2, warn=warnings.append)
-    assert len(warnings) == 1 and "a worker process was killed, perhaps because memory ran out" in warnings[0]
+    with pytest.warns(UserWarning, match="a worker process was killed, perhaps because memory ran out") as warned:
+        local.run(Numbers(count, die_once, (tmp_path,)), (), 2, Reporter())
+    assert len(warned) == 1
     done = {path.name: path.read_text() for path in tmp_path.iterdir() if path.name != "died"}
     assert done == {str(number): "done\n" for number in range(count)}
 
 
 @pytest.mark.slow
 def test_a_second_killed_worker_ends_the_run_while_another_is_busy(tmp_path: Path) -> None:
-    begun, warnings = time.monotonic(), list[str]()
-    with pytest.raises(BertDataError, match="a second worker process was killed, .*same command again with fewer `workers`"):
-        local.run(Numbers(2, die_beside, (tmp_path,)), (), 2, warn=warnings.append)
-    assert len(warnings) == 1 and time.monotonic() - begun < 60
+    begun = time.monotonic()
+    with (
+        pytest.warns(UserWarning, match="killed") as warned,
+        pytest.raises(BertDataError, match="a second worker process was killed, .*same command again with fewer `workers`"),
+    ):
+        local.run(Numbers(2, die_beside, (tmp_path,)), (), 2, Reporter())
+    assert len(warned) == 1 and time.monotonic() - begun < 60
     assert not is_alive(int((tmp_path / "busy").read_text()))
 
 
@@ -89,7 +93,7 @@ def test_errors_of_tasks_are_ours(
     caplog.set_level(logging.ERROR)
     begun = time.monotonic()
     with pytest.raises(error, match=message):
-        local.run(Numbers(2, fail, (kind, 300 if processes > 1 else 0)), (), processes)
+        local.run(Numbers(2, fail, (kind, 300 if processes > 1 else 0)), (), processes, Reporter())
     assert time.monotonic() - begun < 60
     assert bool(caplog.records) == (error is BertDataError), "--verbose shows where an unknown error comes from"
 
@@ -108,7 +112,7 @@ def test_a_worker_that_cannot_start_or_read_its_work(monkeypatch: pytest.MonkeyP
         list(pool.each(Unreadable(), range(2)))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(BertDataError, match="^a worker process ended with exit code 1: run the same command again"):
-        local.run(Numbers(2, print), (), 2)
+        local.run(Numbers(2, print), (), 2, Reporter())
 
 
 KILLED = """
@@ -119,19 +123,26 @@ from works import note
 from bertdata.storage import workers
 
 def kill(pipes):
-    print(*(worker._process.pid for worker in pool._workers), flush=True)
+    numbers = [worker._process.pid for worker in pool._workers]
+    print(*numbers, flush=True)
+    if "stopped" in sys.argv:
+        os.kill(numbers[0], 19)
     os.kill(os.getpid(), 9)
 
-workers.wait = kill  # the workers have been given their work, and still import what they need for it
 with workers.Pool(2) as pool:
+    if "stopped" in sys.argv:
+        list(pool.each(abs, [1, 2]))
+    workers.wait = kill  # the workers have been given their work, and may still import what they need for it
     list(pool.each(partial(note, Path(sys.argv[1]), 0), range(2)))
 """
 
 
 @pytest.mark.slow
-def test_workers_do_nothing_for_a_driver_that_was_killed_while_they_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", ["starting", "stopped"])
+def test_workers_do_nothing_for_a_driver_that_was_killed(tmp_path: Path, state: str) -> None:
+    """Neither while they start, nor if one was stopped (on Linux)."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    command = [sys.executable, "-c", KILLED, str(tmp_path), state]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     numbers = [*map(int, done.stdout.split())]
     assert done.returncode == -signal.SIGKILL and len(numbers) == 2
@@ -139,7 +150,7 @@ def test_workers_do_nothing_for_a_driver_that_was_killed_while_they_started(tmp_
     while any(map(is_alive, numbers)):
         assert time.monotonic() < limit, "workers outlived their driver"
         time.sleep(0.05)
-    assert [*tmp_path.iterdir()] == []
+    assert state == "stopped" or [*tmp_path.iterdir()] == []
 
 
 def test_no_worker_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:

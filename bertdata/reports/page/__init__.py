@@ -16,16 +16,16 @@ from ...dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, V
 from ...errors import StorageError, VerificationError, few
 from ...storage.files import to_path, write_text
 from ...tokens.read import read_any
+from .. import coverage
 from ..card import source_names
-from ..coverage import split_words
 from ..metrics import NAME as METRICS
-from ..summary import count, percent
+from ..summary import count
 from ..templates import render
 from . import documents, rows, training
 from .charts import flow
 
 _TITLES = {"documents": "Corpus", "vocabulary": "Vocabulary", "pairs": "Rows", "export": "Export"}
-_MAX_NAMED_INPUTS, _MAX_LANGUAGES, _MAX_WORDS = 4, 40, 3
+_MAX_NAMED_INPUTS = 4
 
 
 def report(directory: str | Path, *, output: str | Path | None = None) -> Path:
@@ -89,7 +89,10 @@ def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
     elif isinstance(manifest, PairsManifest):
         about, body = _settings(manifest), rows.contents(path, manifest)
     elif isinstance(manifest, VocabManifest):
-        origins, body = f"{manifest.size:,} tokens", _vocabulary(path, manifest)
+        sample, table = manifest.sample, coverage.table(manifest.coverage, read_any(path).special.mark)
+        figures = [("tokens", manifest.size), ("words counted", sample.words), ("distinct words", sample.distinct_words)]
+        body = {"figures": [(name, f"{value:,}") for name, value in figures], "coverage": table, "accents": manifest.accents}
+        origins, body = f"{manifest.size:,} tokens", {**body, "flows": [("", flow(manifest.counts))]}
     else:
         body = {"figures": [("rows", f"{manifest.rows:,}")], "flows": [("", flow(manifest.counts))]}
     about += [count(len(manifest.shards), "shard")] if manifest.shards else []
@@ -107,21 +110,6 @@ def _settings(manifest: PairsManifest) -> list[str]:
     settings += ["masks stored"] if config.masking != "none" else []
     settings += [f"{config.dupe_factor:,} copies of each document"] if config.dupe_factor > 1 else []
     return [*settings, f"seed {config.seed}"]
-
-
-def _vocabulary(path: Path, manifest: VocabManifest) -> dict[str, Any]:
-    """Return what the page shows of a vocabulary: how it covers each language."""
-    words = sum(counts.words for counts in manifest.coverage.values())
-    unknown = sum(counts.words * counts.unknown_share for counts in manifest.coverage.values()) / max(1, words)
-    order = sorted(manifest.coverage, key=lambda code: (-manifest.coverage[code].words, code))[:_MAX_LANGUAGES]
-    mark, coverage = read_any(path).special.mark, [(code or "unknown", manifest.coverage[code]) for code in order]
-    figures = [("tokens", f"{manifest.size:,}"), ("words counted", f"{manifest.sample.words:,}")]
-    return {
-        "figures": [*figures, ("distinct words", f"{manifest.sample.distinct_words:,}"), ("[UNK]", percent(unknown))],
-        "coverage": [(code, counts, split_words(counts.longest_split, mark)[:_MAX_WORDS]) for code, counts in coverage],
-        "accents": manifest.accents,
-        "flows": [("", flow(manifest.counts))],
-    }
 
 
 def _render(**contents: Any) -> str:

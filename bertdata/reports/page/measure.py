@@ -15,7 +15,7 @@ from ...labels import IGNORED
 from ...rows import masking
 from ...tokens.vocab import Vocabulary
 from ..auc import auc, partner_auc
-from ..mask_rules import mask_in_epoch
+from ..examples import mask_in_epoch
 from .sample import RowSample
 
 _MAX_MASKED_ROWS = 2_048  # rows to mask as in an epoch

@@ -14,8 +14,7 @@ from ...pieces import shown
 from ...tokens.read import read_any
 from ...tokens.vocab import Vocabulary
 from ..card import amounts
-from ..examples import pick, texts
-from ..mask_rules import unit_of
+from ..examples import pick, texts, unit_of
 from ..summary import percent
 from .charts import flow, histogram
 from .measure import Masks, masks_of, pairs_of, predictors

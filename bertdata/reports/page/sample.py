@@ -19,8 +19,7 @@ from ...dataset import shards
 from ...dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ...storage.files import is_local
 from ...tokens.vocab import Vocabulary
-from ..checks import check_rows
-from ..examples import pick
+from ..examples import check_rows, pick
 
 _MAX_SHARDS = 12
 _MAX_ROWS, _MAX_TOKENS, _RUN = 16_384, 4_000_000, 64  # rows to read, their tokens, and consecutive rows per run
@@ -66,10 +65,10 @@ def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample 
 def read_rows(directory: Path, manifest: PairsManifest, vocabulary: Vocabulary) -> RowSample | None:
     """Read some runs of neighbouring rows from each chosen shard. Return None as `read_documents` does."""
     most = max(_RUN, min(_MAX_ROWS, _MAX_TOKENS // manifest.settings.max_seq_length))
-    chosen = min(_MAX_SHARDS, sum(shard.rows > 0 for shard in manifest.shards)) or 1
+    runs = max(1, most // _RUN // max(1, min(_MAX_SHARDS, sum(shard.rows > 0 for shard in manifest.shards))))  # of a shard
     parts, positions = list[tuple[int, pa.RecordBatch]](), []
     for before, rows, batch in _first_batches(directory, manifest):
-        for start in _run_starts(batch.num_rows, most // chosen):
+        for start in range(0, batch.num_rows, max(_RUN, -(-batch.num_rows // runs))):
             parts.append((before + start, batch.slice(start, _RUN)))
             positions.append(np.arange(start, start + parts[-1][1].num_rows) / rows)
     if not parts:
@@ -78,17 +77,6 @@ def read_rows(directory: Path, manifest: PairsManifest, vocabulary: Vocabulary) 
     numbers = [np.arange(first, first + part.num_rows) for first, part in parts]
     table = pa.Table.from_batches([part for _, part in parts]).combine_chunks()
     return RowSample(table, np.concatenate(numbers), np.concatenate(positions))
-
-
-def _run_starts(rows: int, wanted: int) -> list[int]:
-    """Return where runs begin that are spread over a shard: all of its runs if it is small.
-
-    >>> _run_starts(100, 500), _run_starts(6400, 128)
-    ([0, 64], [0, 3200])
-    """
-    runs = -(-rows // _RUN)
-    count = max(1, min(runs, wanted // _RUN))
-    return [runs * index // count * _RUN for index in range(count)]
 
 
 def _first_batches(directory: Path, manifest: ReadableManifest) -> Iterator[tuple[int, int, pa.RecordBatch]]:
