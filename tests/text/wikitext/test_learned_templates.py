@@ -25,8 +25,6 @@ PAGES = {
     "fehlt": "{{Gibt es nicht}}",
     "nur": "a<onlyinclude>{{{x|y}}}</onlyinclude>b",
     "gerechnet": "{{Metadaten {{{1}}}|EWZ}}",
-    "kreis": "{{Kreis zwei}}",
-    "kreis zwei": "{{Kreis}}",
     "offen": "{{{1} {{#if:",
 }
 EXPECTED = {
@@ -46,7 +44,6 @@ REASONS = {
     "fakt": "needs Wikidata",
     "fehlt": "not in the dump",
     "gerechnet": "calls a template by a computed name",
-    "kreis": "calls itself",
     "offen": "unbalanced or too deep braces",
 }
 

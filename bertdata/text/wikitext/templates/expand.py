@@ -9,7 +9,6 @@ a mark, so that the spaces and brackets around it can be cleaned up.
     'a b c d f'
 """
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ _MAX_COST = 2_000_000  # about MediaWiki's limit on the template output of a pag
 _FUNCTION_COST = 40  # counted against the page's limit, in addition to the characters
 _MODULE_COST = 150
 _MAX_NUMBERED = 2000  # of positional arguments
-_NOT_DONE: tuple[str, int, list[str]] = ("", sys.maxsize, [])
+_MAX_DEPTH = 80  # parameters and calls within each other
 _INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
@@ -52,11 +51,10 @@ class _Expander:
         self.page = page
         self.table = page.templates or no_templates(page.language)
         self.lookup = self.table.lookup
+        self.depth = 0  # of calls
         self.in_learned = 0  # depth of learned templates
         self.left = max(_MAX_COST, 2 * size)
-        self.formulas = 0  # calls that output formulas
         self.lost: list[str] = []  # names of calls without words
-        self.done: dict[str, tuple[str, int, list[str]]] = {}  # output, cost and lost names of each call
 
     def outer(self, text: str, span: Span) -> str:
         """Return the text of a span of the page; do not expand the content of an unknown call."""
@@ -70,29 +68,16 @@ class _Expander:
         if body is None:
             self.lost.append(name)
             return VANISHED
-        return body.mark or self.repeated(text, span, name)
+        return body.mark or self.known(text, span, name)
 
-    def repeated(self, text: str, span: Span, name: str) -> str:
-        """Return the text of a known call; cached for repeated calls on the page."""
+    def known(self, text: str, span: Span, name: str) -> str:
+        """Return the text of a known call."""
         if self.left < 0:  # the page has reached its limit
             return self.drop(name + ":" if name in VARIABLES and name in self.table.functions else name)
-        call = text[span.start : span.end]
-        # A page repeats calls such as {{nowrap|…}} or {{lang|la|…}}. The same call has the same words, so take them from the
-        # first call, and charge the page for them again: the limit must not depend on the cache.
-        shown, cost, lost = self.done.get(call, _NOT_DONE)
-        if cost <= self.left:
-            self.left -= cost
-            self.lost += lost
-            return shown
-        left, before, formulas = self.left, len(self.lost), self.formulas
         shown = self.node(node(text, span), {})
         # MediaWiki starts a new line before a template's output that begins with a list mark. In prose it is a word like
         # "*wódr̥", so shield it instead.
-        if shown[:1] in _LIST_MARKS:
-            shown = SHIELD + shown
-        if self.left >= 0 and self.formulas == formulas:  # formulas are counted each time
-            self.done[call] = shown, left - self.left, self.lost[before:]
-        return shown
+        return SHIELD + shown if shown[:1] in _LIST_MARKS else shown
 
     def drop(self, name: str) -> str:
         """Count a call without words."""
@@ -109,24 +94,29 @@ class _Expander:
 
     def node(self, item: Node, frame: Frame) -> str:
         """Return the text of a parameter, call or function."""
+        if self.depth >= _MAX_DEPTH:  # a template that calls itself
+            return self.drop(frame.get("0", item.name))
+        self.depth += 1
         if isinstance(item, Parameter):
             # An argument was expanded when its call was read, so it is plain text here. A default is expanded only now, if no
             # argument was passed: {{{1|{{{name|}}}}}}.
-            value = frame.get(item.name)
-            if value is None:
-                return "" if item.default is None else self.show(item.default, frame)
-            self.left -= len(value)
-            return value if self.left >= 0 else ""
-        if isinstance(item, Call):
-            return self.call(item, frame)
-        return self.function(item, frame)
+            shown = frame.get(item.name)
+            if shown is None:
+                shown = self.show(item.default or "", frame)
+            else:
+                self.left -= len(shown)
+                shown = shown if self.left >= 0 else ""
+        else:
+            shown = self.call(item, frame) if isinstance(item, Call) else self.function(item, frame)
+        self.depth -= 1
+        return shown
 
     def call(self, call: Call, frame: Frame) -> str:
         """Return the text of a template."""
         name = call.name
         if name in VARIABLES and name in self.table.functions:
             return self.function(Function(name, ()), frame)
-        body = self.table.find(name)
+        body = self.lookup(name)
         if body is None or body.mark:
             return body.mark if body else self.drop(name)
         # The arguments are expanded in the caller's frame, then the body in a new one. So a body cannot see the parameters of
@@ -152,7 +142,6 @@ class _Expander:
             return VANISHED
         if name not in self.table.formulas:
             return shown
-        self.formulas += 1
         return self.page.formulas.template(shown)
 
     def function(self, call: Function, frame: Frame) -> str:

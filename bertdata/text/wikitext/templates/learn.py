@@ -26,7 +26,6 @@ from .functions import FUNCTIONS, VARIABLES, visible
 from .table import Templates, walk
 
 _MAX_CHARACTERS = 200_000  # of a definition; the largest data templates have 100,000
-_MAX_DEPTH = 60  # of nested braces, together with those of the templates that it calls
 _MAX_TOTAL = 4_000_000  # characters of all bodies of a wiki
 _WORD = re.compile(r"\w")
 _EDGE, _MAX_NAMESPACE = re.compile(r"\[\[|\]\]"), 60
@@ -48,14 +47,13 @@ _BOX = re.compile(
 class Definition(NamedTuple):
     """A compiled template: its body ("" shows nothing), or the reason why it has none, and the templates that it calls.
 
-    ``needed`` are the templates that every call of it calls, ``depth`` is that of its braces.
+    ``needed`` are the templates that every call of it calls.
     """
 
     body: str = ""
     reason: str = ""
     calls: frozenset[str] = frozenset()
     needed: frozenset[str] = frozenset()
-    depth: int = 0
 
 
 def redirect_target(text: str) -> str:
@@ -75,7 +73,7 @@ def compile_definition(text: str) -> Definition:
         return Definition(reason="too large")
     # A redirect is a template that calls its target with all of its arguments, so nothing else needs to know about it.
     if target := redirect_target(text):
-        return Definition(f"{{{{{target}|{{{{{{...}}}}}}}}}}", "", frozenset([target]), frozenset([target]), 2)
+        return Definition(f"{{{{{target}|{{{{{{...}}}}}}}}}}", "", frozenset([target]), frozenset([target]))
     body = _transcluded(text)
     if _BOX.search(body):
         return Definition()
@@ -94,7 +92,7 @@ def compile_definition(text: str) -> Definition:
             needed.update([node.name] if always else [])
         elif isinstance(node, Function) and node.name not in FUNCTIONS and always:
             reasons.append(_reason(node))
-    return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed), depth(spans))
+    return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed))
 
 
 def _transcluded(text: str) -> str:
@@ -129,11 +127,6 @@ def _without_categories(text: str) -> str:
         elif edge[0] == "[[" and Namespaces.build().kind(text[edge.end() : edge.end() + _MAX_NAMESPACE]) == CATEGORY:
             depth, start = 1, edge.start()
     return "".join([*parts, text[done:]])
-
-
-def depth(spans: Iterable[Span]) -> int:
-    """Return how deep braces are nested."""
-    return 1 + max((depth(span.children) for span in spans), default=-1)
 
 
 def _all(spans: Iterable[Span]) -> Iterator[Span]:
@@ -184,29 +177,14 @@ def link(definitions: Mapping[str, Definition], names: Iterable[str]) -> tuple[d
 
 
 def _failed(definitions: Mapping[str, Definition]) -> dict[str, str]:
-    """Return why definitions cannot be used: their own reason, that of one that they need, a loop, or their depth.
-
-    Each round finishes the definitions whose calls are finished. The others call themselves, or one that does.
-    """
+    """Return why definitions cannot be used: their own reason, or that of one that every call of them needs."""
     failed = {name: definition.reason for name, definition in definitions.items() if definition.reason}
-    depths: dict[str, int] = {}
-    pending = sorted(definitions.keys() - failed.keys())
-    before = 0
-    # Work from the leaves up. A template without calls is finished at once; one whose calls are all finished gets a depth.
-    # If a round finishes nothing, only loops are left.
-    while len(pending) != before:
-        before = len(pending)
-        for name in pending:
-            definition = definitions[name]
-            inside = [called for called in definition.calls if called in definitions and called not in failed]
-            if reasons := [failed[called] for called in definition.needed if called in failed]:
-                failed[name] = min(reasons)
-            elif all(called in depths for called in inside):
-                depths[name] = definition.depth + max((depths[called] for called in inside), default=0)
-                if depths[name] > _MAX_DEPTH:
-                    failed[name] = "too deep"
-        pending = [name for name in pending if name not in failed and name not in depths]
-    return failed | dict.fromkeys(pending, "calls itself")
+    found = failed
+    while found:
+        rest = ((name, definition.needed & failed.keys()) for name, definition in definitions.items() if name not in failed)
+        found = {name: min(failed[called] for called in needed) for name, needed in rest if needed}
+        failed = failed | found
+    return failed
 
 
 @dataclass

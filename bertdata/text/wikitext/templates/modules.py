@@ -6,7 +6,6 @@ Arguments are expanded before the function is called.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from ....config import read_toml
@@ -18,7 +17,6 @@ from .formats import format_number, write_date
 
 _TABLES: dict[str, dict[str, str]] = read_toml(Path(__file__).with_name("modules.toml"))
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<!\d)\d+\.\d+")
-_MAX_CACHED_CHARACTERS = 200  # maximum characters of a call whose result is cached
 # (positional arguments, named arguments, language) -> wikitext. None drops the call and counts it; "" only shows nothing.
 Module = Callable[[Sequence[str], Mapping[str, str], str], str | None]
 
@@ -29,21 +27,8 @@ def _cvt(arguments: Sequence[str], options: Mapping[str, str], language: str) ->
     >>> _cvt(["1,234.5", "km", "mi"], {}, "de").replace("\\xa0", " ")
     '1.234,5 km (767,1 mi)'
     """
-    shown = _measure(arguments, options, abbreviate=True)
+    shown = convert(arguments, options, abbreviate=True)
     return shown and _NUMBER.sub(lambda number: format_number(number[0].replace(",", ""), language), shown)
-
-
-def _measure(arguments: Sequence[str], options: Mapping[str, str], abbreviate: bool) -> str | None:
-    """Convert a measurement. Cache the results of short calls, because pages repeat them."""
-    is_short = sum(map(len, [*arguments, *options.values()])) <= _MAX_CACHED_CHARACTERS
-    if is_short:
-        return _measure_cached(tuple(arguments), tuple(options.items()), abbreviate)
-    return convert(arguments, options, abbreviate=abbreviate)
-
-
-@lru_cache(maxsize=1 << 12)
-def _measure_cached(arguments: tuple[str, ...], options: tuple[tuple[str, str], ...], abbreviate: bool) -> str | None:
-    return convert(arguments, dict(options), abbreviate=abbreviate)
 
 
 def _join(arguments: Sequence[str], options: Mapping[str, str], language: str) -> str | None:
@@ -134,7 +119,7 @@ MODULES: dict[str, Module] = {
     "#decimal": _decimal,
     "#titlecase": lambda arguments, options, language: arguments[0].title() if arguments else None,
     "#lost": lambda arguments, options, language: HOLE,  # unknown words that the sentence needs, so the sentence is dropped
-    "#convert": lambda arguments, options, language: _measure(arguments, options, abbreviate=False),
+    "#convert": lambda arguments, options, language: convert(arguments, options),
     "#cvt": _cvt,
     "#join": _join,
     "#date": _date,

@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -39,7 +40,6 @@ _TABLES = Path(__file__).parent / "tables"
 # The first argument of a function that may not matter: a condition does not if both branches show the same.
 _BRANCHES = {"#if": 0, "#ifeq": 0, "#ifexpr": 1, "#iferror": 1, "#switch": 1, "#tag": 1}
 _SAME_LANGUAGE = {"simple": "en"}  # wikis that use the language of another
-_MAX_NESTING = 12  # of templates that call others
 # Arabic or Roman figures; not L, C, D and M alone, which are words with "e" behind them.
 _NUMBER = r"(?P<number>[0-9]{1,4}|(?=[ivx])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
 
@@ -54,9 +54,6 @@ class Body(NamedTuple):
     cost: int = 0
     mark: str = ""
     matched: tuple[tuple[str, str], ...] = ()
-
-
-_FUNCTION = Body()
 
 
 @cache
@@ -82,39 +79,27 @@ class Templates:
     learned: frozenset[str] = frozenset()  # names of bodies from the wiki's dump
 
     @cached_property
-    def find(self) -> Callable[[str], Body | None]:
-        """Return the body of a template by name, or None; cached, because pages share names."""
+    def lookup(self) -> Callable[[str], Body | None]:
+        """Return what is known of a call by name: a template, a variable or, with a colon at the end, a function."""
 
-        @lru_cache(maxsize=1 << 13)
-        def find(name: str) -> Body | None:
+        @lru_cache(maxsize=1 << 13)  # pages share names
+        def lookup(name: str) -> Body | None:
             if name in self.footnotes:
                 return Body(mark=FOOTNOTE)
-            text = self.bodies.get(name)
-            if text is not None:
+            if (text := self.bodies.get(name)) is not None:
                 return _parsed(text)
             # The patterns are sorted by length, so that "lang-*-short" wins over "lang-*".
             for pattern, text in self.patterns:
                 if match := pattern.fullmatch(name):
                     signs = {"star": "*", "number": "#"}
                     return _parsed(text)._replace(matched=tuple((signs[key], found) for key, found in match.groupdict().items()))
-            return None
-
-        return find
-
-    @cached_property
-    def lookup(self) -> Callable[[str], Body | None]:
-        """Return what is known of a call by name: a template, a variable or, with a colon at the end, a function."""
-
-        @lru_cache(maxsize=1 << 13)
-        def lookup(name: str) -> Body | None:
             function = name.removesuffix(":")
-            is_function = function in self.functions and (function != name or name in VARIABLES)
-            return self.find(name) or (_FUNCTION if is_function else None)
+            return Body() if function in self.functions and (function != name or name in VARIABLES) else None
 
         return lookup
 
 
-def _fault(file: str, name: str, fault: str) -> UsageError:
+def _fault(file: str, name: object, fault: str) -> UsageError:
     return UsageError(f"{file}: template {name!r}: {fault}")
 
 
@@ -127,34 +112,26 @@ def _names(key: str) -> list[str]:
     return [" ".join(name.replace("_", " ").lower().split()) for name in key.split(" | ")]
 
 
-def _listed(file: str, key: str, names: object) -> frozenset[str]:
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise UsageError(f"{file}: {key} must be a list of names")
-    return frozenset(name for key in names for name in _names(key))
-
-
 def _read(file: str, text: str) -> Templates:
     """Return the templates of one file; raise UsageError if it is not a table of templates."""
     content = parse_toml(file, text)
-    marks, formulas = (_listed(file, key, content.pop(key, [])) for key in ("footnotes", "formulas"))
-    templates, languages = content.pop("templates", {}), content.pop("languages", {})
-    if content:
-        more = did_you_mean(min(content), ("footnotes", "formulas", "templates", "languages"))
-        raise UsageError(f"{file}: unknown key {min(content)!r}: use footnotes, formulas, [templates] and [languages]{more}")
-    if not isinstance(templates, dict) or not isinstance(languages, dict):
-        raise UsageError(f"{file}: [templates] and [languages] must be tables")
-    for key, body in [*templates.items(), *languages.items()]:
-        if not isinstance(body, str):
-            raise _fault(file, key, "the value must be a string")
+    for key, value in content.items():
+        kind = {"footnotes": list, "formulas": list, "templates": dict, "languages": dict}.get(key)
+        if kind is None:
+            raise UsageError(f"{file}: unknown key {key!r}: use footnotes, formulas, [templates] and [languages]")
+        if not isinstance(value, kind):
+            raise UsageError(f"{file}: {key} must be a {'list of names' if kind is list else 'table'}")
+        for name, text in value.items() if isinstance(value, dict) else enumerate(value):
+            if not isinstance(text, str):
+                raise _fault(file, name, "the value must be a string")
+    footnotes, formulas = (frozenset(chain(*map(_names, content.get(key, [])))) for key in ("footnotes", "formulas"))
     bodies: dict[str, str] = {}
-    for key, body in templates.items():
+    for key, body in content.get("templates", {}).items():
         for name in _names(key):
             if not name.strip("*#") or not set(name).isdisjoint("{}[]|") and name not in ("(!", "!)"):
                 raise _fault(file, key, "no name for a template")
-            if name in bodies:
-                raise _fault(file, name, "is in the file twice")
             bodies[name] = body
-    return Templates(marks, formulas, bodies, {code.lower(): name for code, name in languages.items()})
+    return Templates(footnotes, formulas, bodies, {code.lower(): name for code, name in content.get("languages", {}).items()})
 
 
 def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call | Function, bool]]:
@@ -174,22 +151,16 @@ def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call |
         yield from walk(value, always and index < first)
 
 
-def _check(table: Templates, file: str, name: str, above: tuple[str, ...] = ()) -> None:
-    """Raise UsageError for a body that does not parse, or that calls itself, an unknown function or an unknown template."""
-    if name in above:
-        raise _fault(file, name, f"calls itself: {' > '.join((*above[above.index(name) :], name))}")
-    if len(above) > _MAX_NESTING:
-        raise _fault(file, above[0], f"calls nested deeper than {_MAX_NESTING}")
-    body = table.find(name)
-    if body is None:
-        if name in FUNCTIONS:
-            return
-        raise _fault(file, above[-1], f"calls {{{{{name}}}}}, which is not in the table{did_you_mean(name, table.bodies)}")
-    for called in {node.name for node, _ in walk(body.parts) if isinstance(node, Call)}:
-        _check(table, file, called, (*above, name))
-    for node, _ in walk(body.parts):
-        if isinstance(node, Function) and node.name not in FUNCTIONS and node.name not in MODULES:
-            known = ", ".join(sorted(name for name in (*FUNCTIONS, *MODULES) if name[0] == "#"))
+def _check(table: Templates, file: str, name: str, body: str) -> None:
+    """Raise UsageError for a body that does not parse, or that calls a function or a template that does not exist."""
+    if any(span.kind == GONE for span in scan(resolve_extensions(body))):
+        raise _fault(file, name, "braces without a partner")
+    for node, _ in walk(_parsed(body).parts):
+        if isinstance(node, Call) and table.lookup(node.name) is None:
+            more = did_you_mean(node.name, table.bodies)
+            raise _fault(file, name, f"calls {{{{{node.name}}}}}, which is not in the table{more}")
+        if isinstance(node, Function) and node.name not in table.functions:
+            known = ", ".join(sorted(name for name in table.functions if name[0] == "#"))
             raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
 
 
@@ -239,7 +210,7 @@ def load_templates(
     template and the problem.
 
     >>> table = load_templates("en", {"mine.toml": '[templates]\\ntea = "a cup of {{{1|tea}}}"'})
-    >>> table.find("tea") is not None
+    >>> table.lookup("tea") is not None
     True
     """
     table = _built_in(language)
@@ -247,9 +218,7 @@ def load_templates(
         read = _read(file, text)
         table = _with(table, read)
         for name, body in read.bodies.items():
-            if any(span.kind == GONE for span in scan(resolve_extensions(body))):
-                raise _fault(file, name, "braces without a partner")
-            _check(table, file, name)
+            _check(table, file, name, body)
     if learned:
         table = replace(table, bodies={**learned, **table.bodies}, learned=frozenset(learned.keys() - table.bodies.keys()))
     return table
