@@ -29,6 +29,7 @@ from .partition import Ints, Partition
 
 # A chunk ends with a sentence if at most 1/16 of `max_tokens` stays unused. If possible, A has at least this many tokens.
 _SLACK_DIVISOR = 16
+_LEAST_B_DIVISOR = 8  # of `max_tokens`: what B gets of a sentence that does not fit behind a long A
 _MIN_HEAD_TOKENS = 8  # tokens at the end of a sentence that begin a chunk, where rows are long
 _PACKED_SLACK = 64  # of a chunk that is to be packed: few rows are short enough to fill the rest
 
@@ -159,16 +160,16 @@ def _spans(
     # is left after `start`, so that the rest of the document can still be cut into A and B. It runs
     # once for each row, so it avoids function calls.
     start, last, stop = edges[low], edges[high - 1], edges[high]
-    quarter, head = max_tokens // 4, min(_MIN_HEAD_TOKENS, max_tokens // _SLACK_DIVISOR)
+    least, head = max_tokens // _LEAST_B_DIVISOR, min(_MIN_HEAD_TOKENS, max_tokens // _SLACK_DIVISOR)
     while start < last:  # from `last` on there is one sentence alone, which has no boundary inside
         sentence = within[start]
         first = edges[sentence + 1]  # the first boundary after `start`, so the earliest end of A
         # The chunk reaches to its target.  Where its first sentence fills most of that, B still gets the next sentence whole,
-        # or a quarter of a row of it: sentences of 18 and 9 with a target of 20 become 15 | 5, not 18 | 2.
+        # or an eighth of a row of it: sentences of 39 and 9 with a target of 40 become 35 | 5, not 39 | 1.
         limit, second = start + targets[sentence], edges[sentence + 2]
         if limit < second:
-            limit = max(limit, min(second, first + quarter))
-        if limit - start > max_tokens:  # 18 + 5 tokens: 3 are lost at the front of A, or more, up to the next word
+            limit = max(limit, min(second, first + least))
+        if limit - start > max_tokens:  # 39 + 5 tokens: 4 are lost at the front of A, or more, up to the next word
             start = _after(inside, limit - max_tokens)
             if start >= first:  # A is empty, because its words are too long: begin with the next sentence
                 start = first
