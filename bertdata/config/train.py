@@ -1,6 +1,6 @@
 """Configure a training run: model, optimizer, phases and other settings, read from TOML. The defaults are the BERT paper's.
 
->>> config = parse_training("run.toml", 'phases = [{ shards = "pairs-128", steps = 90 }]')
+>>> config = TrainConfig(phases=(Phase(shards=("pairs-128",), steps=90),))
 >>> config.total_steps, config.batch_size, config.optimizer.warmup_steps
 (90, 256, 10000)
 """
@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from .base import FREE, Config, Count, Number, Positive, PositiveNumber, Seed, Share, option
 from .pairs import mask_shares
-from .toml import from_table, parse_toml, read_toml
+from .toml import from_table, read_toml
 
 _Decay = Annotated[float, Meta(ge=0, lt=1)]
 
@@ -154,8 +154,3 @@ def read_training(path: str | Path) -> TrainConfig:
     """
     table = read_toml(Path(path))
     return cast(TrainConfig, from_table(TrainConfig, table.get("train", table), str(path)))
-
-
-def parse_training(name: str, text: str) -> TrainConfig:
-    """Read the text of a TOML file, as `read_training` does."""
-    return cast(TrainConfig, from_table(TrainConfig, parse_toml(name, text), name))

@@ -15,7 +15,7 @@ from conftest import read_rows
 import bertdata
 from bertdata.config import ChoiceConfig, CorpusConfig, ExportConfig, FilterConfig, PairsConfig, VocabConfig, read_toml
 from bertdata.config.base import Config, hints_of, options_of
-from bertdata.config.train import OptimizerConfig, Phase, TrainConfig, parse_training
+from bertdata.config.train import OptimizerConfig, Phase, TrainConfig, read_training
 from bertdata.errors import UsageError
 from bertdata.training.masks import MaskConfig
 
@@ -141,8 +141,9 @@ def test_a_configuration_and_keywords_are_combined_in_python(tmp_path: Path, mon
     assert [row["sentences"] for row in read_rows(made.path)] == [["CAKE IS SWEET."]]
 
 
-def test_toml_takes_dashes_and_a_string_for_a_list() -> None:
-    config = parse_training("run.toml", "batch-size = 8\nphases = [{ shards = 'pairs', steps = 9, batch-size = 4 }]\n")
+def test_toml_takes_dashes_and_a_string_for_a_list(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text("batch-size = 8\nphases = [{ shards = 'pairs', steps = 9, batch-size = 4 }]\n")
+    config = read_training(tmp_path / "run.toml")
     assert (config.batch_size, config.phases[0].batch_size, config.phases[0].shards) == (8, 4, ("pairs",))
 
 
@@ -160,9 +161,13 @@ def test_toml_takes_dashes_and_a_string_for_a_list() -> None:
         ("[[phases]]\nshards = 'x'\nsteps = 1\n[optimizer]\nbeta_1 = nan", "run.toml: optimizer: `beta_1` is nan"),
     ],
 )
-def test_an_error_of_a_toml_file_names_file_and_key(text: str, says: str) -> None:
+def test_an_error_of_a_toml_file_names_file_and_key(
+    text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
-        parse_training("run.toml", text)
+        read_training("run.toml")
     assert str(caught.value).startswith(says)
 
 

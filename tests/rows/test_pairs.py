@@ -210,8 +210,8 @@ def test_a_chunk_ends_between_words() -> None:
 
 
 def test_a_long_sentence_loses_its_front() -> None:
-    """Room for 20; of s1, 50 tokens long, those are left that leave 5 for B; s2 goes on in the next chunk."""
-    assert _spans(_plain([[50, 10, 10, 10]]), 20)[0] == (35, 55)
+    """Room for 40; of s1, 50 tokens long, those are left that leave 5 for B; s2 goes on in the next chunk."""
+    assert _spans(_plain([[50, 10, 20, 30]]), 40)[0] == (15, 55)
 
 
 def test_too_long_is_cut_from_the_front_of_a_and_the_end_of_b() -> None:

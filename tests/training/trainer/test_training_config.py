@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
 
-from bertdata.config.train import OptimizerConfig, Phase, TrainConfig, parse_training, read_training
+from bertdata.config.train import OptimizerConfig, Phase, TrainConfig, read_training
 from bertdata.errors import UsageError
 
 EXAMPLES = REPOSITORY / "examples"
@@ -86,9 +87,10 @@ def test_tiny() -> None:
         ("phases = [", "is not valid TOML"),
     ],
 )
-def test_what_is_wrong_is_named(text: str, message: str) -> None:
+def test_what_is_wrong_is_named(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(text)
     with pytest.raises(UsageError, match=re.escape(f"run.toml{'' if 'TOML' in message else ': '}") + ".*" + re.escape(message)):
-        parse_training("run.toml", text)
+        read_training(tmp_path / "run.toml")
 
 
 def test_a_run_has_at_most_forty_keys() -> None:
@@ -96,9 +98,11 @@ def test_a_run_has_at_most_forty_keys() -> None:
     assert len(keys) <= 40
 
 
-def test_one_directory_or_several() -> None:
-    one = parse_training("run.toml", PHASE)
-    two = parse_training("run.toml", 'phases = [{ shards = ["a", "b"], weights = [1, 0.5], steps = 3, widths = [32, 64] }]')
+def test_one_directory_or_several(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(PHASE)
+    one = read_training(tmp_path / "run.toml")
+    (tmp_path / "run.toml").write_text('phases = [{ shards = ["a", "b"], weights = [1, 0.5], steps = 3, widths = [32, 64] }]')
+    two = read_training(tmp_path / "run.toml")
     assert one.phases[0].shards == ("pairs",)
     assert (two.phases[0].shards, two.phases[0].weights, two.phases[0].widths) == (("a", "b"), (1.0, 0.5), (32, 64))
     assert one.total_steps == 10
