@@ -11,6 +11,8 @@ charset-normalizer identifies. Both may occur in one file that was joined from s
 from __future__ import annotations
 
 import codecs
+import contextlib
+import json
 import re
 
 from ..records import Reject
@@ -38,6 +40,8 @@ _SCANNED_BYTES = 1 << 22  # bytes examined for runs
 _OTHERS = ["cp932", "euc_jp", "cp949", "gb18030", "big5", "big5hkscs", "cp1251", "koi8_r", "cp866", "iso8859_5", "cp1253"]
 _MAX_DAMAGED_SHARE = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
+_JSON_LINES, _MAX_JSON_CHARACTERS = 3, 1 << 20  # lines that tell JSON lines from prose, and characters of one that is parsed
+
 # Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"
 BROKEN_BYTE = "\udc80"  # half a character, which no decoder returns
@@ -50,9 +54,9 @@ class BinaryData(ValueError):
 def decode(data: bytes, encoding: str = "") -> str:
     r"""Decode data in `encoding`, or in the detected one.
 
-    Detected are UTF-8, UTF-16 and UTF-32 with a mark, Windows-1252 and Latin-1, GB18030, Big5, Shift-JIS, EUC-JP, EUC-KR, and
-    Cyrillic encodings (Windows-1251, KOI8-R, CP866, ISO 8859-5).  A stray byte in UTF-8 (such as an old quotation mark) is read
-    as Windows-1252; a broken pair in double-byte text becomes U+FFFD.
+    Detected are UTF-8, UTF-16 and UTF-32 with a mark, Windows-1252 and Latin-1, GB18030, Big5, Shift-JIS, EUC-JP, EUC-KR, Greek
+    and Cyrillic encodings (Windows-1253, Windows-1251, KOI8-R, CP866, ISO 8859-5).  A stray byte in UTF-8 (such as an old
+    quotation mark) is read as Windows-1252; a broken pair in double-byte text becomes U+FFFD.
     Raise BinaryData for many control characters, ValueError if no encoding fits or the specified one does not.
 
     >>> decode(b"\xff\xfeT\x00e\x00a\x00"), decode(b"caf\xe9 \x93noir\x94"), decode(b"\xd0\xd2\xc9", "koi8-r")
@@ -71,11 +75,31 @@ def encoding_of(data: bytes, encoding: str = "") -> str:
 
 
 def decode_or_reject(data: bytes, encoding: str, id: str, where: str) -> str | Reject:
-    """Decode a text, or return a reject with reason ``binary`` or ``undecodable``; `where` is the text's location."""
+    """Decode a text, or return a reject; `where` is the text's location. Reasons: ``binary``, ``undecodable``, ``json-lines``."""
     try:
-        return decode(data, encoding)
+        text = decode(data, encoding)
     except ValueError as error:
         return Reject(id, "binary" if isinstance(error, BinaryData) else "undecodable", f"{where}: {error}")
+    if _is_json_lines(text):
+        return Reject(id, "json-lines", f"{where}: lines of JSON in a file of plain text. Give it a name that ends in .jsonl")
+    return text
+
+
+def _is_json_lines(text: str) -> bool:
+    """Return True if the first lines of a text, without blank ones, are JSON objects."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return False
+    lines = (line[0].strip("\ufeff \t\r") for line in re.finditer(r"[^\n]+", text))
+    first = [line for line, _ in zip(filter(None, lines), range(_JSON_LINES), strict=False)]
+    return all(map(_is_object, first))
+
+
+def _is_object(line: str) -> bool:
+    if len(line) > _MAX_JSON_CHARACTERS:
+        return line.startswith('{"') and line.endswith("}")
+    with contextlib.suppress(ValueError, RecursionError):
+        return isinstance(json.loads(line), dict)
+    return False
 
 
 def _marked(data: bytes) -> tuple[bytes, str]:
@@ -116,30 +140,16 @@ def _mixed_or_legacy(data: bytes, at: int) -> tuple[str, str]:
             single += length
         else:
             foreign += length
-    if foreign <= _MAX_FOREIGN_SHARE * (foreign + single):
-        if unicode:
-            return "utf-8", data.decode("utf-8", REPAIR)
-        return _western(data)
-    for encoding in filter(None, [_declared(data), _other(data, at)]):
-        try:
-            text = data.decode(encoding, "replace")
-        except LookupError:  # a header may contain any name
-            continue
-        if text.count("\ufffd") <= max(1, _MAX_DAMAGED_SHARE * len(text)):
-            return encoding, text
-    raise ValueError(f"no known encoding: not UTF-8 (byte {at}), and many bytes above 0x7F; name it (--encoding)")
-
-
-def _western(data: bytes) -> tuple[str, str]:
-    """Decode Windows-1252, or another Western encoding that a header names."""
-    for encoding in filter(None, [_declared(data), "cp1252"]):
-        try:
-            return encoding, data.decode(encoding)
-        except UnicodeDecodeError as error:
-            problem = f"not UTF-8, and 0x{data[error.start]:02X} at byte {error.start}"
-        except LookupError:  # a header may contain any name
-            continue
-    raise ValueError(f"no known encoding: {problem}; name it (--encoding)")
+    is_western = foreign <= _MAX_FOREIGN_SHARE * (foreign + single)
+    if is_western and unicode:
+        return "utf-8", data.decode("utf-8", REPAIR)
+    for name in (_declared, lambda data: "cp1252" if is_western else _other(data, at)):
+        with contextlib.suppress(LookupError):  # a header may contain any name
+            if encoding := name(data):
+                text = data.decode(encoding, "replace")
+                if text.count("\ufffd") <= (0 if is_western else max(1, _MAX_DAMAGED_SHARE * len(text))):
+                    return encoding, text
+    raise ValueError(f"no known encoding: not UTF-8, and 0x{data[at]:02X} at byte {at}; name it (--encoding)")
 
 
 def _declared(data: bytes) -> str:

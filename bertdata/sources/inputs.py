@@ -7,6 +7,8 @@ Every file gets a machine-independent name: its path below the common parent of 
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import glob
 import json
 import os
@@ -20,14 +22,15 @@ from ..config.input_kinds import INPUTS, JSON_LINES
 from ..errors import NoInputError, UsageError
 from ..storage.files import open_file, to_path
 from ..storage.storage import storage_errors
-from .packed import BrokenFile, open_packed
+from .packed import PACKED, BrokenFile, open_packed
 
 _PART = re.compile(r"-p\d+p\d+(?=(?:\.\w+)?$)")  # page range of a dump file: ``…-multistream1.xml-p1p41242.bz2``
 _CACHE = re.compile(r"cache-[0-9a-f]+(?:_\d{5}_of_\d{5})?\.arrow")  # cache files of `datasets` next to a mapped dataset
 _WIKI = re.compile(r"wiki_\d{2,}(?:\.bz2|\.gz)?")  # output of WikiExtractor
 _MAX_LINE_BYTES = 64 << 20  # of the first line of a file of JSON
-# Commands to unpack compressed files that are not read, by suffix.
+# Commands to unpack compressed files, by suffix: those that are never read, and those that are read for some kinds of files.
 _UNPACK = {".7z": "7z x -so", ".zip": "unzip -p", ".lz4": "lz4 -dc", ".lzma": "xz -dc", ".br": "brotli -dc"}
+_UNPACK_SOME = {".gz": "gzip -dc", ".bz2": "bzip2 -dc", ".xz": "xz -dc", ".zst": "zstd -dc"}
 
 
 def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: set[str] | None = None) -> list[tuple[str, str]]:
@@ -64,51 +67,59 @@ def find(patterns: Sequence[str], suffixes: Sequence[str], option: str, others: 
 
 def _find(pattern: str, suffixes: tuple[str, ...], option: str, others: set[str]) -> list[str]:
     """List the absolute paths, or the URLs, that one pattern matches."""
-    path = to_path(pattern)
+    path, field = to_path(pattern), option.strip("`")
     if isinstance(path, Path):
         path = path.expanduser()
     is_named = path.exists() and not path.is_dir()
     if is_named and not path.is_file():
-        problem = "a pipe, socket or device can't be read twice: pass a regular file"
-        raise UsageError(f"{option} {pattern}: {problem}", field=option.strip("`"))
+        raise UsageError(f"{option} {pattern}: a pipe, socket or device can't be read twice: pass a regular file", field=field)
     seen = _local(path) if isinstance(path, Path) else _stored(path)
     matches = [file for file in seen if _is_read(file, suffixes, is_named=is_named)]
     unread = sorted(set(seen).difference(matches))
-    if is_named and not matches:
-        raise _unread(option, path, suffixes)
-    others.update(unread)
-    for packed in (file for file in unread if _has_suffix(file, [suffix + packer for suffix in suffixes for packer in _UNPACK])):
-        if not any(match.startswith(os.path.splitext(packed)[0]) for match in matches):
-            raise _unread(option, to_path(packed), suffixes)
+    others.update([] if is_named else unread)
+    packed = tuple(suffix + packer for suffix in suffixes for packer in _UNPACK)
+    for file in unread:
+        other_form = os.path.splitext(file)[0]
+        if is_named or (_has_suffix(file, packed) and not any(match.startswith(other_form) for match in matches)):
+            raise UsageError(
+                f"{option} {file}: bertdata reads {', '.join(suffixes)} here, not {_what(file, suffixes)}", field=field
+            )
     if not matches:
         none = "no file below this directory is of a kind that is read" if path.is_dir() else "no file of this name"
         there = f" ({len(unread)} of other kinds, such as {os.path.basename(unread[0])})" if unread else ""
         hint = _json_hint(unread[0]) if unread and JSON_LINES[0] in suffixes else ""
         advice = f"check the path, and quote a glob{hint}. Supported: {', '.join(suffixes)}"
-        raise NoInputError(f"{option} {pattern}: {none}{there}: {advice}", field=option.strip("`"))
+        raise NoInputError(f"{option} {pattern}: {none}{there}: {advice}", field=field)
     return [os.path.abspath(match) for match in matches] if isinstance(path, Path) else matches
 
 
 def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
     """Return True if a file has one of the suffixes, or contains JSON lines and is named or has a name of such files."""
     name = os.path.basename(path).lower()
-    is_json = name.endswith((".json", ".json.gz", ".json.bz2", ".json.xz", ".json.zst"))
+    is_json = name.endswith((".json", *(f".json{packer}" for packer in PACKED)))
     if _has_suffix(name, suffixes) and not is_json:
         return True
-    is_known = any(name.endswith(each) for kind in INPUTS.values() for each in kind.suffixes)
-    may_be_json = is_json or _WIKI.fullmatch(name) or (is_named and not is_known and not name.endswith(tuple(_UNPACK)))
-    return bool(may_be_json) and JSON_LINES[0] in suffixes and _begins_with_object(path)
+    is_known = any(name.endswith(kind.suffixes) for kind in INPUTS.values())
+    if JSON_LINES[0] in suffixes and (
+        is_json or _WIKI.fullmatch(name) or (is_named and not is_known and not name.endswith(tuple(_UNPACK)))
+    ):
+        with contextlib.suppress(ValueError, RecursionError):
+            return isinstance(json.loads(_first_line(path)), dict)
+    return False
 
 
-def _begins_with_object(path: str) -> bool:
-    """Return True if the first line of a file that is not blank is a JSON object."""
-    is_packed = path.lower().endswith((".gz", ".bz2", ".xz", ".zst"))
+def _first_line(path: str) -> bytes:
+    """Return the first line of a file that is not blank, without a byte order mark, or b"" if it cannot be read."""
     try:
-        with open_packed(path, path) if is_packed else open_file(path) as file:
-            line = next((line for line in iter(lambda: file.readline(_MAX_LINE_BYTES), b"") if not line.isspace()), b"")
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError, BrokenFile):
-        return False
+        with open_packed(path, path) if path.lower().endswith(PACKED) else open_file(path) as file:
+            lines = (line.removeprefix(codecs.BOM_UTF8).strip() for line in iter(lambda: file.readline(_MAX_LINE_BYTES), b""))
+            return next(filter(None, lines), b"")
+    except BrokenFile:
+        return b""
+
+
+def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
+    return _PART.sub("", name).lower().endswith(tuple(suffixes))
 
 
 def _json_hint(path: str) -> str:
@@ -116,27 +127,23 @@ def _json_hint(path: str) -> str:
     name = os.path.basename(path)
     if _WIKI.fullmatch(name.lower()):
         return ", run WikiExtractor with --json"
-    return f", convert an array: jq -c '.[]' {name} > {Path(name).stem}.jsonl" if name.lower().endswith(".json") else ""
+    how = {b"[": "an array: jq -c '.[]'", b"{": "an object to a line: jq -c ."}.get(_first_line(path)[:1], "")
+    return f", convert {how} {name} > {Path(name).stem}.jsonl" if how and name.lower().endswith(".json") else ""
 
 
-def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
-    return _PART.sub("", name).lower().endswith(tuple(suffixes))
-
-
-def _unread(option: str, path: Path, suffixes: Sequence[str]) -> UsageError:
-    """Return the error for an unreadable file: the suffixes that are read, and a command to unpack it if known."""
-    known = f"{option} {path}: bertdata reads {', '.join(suffixes)} here"
-    if (unpack := _UNPACK.get(path.suffix.lower())) is None:
-        other = next((name for name, kind in INPUTS.items() if _has_suffix(path.name, kind.suffixes)), "")
-        is_json = JSON_LINES[0] in suffixes and _json_hint(str(path))
-        hint = is_json or (f", use --{other}" if other else "")
-        return UsageError(f"{known}, not this kind of file{hint}", field=option.strip("`"))
-    packed = f"{path.stem}.bz2"
-    if _has_suffix(packed, suffixes):
-        how = f"recompress it: {unpack} {path.name} | bzip2 > {packed}"
-    else:
-        how = "unpack it" + (f": {unpack} {path.name} > {path.stem}" if _has_suffix(path.stem, suffixes) else "")
-    return UsageError(f"{known}, not {path.suffix}: {how}", field=option.strip("`"))
+def _what(path: str, suffixes: Sequence[str]) -> str:
+    """Name the kind of a file that is not read, and say how to convert or use it."""
+    name, suffix = os.path.basename(path), os.path.splitext(path)[1].lower()
+    stem = name[: -len(suffix)] if suffix else name
+    if suffix in _UNPACK and _has_suffix(f"{stem}.bz2", suffixes):
+        return f"{suffix}: recompress it: {_UNPACK[suffix]} {name} | bzip2 > {stem}.bz2"
+    if suffix in _UNPACK or (suffix in _UNPACK_SOME and _has_suffix(stem, suffixes)):
+        how = f": {(_UNPACK | _UNPACK_SOME)[suffix]} {name} > {stem}" if _has_suffix(stem, suffixes) else ""
+        return f"{suffix}: unpack it{how}"
+    other = next((f", use --{option}" for option, kind in INPUTS.items() if _has_suffix(name, kind.suffixes)), "")
+    is_json = JSON_LINES[0] in suffixes and name.lower().endswith(JSON_LINES)
+    hint = _json_hint(path) if JSON_LINES[0] in suffixes else ""
+    return f"this kind of file{hint or (', which has no JSON object in its first line' if is_json else other)}"
 
 
 def _local(path: Path) -> list[str]:

@@ -55,7 +55,7 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
     Blocks of a plain file never extend past `end`. Formats other than bzip2 are read from byte 0.
     A packed file that unpacks to much more than text would ends in a Damage, ``decompression-bomb``.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = _suffix(path)
     with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(start)
@@ -87,6 +87,10 @@ def check_package(path: str) -> None:
         open_packed(path, path).read(1)
 
 
+def _suffix(path: str) -> str:
+    return Path(path).suffix.lower().replace(".tgz", ".gz")
+
+
 class _Unpacked(io.RawIOBase):
     """Blocks as a file."""
 
@@ -114,7 +118,7 @@ class _Unpacked(io.RawIOBase):
 
 def _unpack(path: str, file: IO[bytes], size: int) -> Iterator[Block | Damage]:
     """Decompress a file with the library of its format, and turn the library's errors into a Damage."""
-    suffix = Path(path).suffix.lower()
+    suffix = _suffix(path)
     errors: list[type[Exception]] = [gzip.BadGzipFile, zlib.error, lzma.LZMAError]
     # `read1` returns what one step unpacked. `read` would collect 64 kB and lose them at damage.
     if suffix == ".xz":

@@ -91,6 +91,9 @@ def _read_site(path: str, version: tuple[Any, ...]) -> Site:
         for page in pages:
             if isinstance(page, RenderedPage):
                 return page.site
+            if page.reason in ("truncated", "damaged"):
+                how = "cut short in its first bytes" if page.reason == "truncated" else "damaged"
+                raise UsageError(f"{path} is {how}, or not a file of this kind ({page.where}): fetch it again")
             break
     raise UsageError(
         f"{path} does not begin with a rendered page: pass an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or a "

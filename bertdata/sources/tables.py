@@ -6,6 +6,7 @@ batch costs itself; a compressed text file or one that lost its place is not rea
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
@@ -169,7 +170,10 @@ def _read_json_lines(table: Table) -> Rows:
             at = part.start + start
             if line is None:
                 yield table.reject(at, f"byte {at}", "too-large", f"a line of more than {table.max_bytes} bytes")
-            elif line.strip():
+            elif at == 0 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                yield table.reject(at, "the file", "undecodable", "UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
+                return
+            elif line.removeprefix(codecs.BOM_UTF8).strip():
                 yield _from_json(table, at, f"byte {at}", line)
         if is_plain:
             yield from check_end(opened, part, table.source)
@@ -182,7 +186,7 @@ def _from_json(table: Table, at: int, words: str, line: bytes) -> Row | Drop | R
     ):
         return table.reject(at, words, "too-large", f"a line of more than {_MAX_VALUES} values")
     try:
-        value: Any = json.loads(line.decode("utf-8-sig" if at == 0 else "utf-8"))
+        value: Any = json.loads(line.removeprefix(codecs.BOM_UTF8).decode())
     except UnicodeDecodeError as error:
         return table.reject(at, words, "bad-utf-8", f"{error.reason} at byte {error.start} of the line")
     except (ValueError, RecursionError) as error:
@@ -215,7 +219,7 @@ def _read_delimited(table: Table) -> Rows:
     csv.field_size_limit(max(csv.field_size_limit(), table.max_bytes))
     with table.open() as opened:
         lines = _CsvLines(io.TextIOWrapper(opened, encoding, errors), table.max_bytes)
-        first = next((line for line in lines if not line.isspace()), "")
+        first = next((line for line in lines if line.strip("\ufeff \t\r\n\f")), "")
         if not first:
             yield Drop("empty")
             return
