@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 from .blocks import PART_GAP_LINES, Block, is_paragraph, is_prose, is_table
+from .footnotes import is_note, read_footnotes
 from .headings import TRANSCRIBER, begins_notes, is_chapter, is_contents, is_heading, is_notes
 
 _KINDS = (
     r"illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
-    r"|figure|fig|plate|frontispiece|(?:music|musique|musik|muziek|música|musica)(?=[^\w\s]|\s+notation|\s*\d)|map|diagram"
+    r"|figure|fig|plate|frontispiece|map|diagram"
+    r"|(?:music|musique|musik|muziek|música|musica)(?=[^\w\s]|\s+notation|\s*\d)"
     r"|decoration|ornament|vignette|blank page|transcribers?|sidenote|side note|running head|headpiece|tailpiece|portrait"
     rf"|cover|logo|colophon|插图|插圖|{TRANSCRIBER}"
 )
@@ -23,7 +25,7 @@ _PAGE_NUMBER = re.compile(  # not page numbers of an index, which follow a comma
     r"|(?<![,;]\s)\[\d{3}\])",
     re.IGNORECASE,
 )
-_PAGE_LINE = re.compile(r"[-—–\[({ ]*(?:page |pg\.? )?\d{1,4}[-—–\])} ]*|[-—–]\s*[ivxlc]+\s*[-—–]", re.IGNORECASE)
+_PAGE_LINE = re.compile(r"\s{0,99}[-—–]\s?(?:\d{1,4}|[ivxlc]{1,7})\s?[-—–]")
 _PAGE_AT_END = re.compile(r"(?<![\s.])[\s.]*(?:\b(?:\d{1,4}|[ivxlc]+)\.?)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\W{0,99}(?:\d|[IVXLC]{1,20}\b)")
 _MAX_CONTENTS_BLOCKS = 500
@@ -33,22 +35,15 @@ _MAX_LOST_CHARACTERS = 200 * _WORD_CHARACTERS
 _MAX_UNNAMED_SHARE = 0.02  # of a book
 
 
-def drop_page_numbers(lines: list[str]) -> list[str]:
+def drop_page_numbers(lines: list[str]) -> Iterator[str]:
     """Remove ``[Pg 12]`` and ``{12}`` inside lines, and lines that contain only a page number."""
-    kept: list[str] = []
     for line in lines:
-        if "[" in line or "{" in line:
-            without = _PAGE_NUMBER.sub("", line)
-            if without.strip() or not line.strip():
-                kept.append(without)
-        elif line[:1] in "-—– " and line.strip() and len(line) < 100 and _PAGE_LINE.fullmatch(line.strip()):
-            continue
-        else:
-            kept.append(line)
-    return kept
+        without = _PAGE_NUMBER.sub("", line) if "[" in line or "{" in line else line
+        if (without.strip() or not line.strip()) and not _PAGE_LINE.fullmatch(without):
+            yield without
 
 
-def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
+def _drop_pictures(blocks: list[Block]) -> Iterator[Block]:
     """Remove ``[Illustration: …]`` and similar captions, inside a block or across several."""
     at = 0
     while at < len(blocks):
@@ -60,7 +55,7 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
             continue
         end = at
         # A long caption goes on in the next blocks, until its bracket closes. One that never does is a typing error.
-        if opens_picture(text) and text.count("[") > text.count("]"):
+        if _opens_picture(text) and text.count("[") > text.count("]"):
             while end < min(len(blocks), at + _MAX_CAPTION_BLOCKS) and text.count("[") > text.count("]"):
                 text += "\n" + "\n".join(blocks[end].lines)
                 end += 1
@@ -72,44 +67,47 @@ def drop_pictures(blocks: list[Block]) -> Iterator[Block]:
             yield blocks[at - 1]._replace(lines=lines, before=block.before)
 
 
-def guarded(step: Callable[[list[Block]], Iterable[Block]], names: Callable[[Block], bool], blocks: list[Block]) -> list[Block]:
-    """Apply a step that removes sections, but keep running prose that no section names.
+def drop_apparatus(blocks: list[Block], *, keep_notes: bool) -> list[Block]:
+    """Remove pictures, the transcriber's notes, contents and footnotes, but keep running prose that no section names.
 
     A step that drops everything up to the next heading or gap can drop a chapter if that heading or gap is missing. So look at
-    each run of removed blocks. More than 200 words of prose after the last block that `names` the section (its heading, or an
-    entry of its form) are kept, with all that follows. A run of more than 2 % of the book without such a block is kept.
+    each run of removed blocks. More than 200 words of prose after the last block that names a section (its heading, or an entry
+    of its form) are kept, with all that follows. A run of more than 2 % of the book without such a block is kept.
     """
     blocks = [block._replace(at=at) for at, block in enumerate(blocks)]
-    after = list(step(blocks))
+    after = _drop_contents(read_footnotes(list(_drop_notes(list(_drop_pictures(blocks)))), keep=keep_notes))
     kept = {block.at for block in after}
-    size = sum(map(_size, blocks))
+    max_unnamed = _MAX_UNNAMED_SHARE * sum(block.size for block in blocks)
     for is_removed, group in groupby(blocks, key=lambda block: block.at not in kept):
         run = list(group) if is_removed else []
         prose, is_named, first = 0, False, len(run)  # characters of prose after the last name, which begin at `first`
         for at, block in enumerate(run):
-            if names(block):
-                is_named, prose, first = True, 0, len(run)
+            if _names_section(block):
+                prose, is_named, first = 0, True, len(run)
             elif is_paragraph(block):
-                prose, first = prose + _size(block), min(first, at)
+                prose, first = prose + block.size, min(first, at)
                 if prose > _MAX_LOST_CHARACTERS:
                     break
         if prose > _MAX_LOST_CHARACTERS:
             after += run[first:]
-        elif not is_named and sum(map(_size, run)) > _MAX_UNNAMED_SHARE * size:
+        elif not is_named and sum(block.size for block in run) > max_unnamed:
             after += run
     return sorted(after, key=lambda block: block.at)
 
 
-def _size(block: Block) -> int:
-    return sum(map(len, block.lines))
+def _names_section(block: Block) -> bool:
+    first, last = block.lines[0], block.lines[-1]
+    if _opens_picture(first) or is_note(block) or is_notes(first) or begins_notes(first):
+        return True
+    return is_contents(first) or is_chapter(first) or _ends_with_number(last)
 
 
-def opens_picture(line: str) -> bool:
+def _opens_picture(line: str) -> bool:
     """Return True if a line begins like the caption of a picture."""
     return _PICTURE_OPENS.match(line.strip()) is not None
 
 
-def drop_notes(blocks: list[Block]) -> Iterator[Block]:
+def _drop_notes(blocks: list[Block]) -> Iterator[Block]:
     """Remove a transcriber's notes: the heading and everything up to a wide gap. A note without a heading is one block.
 
     Notes in the first half of a book without a later gap are the heading and the block below it.
@@ -128,7 +126,7 @@ def drop_notes(blocks: list[Block]) -> Iterator[Block]:
             yield block
 
 
-def drop_contents(blocks: list[Block]) -> list[Block]:
+def _drop_contents(blocks: list[Block]) -> list[Block]:
     """Remove tables of contents: the heading and the entries, up to the heading that matches the first entry."""
     kept: list[Block] = []
     end = 0
@@ -155,7 +153,7 @@ def _contents_end(blocks: list[Block], start: int) -> int:
             break
     at, pages = start + 1, 0
     while at < len(blocks) and not _is_text(blocks[at], blocks[at - 1]):
-        paged = sum(map(ends_with_number, blocks[at].lines))
+        paged = sum(map(_ends_with_number, blocks[at].lines))
         if pages >= _MIN_PAGES and not paged and blocks[at].before >= PART_GAP_LINES:
             break  # entries with pages end at a wide gap
         at, pages = at + 1, pages + paged
@@ -165,7 +163,7 @@ def _contents_end(blocks: list[Block], start: int) -> int:
     return at
 
 
-def ends_with_number(line: str) -> bool:
+def _ends_with_number(line: str) -> bool:
     """Return True if a line ends with a number, such as the page of a contents entry."""
     return line.rstrip("_ ")[-1:].isdigit()
 
@@ -181,7 +179,7 @@ def _is_text(block: Block, previous: Block) -> bool:
     if not is_prose(block) or is_chapter(block.lines[0]) or is_heading(block, "."):
         return False
     entries = sum(_PAGE_AT_END.fullmatch(line[-6:]) is not None for line in block.lines)
-    return not is_table(block) and not ends_with_number(block.lines[-1]) and entries < 2 and block.lines[0].count("--") < 2
+    return not is_table(block) and not _ends_with_number(block.lines[-1]) and entries < 2 and block.lines[0].count("--") < 2
 
 
 def _entry(line: str) -> str:

@@ -36,6 +36,11 @@ class Block(NamedTuple):
     after: int
     at: int = -1
 
+    @property
+    def size(self) -> int:
+        """The number of characters."""
+        return sum(map(len, self.lines))
+
 
 def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
     """Group lines into blocks."""

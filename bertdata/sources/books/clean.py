@@ -6,20 +6,33 @@ contents, notes), `footnotes`, `headings`, and `unwrap` (blocks -> paragraphs).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
+from html import unescape
 from itertools import groupby
 from typing import NamedTuple
 
-from ..lines import one_line, unify_newlines
-from .apparatus import drop_contents, drop_notes, drop_page_numbers, drop_pictures, ends_with_number, guarded, opens_picture
+from ..lines import join_lines, one_line, unify_newlines
+from .apparatus import drop_apparatus, drop_page_numbers
 from .blocks import PART_GAP_LINES, Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
-from .footnotes import is_note, read_footnotes
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
-from .headings import begins_notes, is_chapter, is_contents, is_heading, is_notes, is_short, plain_name, speakers
-from .unwrap import drop_marks, hyphenated, join_signatures, set_dashes, unwrap
+from .headings import is_heading, is_short, plain_name, speakers, title_case
 
+_SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # spelling rules of Duden, Taalunie and the Nordic language councils
+_BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
+# Words that follow a suspended hyphen: "three- and fourfold".
+_SUSPENDED = {
+    *("and", "or", "to", "nor", "but", "und", "oder", "bis", "sowie", "wie", "en", "of", "tot", "et", "ou", "y", "o", "e", "a"),
+    *("och", "eller", "og"),
+}
+_EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # not the blank of "Mr. ____"
+_OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left over from an HTML version
+_DASHES = ("--", "—", "–")
+_MAX_CLOSE_CHARACTERS = 60  # of "I am, with esteem, your friend,"
+_MAX_SIGNATURE_CHARACTERS = 60
+_CLOSERS = "_*=)]’”\"' "
 _FRONT_BLOCKS = 40  # blocks after the header that may credit transcribers and printers, or be the title page
 
 
@@ -57,26 +70,15 @@ def clean_parts(parts: Parts, reading: Reading) -> list[str]:
     blocks = list(split_unparted(list(split_blocks(drop_page_numbers(parts.body)))))
     front = [block for block in blocks[:_FRONT_BLOCKS] if not is_credit(block.lines[0].strip(" _["))]
     blocks = front + blocks[_FRONT_BLOCKS:]
-    blocks = guarded(drop_pictures, lambda block: opens_picture(block.lines[0]), blocks)
-    blocks = guarded(drop_notes, lambda block: is_notes(block.lines[0]) or begins_notes(block.lines[0]), blocks)
-    if reading.footnotes == "keep":
-        blocks = read_footnotes(blocks, keep=True)
-    else:
-        blocks = guarded(partial(read_footnotes, keep=False), is_note, blocks)
-    blocks = guarded(drop_contents, _is_entry, blocks)
+    blocks = drop_apparatus(blocks, keep_notes=reading.footnotes == "keep")
     names = set() if reading.verse == "drop" else speakers(blocks)
     texts = list(_running_text(blocks, names, title_page=bool(parts.header)))
     kept = list(_choose(texts, reading.verse))
     return _paragraphs(kept, names, language_code(header_field(parts.header, "Language")))
 
 
-def _is_entry(block: Block) -> bool:
-    return is_contents(block.lines[0]) or is_chapter(block.lines[0]) or ends_with_number(block.lines[-1])
-
-
 def _paragraphs(kept: list[_Text], names: set[str], language: str) -> list[str]:
     """Turn blocks into paragraphs, without the hyphens and marks of the printed page."""
-    words = hyphenated(text.block.lines for text in kept)
     paragraphs: list[str] = []
     for is_poem, texts in groupby(kept, key=lambda text: text.verse):
         if is_poem and names:
@@ -84,7 +86,7 @@ def _paragraphs(kept: list[_Text], names: set[str], language: str) -> list[str]:
         elif is_poem:
             paragraphs.extend(" ".join(map(str.strip, text.block.lines)) for text in texts)
         else:
-            paragraphs.extend(join_signatures([unwrap(text.block.lines, words) for text in texts]))
+            paragraphs.extend(join_signatures([unwrap(text.block.lines) for text in texts]))
     return [text for paragraph in paragraphs if (text := one_line(set_dashes(drop_marks(paragraph), language)))]
 
 
@@ -131,7 +133,65 @@ def _choose(texts: list[_Text], verse: str) -> Iterable[_Text]:
     # A poem in a novel is a quotation, but a novel with one chapter of ballads keeps that chapter: decide by section.
     balance: Counter[int] = Counter()  # verse characters minus prose characters, by section
     for text in texts:
-        size = sum(map(len, text.block.lines))
-        balance[text.section] += size if text.verse else -size
+        balance[text.section] += text.block.size if text.verse else -text.block.size
     poems = sum(balance.values()) > 0
     return (text for text in texts if poems or not text.verse or balance[text.section] > 0)
+
+
+def unwrap(lines: list[str]) -> str:
+    """Join the lines of a paragraph. A word goes on after a hyphen: ``Anglo-`` and ``Saxon``, ``1845-`` and ``1901``."""
+    lines = [line.strip() for line in lines]
+    parts: list[str] = []
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        second = re.match(r"[\w-]+", after) if line.endswith("-") and line[-2:-1].isalnum() else None
+        goes_on = second is not None and second.group().lower() not in _SUSPENDED
+        parts.append(line if after and (goes_on or line.endswith(_DASHES) or after.startswith(_DASHES)) else line + "\n")
+    return join_lines("".join(parts).split("\n"))
+
+
+def drop_marks(paragraph: str) -> str:
+    """Remove the marks for italics, bold and spaced letters in plain text, and decode entities."""
+    if "&" in paragraph:
+        paragraph = _ENTITY.sub(lambda entity: unescape(entity[0]), paragraph)
+    if "_" in paragraph:
+        paragraph = _EMPHASIS.sub("", paragraph)
+    if "=" in paragraph or "+" in paragraph or "#" in paragraph or "~" in paragraph:
+        paragraph = _OTHER_EMPHASIS.sub(r"\2", paragraph)
+    return paragraph.strip()
+
+
+def set_dashes(paragraph: str, language: str) -> str:
+    """Put spaces around dashes if the language does, except before the punctuation that ends a sentence or clause.
+
+    A transcriber's ``--`` has no spaces in any language, and a sentence that ends before one could not be split from the next.
+    """
+    if language not in _SPACED_DASHES or "--" not in paragraph:
+        return paragraph
+    return _BEFORE_MARK.sub("--", " -- ".join(map(str.strip, paragraph.split("--")))).replace("  ", " ").strip()
+
+
+def join_signatures(paragraphs: list[str]) -> list[str]:
+    """Join the close of a letter with the signature below it."""
+    joined: list[str] = []
+    for paragraph in paragraphs:
+        if joined and _is_close(joined[-1]) and _is_signature(paragraph):
+            joined[-1] += " " + paragraph
+        else:
+            joined.append(paragraph)
+    return joined
+
+
+def _is_close(text: str) -> bool:
+    """Return True if a paragraph is the close of a letter, which a name follows."""
+    if len(text) > _MAX_CLOSE_CHARACTERS or text.isupper():
+        return False
+    last = text.rstrip(_CLOSERS).rpartition(" ")[2]
+    last = last if last.endswith("-") else last.replace("-", "")
+    return text.endswith(",") or (last.isalpha() and (last.islower() or last == text))
+
+
+def _is_signature(text: str) -> bool:
+    """Return True if a paragraph can be a signature."""
+    if len(text) > _MAX_SIGNATURE_CHARACTERS or any(map(str.isdigit, text)) or not text.lstrip("_\"“'‘")[:1].isupper():
+        return False
+    return text.rstrip(_CLOSERS)[-1:] not in ".!?:" or title_case(text)

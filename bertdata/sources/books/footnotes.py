@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ..lines import fold_case
 from .blocks import PART_GAP_LINES, Block, margin
@@ -30,15 +30,40 @@ def read_footnotes(blocks: list[Block], *, keep: bool) -> list[Block]:
     """Remove the reference marks of footnotes from the text, and either the notes too or, with `keep`, their marks and brackets.
 
     A note is text in brackets after a word such as "Footnote", a block that begins with a mark that the text refers to, or a
-    block under a heading for notes.
+    block under a heading for notes, up to a wide gap or the next part.
     """
     if not any("[" in line or _HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
         return blocks
-    # "[2]" in "It is [2] late" is a mark if a note with this mark is found.
-    marks: set[str] = set()
     references = {mark for block in blocks for line in block.lines for mark in _REFERENCE.findall(line)}
-    read = list(_read_notes(blocks, references, marks, keep))
-    read = [block for block in read if not is_notes_heading(block)] if keep else list(_without_sections(read))
+    marks: set[str] = set()  # of the notes: "[2]" in "It is [2] late" is none unless there is a note with this mark
+    read: list[Block] = []
+    left, at, inset, is_section = (
+        margin(blocks),
+        0,
+        0,
+        False,
+    )  # `inset`: indent of the current note, if it differs from the text's
+    while at < len(blocks):
+        block, first, start = blocks[at], blocks[at].lines[0], at
+        indent = len(first) - len(first.lstrip())
+        at += 1
+        if inset and indent >= inset and not is_chapter(first):  # another paragraph of the note
+            read += _notes([block], 0, keep)
+            continue
+        inset = 0
+        if opening := _OPENS.match(first):
+            marks.add(opening[1] or "")
+            at = _end_of_note(blocks, start)
+            read += _notes(blocks[start:at], opening.end(), keep, closing="]")
+        elif (definition := _DEFINITION.match(first)) and definition[1] in references:
+            marks.add(definition[1])
+            inset = indent if indent > left else 0
+            read += _notes([block], definition.end(), keep)
+        elif is_notes_heading(block):
+            is_section = not keep
+        elif not is_section or is_chapter(first) or (block.before >= PART_GAP_LINES and not _NUMBERED.match(first)):
+            is_section = False
+            read += _bracketed_inside(block, marks, keep)
     return [_without_marks(block, marks) for block in read] if marks else read
 
 
@@ -53,35 +78,6 @@ def is_notes_heading(block: Block) -> bool:
     return len(block.lines) == 1 and _HEADING.fullmatch(fold_case(block.lines[0])) is not None
 
 
-def _read_notes(blocks: list[Block], references: set[str], marks: set[str], keep: bool) -> Iterator[Block]:
-    """Yield the blocks that are not notes, and with `keep` the text of notes. Add the marks of the notes to `marks`."""
-    left = margin(blocks)
-    at, inset = 0, 0  # `inset`: indent of the current note, if it differs from the text's
-    while at < len(blocks):
-        block = blocks[at]
-        first, start = block.lines[0], at
-        indent = len(first) - len(first.lstrip())
-        at += 1
-        # A note of several paragraphs: those that follow are indented as far as its first one.
-        if inset and indent >= inset and not is_chapter(first):
-            if keep:
-                yield _without_indent(block)
-            continue
-        inset = 0
-        if opening := _OPENS.match(first):
-            marks.add(opening[1] or "")
-            at = _end_of_note(blocks, start)
-            if keep:
-                yield from map(_without_indent, _unbracketed(blocks[start:at], opening.end()))
-        elif (definition := _DEFINITION.match(first)) and definition[1] in references:
-            marks.add(definition[1])
-            inset = indent if indent > left else 0
-            if keep:
-                yield _without_indent(block._replace(lines=[first[definition.end() :], *block.lines[1:]]))
-        else:
-            yield from _bracketed_inside(block, marks, keep)
-
-
 def _end_of_note(blocks: list[Block], start: int) -> int:
     """Return the index of the first block after a bracketed note."""
     depth = 0
@@ -92,18 +88,14 @@ def _end_of_note(blocks: list[Block], start: int) -> int:
     return start + 1
 
 
-def _unbracketed(note: list[Block], opening: int) -> list[Block]:
-    """Remove the first `opening` characters of a note, and the bracket that closes it."""
-    first, last = note[0].lines[0][opening:], note[-1].lines[-1].rstrip()
-    note[0] = note[0]._replace(lines=[first, *note[0].lines[1:]])
-    last = note[-1].lines[-1].rstrip()
-    note[-1] = note[-1]._replace(lines=[*note[-1].lines[:-1], last.removesuffix("]")])
-    return [block for block in note if any(map(str.strip, block.lines))]
-
-
-def _without_indent(block: Block) -> Block:
-    """Move a note to the margin. Notes are set in, which would make short ones verse."""
-    return block._replace(lines=[line.lstrip() for line in block.lines])
+def _notes(blocks: list[Block], opening: int, keep: bool, closing: str = "") -> list[Block]:
+    """Return a note at the margin, because short lines that are set in would be verse, without its mark and last bracket."""
+    if not keep:
+        return []
+    lines = [[line.lstrip() for line in block.lines] for block in blocks]
+    lines[0][0] = blocks[0].lines[0][opening:].lstrip()
+    lines[-1][-1] = lines[-1][-1].removesuffix(closing)
+    return [block._replace(lines=part) for block, part in zip(blocks, lines, strict=True) if any(part)]
 
 
 def _bracketed_inside(block: Block, marks: set[str], keep: bool) -> Iterator[Block]:
@@ -117,19 +109,6 @@ def _bracketed_inside(block: Block, marks: set[str], keep: bool) -> Iterator[Blo
     for part in (_BRACKETED.sub("", text), *(note[3].strip() for note in notes if keep)):
         if lines := [line for line in part.split("\n") if line.strip()]:
             yield block._replace(lines=lines)
-
-
-def _without_sections(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks that are not under a footnotes heading; such a section ends at a wide gap or the next part."""
-    inside = False
-    for block in blocks:
-        if is_notes_heading(block):
-            inside = True
-        # The notes below the heading may already be removed, so a chapter or wide gap right after it also ends the section.
-        elif inside and (is_chapter(block.lines[0]) or (block.before >= PART_GAP_LINES and not _NUMBERED.match(block.lines[0]))):
-            inside = False
-        if not inside:
-            yield block
 
 
 def _without_marks(block: Block, marks: set[str]) -> Block:

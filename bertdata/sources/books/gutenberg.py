@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 _GUTENBERG = r"(?:TH(?:E|IS)\s+)?(?:PROJE[CK]T\w*\s+GUTENBERG|PG\b)"
@@ -115,20 +116,25 @@ def _after(lines: list[str], marker: int) -> int:
 
 def _sister_header(lines: list[str]) -> int:
     """Return the length of a header without a start marker, which ends with the last of its notices."""
-    filled = (number for number, line in enumerate(lines[:_HEAD_LINES]) if line.strip())
-    if not any(_SISTER.search(lines[number]) for number, _ in zip(filled, range(_SISTER_LINES), strict=False)):
+    head = lines[:_HEAD_LINES]
+    if not any(map(_SISTER.search, [line for line in head if line.strip()][:_SISTER_LINES])):
         return 0
-    end = at = gap = 0
-    while at < min(len(lines), _HEAD_LINES) and gap <= _MAX_HEADER_GAP:
-        first = at
-        while at < len(lines) and lines[at].strip():
-            at += 1
-        if at > first:
-            gap += 1
-            if _NOTICE.search("\n".join(lines[first:at])):
-                end, gap = at, 0
-        at += 1
+    end = gap = 0
+    for start, stop in _blocks(head):
+        end, gap = (stop, 0) if _NOTICE.search("\n".join(lines[start:stop])) else (end, gap + 1)
+        if gap > _MAX_HEADER_GAP:
+            break
     return end
+
+
+def _blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each run of lines that are not blank."""
+    start = 0
+    for is_filled, run in groupby(lines, key=lambda line: line.strip() != ""):
+        stop = start + sum(1 for _ in run)
+        if is_filled:
+            yield start, stop
+        start = stop
 
 
 def _is_footer(lines: list[str]) -> bool:
@@ -144,20 +150,18 @@ def _without_notices(lines: list[str]) -> Iterator[str]:
     """Drop the licenses between the works of a file: from an end marker to a start marker, and blocks about the project."""
     starts = [number for number, line in enumerate(lines) if line.lstrip()[:1] == "*" and _START.match(line.strip())]
     at = 0
-    while at < len(lines):
-        first = at
-        while at < len(lines) and lines[at].strip():
-            at += 1
-        block = lines[first:at]
-        if block and _END.match(block[0].strip()):
+    for start, stop in _blocks(lines):
+        if start < at:
+            continue
+        yield from lines[at:start]
+        at, first = stop, lines[start].strip()
+        if _END.match(first):
             next_start = bisect_left(starts, at)
             if next_start < len(starts) and starts[next_start] < at + _FOOT_LINES and _is_footer(lines[at : starts[next_start]]):
                 at = _after(lines, starts[next_start])
-        elif block and not _START.match(block[0].strip()) and not _is_notice(block):
-            yield from block
-        while at < len(lines) and not lines[at].strip():
-            yield lines[at]
-            at += 1
+        elif not _START.match(first) and not _is_notice(lines[start:stop]):
+            yield from lines[start:stop]
+    yield from lines[at:]
 
 
 def _is_notice(block: list[str]) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from ..lines import fold_case
 from .blocks import Block
-from .unwrap import title_case
 
 _DIVISIONS = {  # words that name a part of a book, by language
     "en": "chapter|chap|book|part|volume|vol|act|scene|letter|canto|stave|section|lecture|essay|sermon|tale|story|number",
@@ -135,6 +134,12 @@ def is_short(block: Block) -> bool:
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
     ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
     return len(block.lines) <= 2 and len(text) <= _MAX_TITLE_CHARACTERS and (not ends or title_case(text))
+
+
+def title_case(text: str) -> bool:
+    """Return True if all long words of a line are capitalized, or all its words if none is long."""
+    words = re.findall(r"[^\W\d_]+", text)
+    return all(word[0].isupper() for word in [word for word in words if len(word) > 3] or words)
 
 
 def speakers(blocks: Iterable[Block]) -> set[str]:
