@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
-BERT_TOKENS = {role: f"[{role.upper()}]" for role in ROLES}  # BERT's special tokens, which a manifest of rows omits
+BERT_TOKENS = {role: f"[{role.upper()}]" for role in ROLES}  # BERT's special tokens
 BEGINS = ("Ġ", "▁")  # marks with which a piece begins a word; any other mark means that it continues one
 _UNSPACED_SCRIPTS = (  # ranges of scripts without spaces between words
     *((0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF)),

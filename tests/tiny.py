@@ -56,9 +56,11 @@ def write_pairs(
             schema = shards.pair_schema(len(PIECES), columns)
             name = shards.name(split, index, len(parts))
             entries.append(shards.write(root, name, schema, [shards.pair_batch(schema, columns)]))
-    names = vocab.write(root, vocab.from_tokens(PIECES, True, True))
-    told: dict[str, Any] = {"files": [encode(manifest.entry(root, name)) for name in names], "vocab_size": len(PIECES)}
-    told["origins"] = [["text", "en"]]
+    vocabulary = vocab.from_tokens(PIECES, True, True)
+    names = vocab.write(root, vocabulary)
+    told: dict[str, Any] = {"files": [encode(manifest.entry(root, name)) for name in names], **vocabulary.in_manifest()}
+    told["corpus"] = {"rows": 0, "counts": [], "sources": {}, "inputs": [], "further_inputs": 0}
+    told |= {"origins": [["text", "en"]], "tokens": {"text": {"en": 1}}, "unknown_tokens": {}}
     told["statistics"] = statistics([length for parts in lengths.values() for part in parts for length in part], made)
     told["splits"] = {
         split: {"shards": len(parts), **statistics([length for part in parts for length in part], made)}

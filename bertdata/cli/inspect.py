@@ -98,7 +98,7 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
 
     if not isinstance(contents, CorpusManifest):
         return ""
-    known = sorted({code for source in contents.sources.values() for code in source.languages or {}})
+    known = sorted({code for source in contents.sources.values() for code in source.languages})
     if (language := wanted["language"]) and language not in known:
         problem = problem_of(language) or "use another language"
         return did_you_mean(language, known) or f": {problem}. The corpus has {few(known, _MAX_CODES)}"

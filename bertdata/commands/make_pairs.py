@@ -121,11 +121,11 @@ def lost_text(pairs: DataSet[PairsManifest]) -> str:
 def lone_documents(pairs: DataSet[PairsManifest]) -> str:
     """Return a warning that names the languages with one document, which has no partner, else an empty string."""
     contents, config = pairs.manifest, pairs.manifest.settings
-    if config.objective != "nsp" or config.pair_across_languages or contents.corpus is None:
+    if config.objective != "nsp" or config.pair_across_languages:
         return ""
-    documents, tokens, counted = Counter[str](), Counter[str](), contents.tokens or {}
+    documents, tokens, counted = Counter[str](), Counter[str](), contents.tokens
     for source, entry in contents.corpus.sources.items():
-        for language, amounts in (entry.languages or {}).items():
+        for language, amounts in entry.languages.items():
             documents[language] += amounts.documents
             tokens[language] += counted.get(source, {}).get(language, 0)
     lone = [

@@ -63,20 +63,19 @@ class SourceEntry(Record, frozen=True, kw_only=True):
     removed_paragraphs: Count | None = None
     unsplit_documents: Count | None = None
     """Documents that are one sentence of more than 1,000 characters."""
-    words: Count | None = None
-    characters: Count | None = None
+    words: Count
+    characters: Count
     share: Number
-    languages: dict[str, Amounts] | None = None
+    languages: dict[str, Amounts]
     dropped_marks: dict[str, Count] | None = None
     edits: dict[str, Count] | None = None
 
 
 class DroppedTemplates(Record, frozen=True, kw_only=True):
-    """Templates that are in no table: number of calls, the most frequent names, and example lines."""
+    """Templates that are in no table: number of calls, and the most frequent names."""
 
     calls: Count
     most_frequent: Sequence[tuple[str, Count]]
-    examples: dict[str, str] | None = None
 
 
 class TemplateRevision(Record, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..codec import Count, Record
 from ..config import CorpusConfig, ExportConfig, PairsConfig, VocabConfig
-from ..pieces import BERT_TOKENS
 from ..tally import StageCounts, stage_name
 from .manifest_records import (
     CorpusInfo,
@@ -122,25 +121,25 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
         corpus: The corpus from which the rows were made.
         files: Files of the vocabulary, which is stored with the rows.
         vocab_size: Number of tokens in the vocabulary.
-        special_tokens: Special tokens by role, or None for those of BERT. `roles` replaces None.
-        word_mark: Marker of word starts or continuations, or None for ``##``. `mark` replaces None.
+        special_tokens: Special tokens by role.
+        word_mark: Marker of word starts or continuations.
         statistics: Statistics of all rows.
         tokens: Tokens of the documents, by source and language.
         unknown_tokens: The number of [UNK] among them, by source and language.
         origins: The source and language for each number in the column ``origin``.
-        pairings: Number of pairs by fact (language, script, source) and its value in A's document.
+        pairings: Number of pairs by fact (language, script, source) and its value in A's document; only for nsp.
         splits: Statistics of the rows of ``train`` and ``validation``.
     """
 
-    corpus: CorpusInfo | None = None
+    corpus: CorpusInfo
     files: Sequence[File]
     vocab_size: Count
-    special_tokens: dict[str, str] | None = None
-    word_mark: str | None = None
+    special_tokens: dict[str, str]
+    word_mark: str
     statistics: Statistics
-    tokens: dict[str, dict[str, Count]] | None = None
-    unknown_tokens: dict[str, dict[str, Count]] | None = None
-    origins: Sequence[tuple[str, str]] | None = None
+    tokens: dict[str, dict[str, Count]]
+    unknown_tokens: dict[str, dict[str, Count]]
+    origins: Sequence[tuple[str, str]]
     pairings: dict[str, dict[str, Pairing]] | None = None
     splits: dict[str, Statistics]
 
@@ -158,16 +157,6 @@ class PairsManifest(Manifest, frozen=True, kw_only=True):
     def pieces(self) -> int:
         """The number of tokens in the vocabulary."""
         return self.vocab_size
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """The special tokens by role. A manifest without `special_tokens` was made with BERT's."""
-        return BERT_TOKENS if self.special_tokens is None else self.special_tokens
-
-    @property
-    def mark(self) -> str:
-        """The marker of word starts or continuations."""
-        return "##" if self.word_mark is None else self.word_mark
 
 
 class ExportManifest(Manifest, frozen=True, kw_only=True):

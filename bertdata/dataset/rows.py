@@ -204,7 +204,7 @@ class Shards:
     @cached_property
     def origins(self) -> list[Origin]:
         """The sources and languages of the rows, sorted."""
-        return sorted({Origin(*names) for contents in self.manifests for names in contents.origins or ()})
+        return sorted({Origin(*names) for contents in self.manifests for names in contents.origins})
 
     @cached_property
     def _origins(self) -> Array:
@@ -212,7 +212,7 @@ class Shards:
         stored = np.concatenate([batch.column("origin").to_numpy() for batch in self.batches])
         numbers, first = np.empty(len(self), np.uint16), 0
         for contents, rows in zip(self.manifests, self.rows, strict=True):
-            listed = np.array([self.origins.index(Origin(*names)) for names in contents.origins or ()], np.uint16)
+            listed = np.array([self.origins.index(Origin(*names)) for names in contents.origins], np.uint16)
             if rows and int(stored[first : first + rows].max()) >= len(listed):
                 raise self._damaged("a row has an origin that is not in the manifest")
             numbers[first : first + rows] = listed[stored[first : first + rows]]

@@ -35,9 +35,8 @@ def reading_line(directory: str) -> str:
 def write(manifest: ReadableManifest, export: ExportManifest | None = None) -> str:
     """Return the card, with the front matter that `datasets` and the Hub read; `export` is the manifest of a Parquet export."""
     inputs, shown = inputs_of(manifest), export or manifest
-    corpus = manifest if isinstance(manifest, CorpusManifest) else manifest.corpus
-    sources = corpus.sources if corpus else {}
-    tokens = manifest.tokens or {} if isinstance(manifest, PairsManifest) else {}
+    sources = (manifest if isinstance(manifest, CorpusManifest) else manifest.corpus).sources
+    tokens = manifest.tokens if isinstance(manifest, PairsManifest) else {}
     languages = text_by_language(sources)
     codes = dict.fromkeys(
         re.split("[-_]", code)[0] for code in sorted(languages, key=lambda code: -languages[code]["characters"])
@@ -62,7 +61,7 @@ def write(manifest: ReadableManifest, export: ExportManifest | None = None) -> s
         shards=count(len(shown.shards), "shard"),
         torch=isinstance(manifest, PairsManifest) and not export,
         inputs=inputs,
-        further_inputs=corpus.further_inputs if corpus and not isinstance(corpus, CorpusManifest) else 0,
+        further_inputs=manifest.corpus.further_inputs if isinstance(manifest, PairsManifest) else 0,
         wiki=any(WIKI_LICENCE in entry.licence for entry in inputs),
         kind=manifest.kind,
         books=any(entry.source == "books" for entry in inputs),
@@ -94,7 +93,7 @@ def _of_rows(manifest: PairsManifest) -> Iterator[str]:
     """Describe rows: their form, columns and masks, the share of unknown tokens, and the vocabulary."""
     config, statistics = manifest.settings, manifest.statistics
     # Special tokens without characters that would end a code span
-    roles = {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in manifest.roles.items()}
+    roles = {role: "".join(c for c in token if c.isprintable() and c != "`") for role, token in manifest.special_tokens.items()}
     form = OBJECTIVES[config.objective].summary
     for role in ("cls", "sep"):
         form = form.replace(BERT_TOKENS[role], roles.get(role, BERT_TOKENS[role]))
@@ -118,7 +117,7 @@ def _of_rows(manifest: PairsManifest) -> Iterator[str]:
     named = ", ".join(f"{role} `{roles[role]}`" for role in ROLES if role in roles)
     files = " and ".join(f"`{file.name}`" for file in manifest.files)
     sentence = f"The vocabulary of {manifest.vocab_size:,} tokens is in {files}. Special tokens: {named}."
-    yield f"{sentence} {word_rule(manifest.mark)}"
+    yield f"{sentence} {word_rule(manifest.word_mark)}"
 
 
 class Amount(NamedTuple):
@@ -135,7 +134,7 @@ def amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] |
     total = sum(counts["characters"] for counts in text_by_language(sources).values()) or 1
     found = []
     for source, entry in sources.items():
-        for code, text in (entry.languages or {}).items():
+        for code, text in entry.languages.items():
             words = f"{text.words:,}" if has_spaces(code) else "–"
             figures = [f"{text.documents:,}", words, f"{text.characters:,}"]
             figures += [f"{tokens.get(source, {}).get(code, 0):,}"] if tokens else []
@@ -151,7 +150,7 @@ def settings(manifest: Manifest) -> list[tuple[str, Any]]:
 
 def inputs_of(manifest: Manifest) -> Sequence[Input]:
     """Return the inputs of a corpus, or of the corpus of rows."""
-    return manifest.corpus.inputs if isinstance(manifest, PairsManifest) and manifest.corpus else manifest.inputs
+    return manifest.corpus.inputs if isinstance(manifest, PairsManifest) else manifest.inputs
 
 
 def source_names(manifest: Manifest) -> list[str]:

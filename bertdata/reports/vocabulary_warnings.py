@@ -23,8 +23,8 @@ _MIN_PIECES = 1000  # smaller vocabularies exceed 2.5 tokens per word even on th
 
 def chinese_without_words(manifest: PairsManifest) -> str:
     """Return a warning if masks of whole words mask Chinese character by character, for want of word boundaries, else ""."""
-    chinese = any(is_chinese(language) for _, language in manifest.origins or ())
-    if not chinese or manifest.mark != "##" or manifest.settings.chinese_words != "none":
+    chinese = any(is_chinese(language) for _, language in manifest.origins)
+    if not chinese or manifest.word_mark != "##" or manifest.settings.chinese_words != "none":
         return ""
     return "masks of whole words mask each Chinese character on its own. Make the rows with `chinese_words` jieba to mask words"
 
@@ -72,7 +72,7 @@ def poor_fit(rows: PairsManifest) -> str:
     Checks each language with at least 2 % of the text: at most 5 % of its tokens are [UNK], and a vocabulary of 1,000 pieces or
     more has at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
     """
-    text = text_by_language(rows.corpus.sources if rows.corpus else {})
+    text = text_by_language(rows.corpus.sources)
     tokens, unknown = (sum(map(Counter, (of or {}).values()), Counter[str]()) for of in (rows.tokens, rows.unknown_tokens))
     total = sum(counts["characters"] for counts in text.values())
     found = []
@@ -99,6 +99,6 @@ def text_by_language(sources: Mapping[str, SourceEntry]) -> dict[str, Counter[st
     """Add up the documents, words and characters that sources have counted of each language."""
     languages: dict[str, Counter[str]] = {}
     for source in sources.values():
-        for code, counts in (source.languages or {}).items():
+        for code, counts in source.languages.items():
             languages.setdefault(code, Counter()).update(encode(counts))
     return languages

@@ -23,9 +23,7 @@ def expected(shards: Shards, rows: int) -> dict[str, dict[str, Expected]]:
     epochs = rows / sum(count * weight for count, weight in zip(shards.rows, shards.weights, strict=True))
     stored, served = ({"source": defaultdict[str, float](float), "language": defaultdict[str, float](float)} for _ in range(2))
     for contents, weight in zip(shards.manifests, shards.weights, strict=True):
-        of_documents = {
-            Origin(source, code): n for source, codes in (contents.tokens or {"": {"": 1}}).items() for code, n in codes.items()
-        }
+        of_documents = {Origin(source, code): n for source, codes in contents.tokens.items() for code, n in codes.items()}
         scale = contents.splits[shards.split].tokens / max(1, sum(of_documents.values()))
         for origin, tokens in of_documents.items():
             for by, name in origin._asdict().items():

@@ -74,7 +74,7 @@ class RowRules(NamedTuple):
     @classmethod
     def of(cls, manifest: PairsManifest, special: Special) -> RowRules:
         """Return the rules for a dataset whose vocabulary has these special tokens."""
-        return cls(manifest.settings, len(manifest.origins or ()), manifest.vocab_size, special)
+        return cls(manifest.settings, len(manifest.origins), manifest.vocab_size, special)
 
     @property
     def schema(self) -> pa.Schema:

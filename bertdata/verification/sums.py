@@ -80,10 +80,10 @@ def _documents(manifest: CorpusManifest, groups: Counts) -> Iterator[str]:
 
 
 def _source(source: str, entry: SourceEntry, counted: Counter[str]) -> Iterator[str]:
-    for what in ("documents", "text_bytes", *(("words", "characters") if entry.languages is not None else ())):
+    for what in ("documents", "text_bytes", "words", "characters"):
         yield from _same(f"sources.{source}.{what}", getattr(entry, what), counted[f"{what} of {source}"])
-    for what in ("words", "characters", "documents") if entry.languages is not None else ():
-        of_languages = sum(getattr(amounts, what) for amounts in (entry.languages or {}).values())
+    for what in ("words", "characters", "documents"):
+        of_languages = sum(getattr(amounts, what) for amounts in entry.languages.values())
         yield from _same(f"sources.{source}.languages, {what}", of_languages, getattr(entry, what))
     share = counted[f"text_bytes of {source}"] / max(1, counted["text_bytes"])
     yield from _near(f"sources.{source}.share", entry.share, share)
@@ -107,12 +107,10 @@ def _pairs(manifest: PairsManifest, splits: Counts) -> Iterator[str]:
     for name in ("documents", "repeated_ids"):
         values = [getattr(entry, name) for entry in manifest.splits.values()]
         yield from _same(f"statistics.{name}", getattr(manifest.statistics, name), sum(values))
-    if manifest.tokens is not None:
-        in_all = sum(sum(languages.values()) for languages in manifest.tokens.values())
-        entered = sum(stage.entered for stage in manifest.counts_of("tokens"))
-        yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
-        unknown = sum(sum(languages.values()) for languages in (manifest.unknown_tokens or {}).values())
-        yield from _near("statistics.unknown_share", manifest.statistics.unknown_share, unknown / max(1, in_all))
+    in_all, unknown = (sum(sum(n.values()) for n in sources.values()) for sources in (manifest.tokens, manifest.unknown_tokens))
+    entered = sum(stage.entered for stage in manifest.counts_of("tokens"))
+    yield from _same("tokens, of all sources, in all copies", in_all * config.dupe_factor, entered)
+    yield from _near("statistics.unknown_share", manifest.statistics.unknown_share, unknown / max(1, in_all))
     for fact, pairings in (manifest.pairings or {}).items():
         yield from _same(f"pairings.{fact}, pairs", sum(each.pairs for each in pairings.values()), total["labels"])
         yield from _same(f"pairings.{fact}, not_next", sum(each.not_next for each in pairings.values()), total["ones"])

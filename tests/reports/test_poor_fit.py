@@ -13,6 +13,7 @@ import bertdata
 from bertdata.codec import decode
 from bertdata.dataset import manifest as manifests
 from bertdata.dataset.manifest_types import PairsManifest
+from bertdata.pieces import BERT_TOKENS
 from bertdata.reports.vocabulary_warnings import poor_fit
 
 ACROSS = bertdata.PairsConfig(pair_across_languages=True)  # of three books one alone is Chinese
@@ -20,7 +21,7 @@ ACROSS = bertdata.PairsConfig(pair_across_languages=True)  # of three books one 
 
 def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **more: int) -> PairsManifest:
     """A manifest of rows from 10,000 characters in one language, and 100,000 of well covered English."""
-    own = {"documents": 1, "text_bytes": 1, "share": 0.5}
+    own = {"documents": 1, "text_bytes": 1, "words": 1, "characters": 1, "share": 0.5}
     sources = {
         "text": {**own, "languages": {language: {"documents": 1, "words": words, "characters": 10_000}}},
         "books": {**own, "languages": {"en-GB": {"documents": 9, "words": 20_000, "characters": more.pop("english", 100_000)}}},
@@ -32,6 +33,9 @@ def manifest(words: int, tokens: int, unknown: int = 0, language: str = "en", **
         "shards": [],
         "files": [],
         "splits": {},
+        "origins": [],
+        "word_mark": "##",
+        "special_tokens": BERT_TOKENS,
         "vocab_size": more.pop("vocab_size", 30522),
         "corpus": {"rows": 1, "counts": [], "sources": sources, "inputs": [], "further_inputs": 0},
         "tokens": {"text": {language: tokens}, "books": {"en-GB": 26_000}},

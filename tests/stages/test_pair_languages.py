@@ -150,13 +150,11 @@ def test_pairs_within_a_source(build: Build, sample_corpus: Path, sample_vocab: 
     assert all(f"{fact} of A and B" in page for fact in ("language", "script", "source"))
 
 
-def languages(rows: int = 0, **documents: int) -> CorpusManifest:
-    """A manifest of a corpus with so many documents by language, or of one that does not count languages."""
-    source: dict[str, Any] = {"documents": rows, "text_bytes": 1, "share": 1.0}
-    if documents:
-        source["languages"] = {code: {"documents": n, "words": 1, "characters": 1} for code, n in documents.items()}
-    made = {**corpus_manifest([]), "rows": rows or sum(documents.values()), "sources": {"text": source}}
-    return decode(made, CorpusManifest)
+def languages(**documents: int) -> CorpusManifest:
+    """A manifest of a corpus with so many documents by language."""
+    counts = {code: {"documents": n, "words": 1, "characters": 1} for code, n in documents.items()}
+    source = {"documents": 1, "text_bytes": 1, "words": 1, "characters": 1, "share": 1.0, "languages": counts}
+    return decode({**corpus_manifest([]), "sources": {"text": source}}, CorpusManifest)
 
 
 def test_as_many_shards_as_leave_languages_together() -> None:
@@ -165,7 +163,6 @@ def test_as_many_shards_as_leave_languages_together() -> None:
     assert fill(languages(en=1600, de=1600), config) == 100, "each of two fills all shards"
     assert fill(languages(en=1600, de=16), config) == 100
     assert fill(languages(**{f"x{n:02}": 20 for n in range(40)}), config) == 20, "small ones meet two by two"
-    assert fill(languages(rows=1600), config) == 100, "a corpus that does not count languages"
     assert fill(languages(en=1600, de=1600), PairsConfig(objective="documents")) == 200
     assert shard_count(config, 1 << 40, 10**9, 7) == 7
 

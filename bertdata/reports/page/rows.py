@@ -42,11 +42,11 @@ class Span(NamedTuple):
 def contents(directory: Path, manifest: PairsManifest) -> dict[str, Any]:
     """Return what the page shows of rows."""
     corpus, config, vocabulary = manifest.corpus, manifest.settings, read_any(directory)
-    flows = [("The corpus", flow(corpus.counts))] if corpus and corpus.counts else []
+    flows = [("The corpus", flow(corpus.counts))] if corpus.counts else []
     shown_parts: dict[str, Any] = {
         "figures": _figures(manifest),
         "flows": [*flows, ("The rows" if flows else "", flow(manifest.counts))],
-        "amounts": amounts(corpus.sources if corpus else {}, manifest.tokens),
+        "amounts": amounts(corpus.sources, manifest.tokens),
         "tokens": bool(manifest.tokens),
     }
     sample = read_rows(directory, manifest, vocabulary)
@@ -89,7 +89,7 @@ def contents(directory: Path, manifest: PairsManifest) -> dict[str, Any]:
 
 
 def _figures(manifest: PairsManifest) -> list[tuple[str, str]]:
-    statistics, roles = manifest.statistics, manifest.roles
+    statistics, roles = manifest.statistics, manifest.special_tokens
     special = " and ".join(roles[role] for role in ("cls", "sep") if role in roles)
     figures = [("rows", f"{manifest.rows:,}")]
     figures += [("segments in them", f"{statistics.parts:,}")] if statistics.parts is not None else []

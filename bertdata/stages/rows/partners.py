@@ -123,12 +123,8 @@ def origins(sources: pa.Array, languages: pa.Array, documents: pa.ListArray, scr
 
 
 def origins_of(manifest: CorpusManifest) -> list[tuple[str, str]]:
-    """Return the sources and languages of a corpus, sorted, or nothing if a source does not count its languages.
-
-    The origin number of a row is an index of this list.
-    """
-    counted = all(entry.languages is not None for entry in manifest.sources.values() if entry.documents)
-    return sorted(origin for origin, _ in _languages(manifest)) if counted else []
+    """Return the sources and languages of a corpus, sorted. The origin number of a row is an index of this list."""
+    return sorted(origin for origin, _ in _languages(manifest))
 
 
 def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
@@ -139,19 +135,14 @@ def fill(manifest: CorpusManifest, config: PairsConfig) -> int:
     partners, groups = Partners.of(config), Counter[Group]()
     for (source, language), documents in _languages(manifest):
         groups[partners.group(DocumentOrigin(source, language))] += documents
-    missing = manifest.rows - groups.total()  # documents of a corpus that does not count languages
-    largest = max([missing, *groups.values()])
-    return max(
-        1,
-        largest // MIN_DOCUMENTS_PER_PARTITION,
-        sum(max(1, count // MIN_DOCUMENTS_PER_PARTITION) for count in groups.values()) // 2,
-    )
+    filled = [max(1, documents // MIN_DOCUMENTS_PER_PARTITION) for documents in groups.values()]
+    return max(1, max(filled, default=0), sum(filled) // 2)
 
 
 def _languages(manifest: CorpusManifest) -> Iterator[tuple[tuple[str, str], int]]:
     """Yield ((source, language), number of documents)."""
     for source, entry in manifest.sources.items():
-        for language, counts in (entry.languages or {}).items():
+        for language, counts in entry.languages.items():
             yield (source, language), counts.documents
 
 
