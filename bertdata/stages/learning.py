@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,69 +99,54 @@ def samples(tasks: Iterable[Task], config: CorpusConfig) -> dict[str, Sample]:
     return chosen
 
 
-@dataclass(frozen=True)
-class Collect:
+def collect(root: Path, config: CorpusConfig, samples: Mapping[str, Sample], task: Task) -> TemplatesReport:
     """Write the template pages of a task's range of a dump, and count the unknown templates of its first articles."""
-
-    root: Path
-    config: CorpusConfig
-    samples: dict[str, Sample]
-
-    def __call__(self, task: Task) -> TemplatesReport:
-        with storage_errors("cannot read the input"):
-            return read_unchanged((part.path for part in task.parts), lambda: self._read(task))
-
-    def _read(self, task: Task) -> TemplatesReport:
-        part, *_ = task.parts
-        site, counts = (read_rendered_site if is_rendered(part.name) else dumps.read_site)(part.path), Survey()
-        name = f"{STATE}/work/templates-{task.number:05d}.arrow"
-        pages = shards.write(self.root, name, _SCHEMA, _batches(self._templates(task, part, site, counts)))
-        return TemplatesReport(
-            wiki=site.dbname,
-            language=site.language,
-            pages=pages,
-            inputs=[InputRange(**part._asdict(), sha256=digest(part.path, part.start, part.end))],
-            unknown=dict(sorted(counts.unknown.items())),
-            alone=dict(sorted(counts.alone.items())),
-        )
-
-    def _templates(self, task: Task, part: FileRange, site: dumps.Site, counts: Survey) -> Iterator[Page]:
-        """Yield the template pages, and survey articles until the task's share of the sample is read."""
-        sample = self.samples.get(site.dbname)
-        if sample is None or is_rendered(part.name):
-            return
-        table = load_templates(site.language, dict(self.config.templates))
-        left = -1 if (task.number - sample.first) % sample.step else sample.characters
-        for page in dumps.read_pages(part, site, self.config.max_page_bytes):
-            if not isinstance(page, Page):
-                continue
-            if left >= 0:
-                left -= len(page.text)
-                if _is_article(page):
-                    survey(page.text, table, counts)
-            if page.namespace == namespaces.TEMPLATE:
-                yield page
+    with storage_errors("cannot read the input"):
+        return read_unchanged((part.path for part in task.parts), partial(_collect, root, config, samples, task))
 
 
-def _is_article(page: Page) -> bool:
-    return page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text))
+def _collect(root: Path, config: CorpusConfig, samples: Mapping[str, Sample], task: Task) -> TemplatesReport:
+    part, *_ = task.parts
+    has_html, counts = is_rendered(part.name), Survey()
+    site = (read_rendered_site if has_html else dumps.read_site)(part.path)
+    sample = None if has_html else samples.get(site.dbname)
+    pages = _templates(task, site, sample, config, counts) if sample else ()
+    written = shards.write(root, f"{STATE}/work/templates-{task.number:05d}.arrow", _SCHEMA, _batches(pages))
+    return TemplatesReport(
+        wiki=site.dbname,
+        language=site.language,
+        pages=written,
+        inputs=[InputRange(**part._asdict(), sha256=digest(part.path, part.start, part.end))],
+        unknown=dict(sorted(counts.unknown.items())),
+        alone=dict(sorted(counts.alone.items())),
+    )
+
+
+def _templates(task: Task, site: dumps.Site, sample: Sample, config: CorpusConfig, counts: Survey) -> Iterator[Page]:
+    """Yield the template pages, and survey articles until the task's share of the sample is read."""
+    table = load_templates(site.language, dict(config.templates))
+    left = -1 if (task.number - sample.first) % sample.step else sample.characters
+    for page in dumps.read_pages(task.parts[0], site, config.max_page_bytes):
+        if not isinstance(page, Page):
+            continue
+        if left >= 0:
+            left -= len(page.text)
+            if page.namespace == 0 and page.model == "wikitext" and not (page.redirect or is_redirect(page.text)):
+                survey(page.text, table, counts)
+        if page.namespace == namespaces.TEMPLATE:
+            yield page
 
 
 def _batches(pages: Iterable[Page]) -> Iterator[pa.RecordBatch]:
-    rows: list[tuple[str, str, str]] = []
+    rows: list[dict[str, str]] = []
     characters = 0
     for page in pages:
-        rows.append((_name(page), page.revised, page.text))
+        rows.append({"name": _name(page), "revised": page.revised, "text": page.text})
         characters += len(page.text)
         if characters > _BATCH_CHARACTERS:
-            yield _batch(rows)
+            yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
             rows, characters = [], 0
-    yield _batch(rows)
-
-
-def _batch(rows: list[tuple[str, str, str]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.record_batch([pa.array(column, pa.string()) for column in columns], schema=_SCHEMA)
+    yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
 
 
 def _name(page: Page) -> str:

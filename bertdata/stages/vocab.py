@@ -185,7 +185,7 @@ def _characters(corpus: CorpusManifest) -> Counter[str]:
     """Return the number of characters per language, from a corpus' manifest."""
     characters = Counter[str]()
     for source in corpus.sources.values():
-        characters.update({language: counts.characters for language, counts in (source.languages or {}).items()})
+        characters.update({language: counts.characters for language, counts in source.languages.items()})
     return characters
 
 

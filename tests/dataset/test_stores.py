@@ -23,7 +23,7 @@ from bertdata.config import CorpusConfig
 from bertdata.dataset.build import MANIFEST, building, is_complete
 from bertdata.errors import OutputExistsError, OutputLockedError, ResumeError, StorageError, UsageError
 from bertdata.run.job import Job
-from bertdata.stages.corpus.extract import Extract
+from bertdata.stages.corpus.extract import extract
 from bertdata.stages.corpus.plan_tasks import plan
 from bertdata.storage import files
 from bertdata.storage.files import to_path, write_json, write_text
@@ -194,7 +194,7 @@ def test_a_failing_read_is_no_reject(store: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(s3fs.S3File, "_fetch_range", fail)
     with pytest.raises(StorageError, match=r"^cannot read s3://.*/a\.txt: Internal Server Error: .*same command"):
-        Extract(tmp_path, config, len(planned.tasks))(planned.tasks[0])
+        extract(tmp_path, config, len(planned.tasks), False, planned.tasks[0])
 
 
 @pytest.mark.slow

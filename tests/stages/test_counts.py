@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bertdata.dataset.shards import DocumentBatch
 from bertdata.records import Document
-from bertdata.stages.corpus_report import under, without_rare_templates
-from bertdata.stages.text_counts import count_text, count_words, without_text
+from bertdata.stages.counts import count_text, count_words, under, without_rare_templates, without_text
 
 SPACES = [chr(code) for code in range(0x110000) if chr(code).isspace()]
 NEAR = "\u0084\u00a1\u167f\u1681\u1fff\u200b\u202e\u2060\u2fff\u3001\u0920"  # no whitespace, but nearly the same bytes

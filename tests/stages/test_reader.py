@@ -19,7 +19,6 @@ from bertdata.dataset.shards import read_batches
 from bertdata.errors import StorageError, VerificationError
 from bertdata.stages.corpus import commit as commit_module
 from bertdata.stages.corpus import job
-from bertdata.stages.corpus.commit import CorpusCommit
 
 NAME = "xwiki-20260101-pages-articles-multistream.xml.bz2"
 
@@ -119,24 +118,24 @@ def test_an_interrupted_commit_is_repeated(tmp_path: Path, monkeypatch: pytest.M
     """The run ends between the new shards and the manifest. The engine tries again at once, or the user later."""
     REPEATS["in two editions"](tmp_path / "dumps")
     build(tmp_path / "whole", tmp_path / "dumps")
-    output, commit = tmp_path / "out", CorpusCommit.__call__
+    output, commit = tmp_path / "out", job.commit
 
     def full(*_: object) -> None:
         raise StorageError("no space")
 
-    def twice(self: CorpusCommit, reports: Any) -> None:
-        received = list(reports)
+    def twice(root: Path, config: Any, inputs: Any, ignored: Any, reports: Any) -> None:
+        received = (root, config, inputs, ignored, list(reports))
         with monkeypatch.context() as patch, pytest.raises(StorageError):
             patch.setattr(commit_module.manifest, "store", full)
-            commit(self, received)
+            commit(*received)
         if again == "half":
-            sorted((self.root / "data").iterdir())[-1].unlink()
+            sorted((root / "data").iterdir())[-1].unlink()
         if again != "engine":
             full()
-        commit(self, received)
+        commit(*received)
 
     with monkeypatch.context() as patch:
-        patch.setattr(CorpusCommit, "__call__", twice)
+        patch.setattr(job, "commit", twice)
         if again == "engine":
             build(output, tmp_path / "dumps")
         else:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
-from ...codec import decode, encode, replace
+from ...codec import encode, replace
 from ...config import CorpusConfig
 from ...dataset import manifest
 from ...dataset.manifest_records import (
@@ -23,101 +22,89 @@ from ...dataset.manifest_records import (
     TemplateRevision,
 )
 from ...dataset.manifest_types import CorpusManifest
-from ...dataset.tasks import StoredValue
 from ...errors import EmptyResultError, TooManyRejectsError
 from ...reports import card
 from ...reports.page import write_beside
 from ...reports.summary import count
 from ...storage.files import open_file
-from ...tally import Tally
 from ...text.filters import OPTIONS
-from ..corpus_report import TEMPLATES, CorpusReport, most_frequent, tally, under, without_rare_templates
+from ..counts import TEMPLATES, most_frequent, tally, under, without_rare_templates
 from ..learning import Learned, read_learned
 from ..selection.rewrite import replace_rewritten
+from .extract import CorpusReport
 from .plan_tasks import packages
 
 _MAX_LISTED = 100  # dropped templates listed in the manifest
 _MAX_TEMPLATES = 20_000  # dropped templates kept in a sum; the first thousand tasks of English Wikipedia name fewer
-Sums = Mapping[str, Counter[str]]  # counts by source
 
 
-@dataclass(frozen=True)
-class CorpusCommit:
-    """The last step of `build_corpus`."""
+def commit(
+    root: Path,
+    config: CorpusConfig,
+    inputs: list[Input],
+    ignored: dict[str, dict[str, int]],
+    reports: Iterable[CorpusReport],
+) -> None:
+    """Commit a corpus from the reports of its tasks, in order. `ignored` counts files that were not read, by kind and suffix."""
+    # A report has 1 kB, or 25 kB if it names many templates: add up its counts by source, and keep its files and inputs. The
+    # reports come in order of tasks, so the names of templates that are omitted are the same in every run.
+    entries, sums, stages = list[CorpusReport](), dict[str, Counter[str]](), dict[str, str]()
+    for report in reports:
+        sums.setdefault(report.kind, Counter()).update(report.counts)
+        sums[report.kind] = without_rare_templates(sums[report.kind], _MAX_TEMPLATES)
+        stages[report.kind] = report.stage
+        entries.append(replace(report, counts={}))
+    # For each source, records = documents + drops + rejects. `head` checks this before the manifest declares the dataset
+    # complete, to detect a task that ran twice or not at all.
+    tallies = [counted for kind, counts in sums.items() if (counted := tally(stages[kind], counts)).entered]
+    rejects, drops = [file for entry in entries for file in entry.rejects], [file for entry in entries for file in entry.drops]
+    in_all = sum(sums.values(), Counter[str]())
+    _check_shares(root, config, in_all, sum(entry.bytes for entry in inputs), [*rejects, *drops])
+    shards = replace_rewritten(root, [entry.shard for entry in entries])
+    templates = most_frequent(under(in_all, TEMPLATES), _MAX_LISTED)
+    contents = CorpusManifest(
+        **manifest.head("documents", config, shards, tallies, packages(config)),
+        inputs=_with_digests(inputs, entries),
+        sources=_sources(sums),
+        rejects=rejects,
+        drops=replace_rewritten(root, drops),
+        dropped_templates=DroppedTemplates(calls=in_all["template_calls"], most_frequent=templates),
+        learned_templates=tuple(_learned(wiki, learned) for wiki, learned in read_learned(root).items()),
+        formulas=_formulas(in_all),
+        ignored_files=ignored,
+    )
+    manifest.check_rows(contents, sum(counted.left for counted in tallies))
+    write_beside(root, contents)
+    manifest.store(root, contents, card.write(contents))
 
-    root: Path
-    config: CorpusConfig
-    inputs: StoredValue  # the `Input` of each input file
-    ignored: dict[str, dict[str, int]]  # number of files that were not read, by kind of input and suffix
 
-    def __call__(self, reports: Iterable[CorpusReport]) -> None:
-        # A report has 1 kB, or 25 kB if it names many templates: add up its counts by source, and keep its files and inputs. The
-        # reports come in order of tasks, so the names of templates that are omitted are the same in every run.
-        root, entries, sums, stages = self.root, list[CorpusReport](), dict[str, Counter[str]](), dict[str, str]()
-        for report in reports:
-            sums.setdefault(report.kind, Counter()).update(report.counts)
-            sums[report.kind] = without_rare_templates(sums[report.kind], _MAX_TEMPLATES)
-            stages[report.kind] = report.stage
-            entries.append(replace(report, counts={}))
-        # For each source, records = documents + drops + rejects. `head` checks this before the manifest declares the dataset
-        # complete, to detect a task that ran twice or not at all.
-        tallies = [counted for kind, counts in sums.items() if (counted := tally(stages[kind], counts)).entered]
-        inputs = decode(self.inputs.read(), list[Input])
-        rejects, drops = (
-            [file for entry in entries for file in entry.rejects],
-            [file for entry in entries for file in entry.drops],
-        )
-        self._check_share(tallies, sum(counts["lost_bytes"] for counts in sums.values()), inputs, [*rejects, *drops])
-        shards = replace_rewritten(root, [entry.shard for entry in entries])
-        contents = CorpusManifest(
-            **manifest.head("documents", self.config, shards, tallies, packages(self.config)),
-            inputs=_with_digests(inputs, entries),
-            sources=_sources(stages, sums),
-            rejects=rejects,
-            drops=replace_rewritten(root, drops),
-            dropped_templates=_dropped_templates(sums),
-            learned_templates=tuple(_learned(wiki, learned) for wiki, learned in read_learned(root).items()),
-            formulas=_formulas(sums),
-            ignored_files=self.ignored,
-        )
-        manifest.check_rows(contents, sum(counted.left for counted in tallies))
-        write_beside(root, contents)
-        manifest.store(root, contents, card.write(contents))
-
-    def _check_share(self, tallies: list[Tally], lost: int, inputs: list[Input], lists: list[RowFile]) -> None:
-        """Raise EmptyResultError without documents, and TooManyRejectsError above `max_rejects`."""
-        entered, left = sum(counted.entered for counted in tallies), sum(counted.left for counted in tallies)
-        rejected = sum((counted.rejected for counted in tallies), Counter[str]())
-        if not left:
-            gone = sum((counted.dropped for counted in tallies), rejected)
-            what = _most(gone) + self._example(lists) or "the input is empty"
-            raise EmptyResultError(f"none of {count(entered, 'record')} became a document ({what}). {_remedy(gone)}")
-        # A few malformed records are normal in a dump. Many mean a wrong file or a damaged download, which would be easy to
-        # miss in the finished corpus.
-        advice = (
-            f"Look at {self.root}/rejects, then remove, repair or download the files again, and run the command again; or run it "
-            "with a larger `max_rejects`"
-        )
-        if rejected.total() > self.config.max_rejects * entered:
+def _check_shares(root: Path, config: CorpusConfig, counts: Counter[str], size: int, lists: list[RowFile]) -> None:
+    """Raise EmptyResultError without documents, and TooManyRejectsError above `max_rejects`."""
+    rejected = Counter(under(counts, "rejected"))
+    if not counts["out"]:
+        gone = Counter(under(counts, "dropped")) + rejected
+        what = _most(gone) + _example(root, lists) or "the input is empty"
+        raise EmptyResultError(f"none of {count(counts['in'], 'record')} became a document ({what}). {_remedy(gone)}")
+    # A few malformed records are normal in a dump. Many mean a wrong file or a damaged download, which would be easy to miss in
+    # the finished corpus.
+    records = rejected.total(), counts["in"], "records were rejected"
+    for lost, total, what in (records, (counts["lost_bytes"], size, "bytes of the input could not be read")):
+        if lost > config.max_rejects * total:
             raise TooManyRejectsError(
-                f"{rejected.total()} of {entered} records were rejected ({_most(rejected)}{self._example(lists)}), more than "
-                f"`max_rejects` {self.config.max_rejects} allows. {advice}"
-            )
-        size = sum(entry.bytes for entry in inputs)
-        if lost > self.config.max_rejects * size:
-            raise TooManyRejectsError(
-                f"{lost} of {size} bytes of the input could not be read ({_most(rejected)}{self._example(lists)}), more than "
-                f"`max_rejects` {self.config.max_rejects} allows. {advice}"
+                f"{lost} of {total} {what} ({_most(rejected)}{_example(root, lists)}), more than `max_rejects` "
+                f"{config.max_rejects} allows. Look at {root}/rejects, then remove, repair or download the files again, and run "
+                "the command again; or run it with a larger `max_rejects`"
             )
 
-    def _example(self, lists: list[RowFile]) -> str:
-        """Describe the first reject, or else the first drop, because failures such as a missing column affect all records."""
-        if not lists:
-            return ""
-        with open_file(self.root / lists[0].name) as file:
-            first = json.loads(file.readline())
-        shown = first.get("where") or ", ".join(filter(None, (first["id"], first.get("detail"))))
-        return f"; the first: {shown}" if shown else ""
+
+def _example(root: Path, lists: list[RowFile]) -> str:
+    """Describe the first reject, or else the first drop, because failures such as a missing column affect all records."""
+    if not lists:
+        return ""
+    with open_file(root / lists[0].name) as file:
+        first = json.loads(file.readline())
+    shown = first.get("where") or ", ".join(filter(None, (first["id"], first.get("detail"))))
+    return f"; the first: {shown}" if shown else ""
 
 
 def _most(reasons: Counter[str]) -> str:
@@ -125,11 +112,11 @@ def _most(reasons: Counter[str]) -> str:
     return ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(5))
 
 
-def _dropped_templates(sums: Sums) -> DroppedTemplates:
-    """Return the number of template calls that produced no words, and the most frequent templates."""
-    names = sum((Counter(under(counts, TEMPLATES)) for counts in sums.values()), Counter[str]())
-    calls = sum(counts["template_calls"] for counts in sums.values())
-    return DroppedTemplates(calls=calls, most_frequent=most_frequent(names, _MAX_LISTED))
+def _remedy(gone: Counter[str]) -> str:
+    """Name the option that dropped most records, or the input if they were rejected."""
+    (reason, _), *_ = gone.most_common(1) or [("", 0)]
+    options = OPTIONS | {"language": "languages", "evaluation overlap": "exclude", "excluded id": "exclude_ids"}
+    return f"Change `{options[reason]}` to keep more" if reason in options else "Check the input and its format"
 
 
 def _learned(wiki: str, learned: Learned) -> LearnedTemplates:
@@ -142,24 +129,16 @@ def _learned(wiki: str, learned: Learned) -> LearnedTemplates:
     )
 
 
-def _formulas(sums: Sums) -> Formulas:
+def _formulas(counts: Counter[str]) -> Formulas:
     """Return the counts of formulas by tag or template, and of the sentences dropped with a formula.
 
     Each formula found is written, dropped, or left out with a table, a list or another place without prose.
     """
-    counts = sum(sums.values(), Counter[str]())
     outcomes = {outcome: under(counts, f"formulas/{outcome}") for outcome in ("found", "written", "dropped", "left_out")}
     return Formulas(**outcomes, dropped_sentences=sum(under(counts, "formulas/sentences").values()))
 
 
-def _remedy(gone: Counter[str]) -> str:
-    """Name the option that dropped most records, or the input if they were rejected."""
-    (reason, _), *_ = gone.most_common(1) or [("", 0)]
-    options = OPTIONS | {"language": "languages", "evaluation overlap": "exclude", "excluded id": "exclude_ids"}
-    return f"Change `{options[reason]}` to keep more" if reason in options else "Check the input and its format"
-
-
-def _sources(stages: Mapping[str, str], sums: Sums) -> dict[str, SourceEntry]:
+def _sources(sums: dict[str, Counter[str]]) -> dict[str, SourceEntry]:
     """Return the totals of each source: documents and text, also by language, and the text that was removed."""
     text_bytes = sum(counts["text_bytes"] for counts in sums.values())
     sources: dict[str, SourceEntry] = {}

@@ -9,19 +9,20 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+from ...codec import decode
 from ...config import CorpusConfig
 from ...config.input_kinds import PROJECTS
+from ...dataset.manifest_records import Input
 from ...dataset.tasks import StoredValue, perform, stored
 from ...records import Task
 from ...run.job import Job, Stage, on_worker
 from ...sources import rendered
 from .. import learning
-from ..corpus_report import CorpusReport
 from ..selection import facts
 from ..selection.choose import choose, losses
 from ..selection.rewrite import rewrite
-from .commit import CorpusCommit
-from .extract import WORK, Extract
+from .commit import commit
+from .extract import WORK, CorpusReport, extract
 from .plan_tasks import CorpusPlan, packages
 
 
@@ -88,7 +89,7 @@ class CorpusJob(Job):
     @on_worker
     def collect(self, task: Task) -> int:
         """Write the template pages of a task's range of a dump."""
-        work = learning.Collect(self.roots[0], self.config, self.samples)
+        work = partial(learning.collect, self.roots[0], self.config, self.samples)
         self.once("collect", task, work, learning.TemplatesReport)
         return task.number
 
@@ -113,7 +114,8 @@ class CorpusJob(Job):
     @on_worker
     def extract(self, task: Task) -> int:
         """Write the documents of a task to a shard."""
-        self.once("extract", task, Extract(self.roots[0], self.config, self.count, self.chooses), CorpusReport)
+        work = partial(extract, self.roots[0], self.config, self.count, self.chooses)
+        self.once("extract", task, work, CorpusReport)
         return task.number
 
     @on_worker
@@ -143,7 +145,7 @@ class CorpusJob(Job):
 
     def finish(self) -> None:
         """Add up the counts, and write the data card and the manifest."""
-        CorpusCommit(self.roots[0], self.config, self.inputs, self.ignored)(self._reports())
+        commit(self.roots[0], self.config, decode(self.inputs.read(), list[Input]), self.ignored, self._reports())
 
     def _reports(self) -> Iterator[CorpusReport]:
         """Yield the report of each task, without its losses if it has any."""

@@ -18,7 +18,7 @@ from ...records import Article, Document, Drop, FileRange, Prose, Reject
 from ...sources.lines import drop_controls
 from ...text import language
 from ...text.sentences import is_lower_cased, split_sentences, splitter
-from ..corpus_report import add_under
+from ..counts import add_under
 from .editing import edit
 from .filtering import excluded, reason_to_drop
 from .sources import source

@@ -11,7 +11,7 @@ from ...config.input_kinds import INPUTS, PROJECTS, WIKI_LICENCE
 from ...records import Drop, FileRange, Prose, Reject
 from ...sources import text
 from ...sources.tables import Columns
-from ..corpus_report import add_under
+from ..counts import add_under
 
 
 class Source(NamedTuple):

@@ -19,7 +19,7 @@ from ...sources.lines import MAX_LINES
 from ...text.rendered import read_rendered
 from ...text.sentences import splitter
 from ...text.wikitext import Extraction, Extractor, Templates, check_variant, is_redirect, load_templates
-from ..corpus_report import add_under
+from ..counts import add_under
 
 T = TypeVar("T")
 _LISTED = ("empty page", "transcluded text")  # drops listed by id; redirects and other namespaces are half of a dump

@@ -19,42 +19,49 @@ from ...tally import Tally, stage_name
 from ...tokens import vocab
 from ...tokens.vocab import Vocabulary
 from ..corpus_reader import DocumentReader
+from ..counts import under
 from .build_rows import PartitionReport, RowsOutput
 from .partners import origins_of
 
-_Groups = defaultdict[str, defaultdict[str, Counter[str]]]  # counts of what, by group and name
+
+@dataclass
+class _Split:
+    """The shards of a split, and the sums of their counts. The names of stages in ``validation`` include the split."""
+
+    shards: list[RowFile] = field(default_factory=list)
+    tallies: dict[str, Tally] = field(default_factory=dict)  # by stage
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 def commit(
     outputs: list[RowsOutput], vocabulary: Vocabulary, source: DocumentReader, reports: Iterable[list[PartitionReport]]
 ) -> None:
     """Check that the counts add up, then write each output's vocabulary, data card and, last, manifest."""
-    sums = [defaultdict[str, _SplitSum](_SplitSum) for _ in outputs]  # by split
-    groups: list[_Groups] = [defaultdict(lambda: defaultdict(Counter)) for _ in outputs]
+    sums = [defaultdict[str, _Split](_Split) for _ in outputs]
     for of_partition in reports:
-        for by_split, of_output, report in zip(sums, groups, of_partition, strict=True):
-            by_split[report.counts.split].add(report)
-            for what, names in report.counts.groups.items():
-                for name, counts in names.items():
-                    of_output[what][name].update(counts)
-    for output, by_split, of_output in zip(outputs, sums, groups, strict=True):
-        _commit(output, vocabulary, source, by_split, of_output)
+        for splits, report in zip(sums, of_partition, strict=True):
+            split = splits[report.split]
+            split.shards.append(report.shard)
+            split.counts.update(report.counts)
+            for counts in report.tallies:
+                name = stage_name(counts.stage, report.split)
+                split.tallies.setdefault(name, Tally(name)).merge(Tally.of(counts))
+    for output, splits in zip(outputs, sums, strict=True):
+        _commit(output, vocabulary, source, splits)
 
 
-def _commit(
-    output: RowsOutput, vocabulary: Vocabulary, source: DocumentReader, sums: dict[str, _SplitSum], groups: _Groups
-) -> None:
+def _commit(output: RowsOutput, vocabulary: Vocabulary, source: DocumentReader, splits: dict[str, _Split]) -> None:
+    root, config = output
     corpus = source.manifest()
-    root, config = output.root, output.config
-    shards = [shard for total in sums.values() for shard in total.shards]
-    in_all = sum((total.statistics for total in sums.values()), Counter[str]())
+    in_all = sum((split.counts for split in splits.values()), Counter[str]())
     if in_all["documents"] != corpus.rows:
         raise VerificationError(f"of {corpus.rows} documents in the corpus {in_all['documents']} came to their partitions")
-    tallies = [tally for total in sums.values() for tally in total.tallies.values()]
-    for split, total in sums.items():
-        if not total.statistics["rows"]:
-            raise EmptyResultError(_why_empty(split, tallies))
+    tallies = [tally for split in splits.values() for tally in split.tallies.values()]
+    for name, split in splits.items():
+        if not split.counts["rows"]:
+            raise EmptyResultError(_why_empty(name, tallies))
     names = vocab.write(root, vocabulary)
+    shards = [shard for split in splits.values() for shard in split.shards]
     contents = PairsManifest(
         **manifest.head("pairs", config, shards, tallies, config.packages),
         inputs=source.inputs(),
@@ -62,11 +69,11 @@ def _commit(
         files=[manifest.entry(root, name) for name in names],
         **vocabulary.in_manifest(),
         statistics=describe(in_all, config),
-        tokens=_sorted(groups["tokens"]),
-        unknown_tokens=_sorted(groups["unknown"]),
-        origins=origins_of(corpus) or None,
-        pairings=_pairings(groups) if config.objective == "nsp" else None,
-        splits={split: describe(total.statistics, config, shards=len(total.shards)) for split, total in sums.items()},
+        tokens=_by_source(in_all, "tokens"),
+        unknown_tokens=_by_source(in_all, "unknown"),
+        origins=origins_of(corpus),
+        pairings=_pairings(in_all) if config.objective == "nsp" else None,
+        splits={name: describe(split.counts, config, shards=len(split.shards)) for name, split in splits.items()},
     )
     manifest.check_rows(contents, in_all["rows"])
     chunks = sum(stage.left for stage in contents.counts_of("chunks"))
@@ -76,41 +83,25 @@ def _commit(
     manifest.store(root, contents, card.write(contents))
 
 
-@dataclass
-class _SplitSum:
-    """The shards of a split, and the sums of their counts. The names of stages in ``validation`` include the split."""
-
-    shards: list[RowFile] = field(default_factory=list)
-    tallies: dict[str, Tally] = field(default_factory=dict)  # by stage
-    statistics: Counter[str] = field(default_factory=Counter)
-
-    def add(self, report: PartitionReport) -> None:
-        """Add the shard and the counts of the next partition."""
-        self.shards.append(report.shard)
-        for counts in report.counts.tallies:
-            name = stage_name(counts.stage, report.counts.split)
-            self.tallies.setdefault(name, Tally(name)).merge(Tally.of(counts))
-        self.statistics.update(report.counts.statistics)
-
-
-def _sorted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def _by_source(counts: Counter[str], what: str) -> dict[str, dict[str, int]]:
     """Return the counts that are not zero, by source and language."""
-    found = {source: {language: n for language, n in sorted(counts[source].items()) if n} for source in sorted(counts)}
-    return {source: languages for source, languages in found.items() if languages}
+    found = defaultdict[str, dict[str, int]](dict)
+    for name, count in under(counts, what).items():
+        source, _, language = name.partition("/")
+        found[source][language] = count
+    return {**found}
 
 
-def _pairings(groups: Mapping[str, Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, Pairing]]:
+def _pairings(counts: Mapping[str, int]) -> dict[str, dict[str, Pairing]]:
     """Return, by language, script and source of A: pairs, NotNext pairs, and NotNext pairs whose B has a different value.
 
-    >>> _pairings({"pairs": {"source": {"books": 7}}, "not_next": {"source": {"books": 3}}, "other": {"source": {"books": 0}}})
+    >>> _pairings(Counter({"pairs/source/books": 7, "not_next/source/books": 3}))
     {'language': {}, 'script': {}, 'source': {'books': Pairing(pairs=7, not_next=3, other=0)}}
     """
-    pairs, not_next, other = groups["pairs"], groups["not_next"], groups["other"]
     return {
         fact: {
-            value: Pairing(pairs=count, not_next=not_next[fact][value], other=other[fact][value])
-            for value, count in sorted(pairs.get(fact, {}).items())
-            if count
+            value: Pairing(pairs=count, not_next=counts[f"not_next/{fact}/{value}"], other=counts[f"other/{fact}/{value}"])
+            for value, count in under(counts, f"pairs/{fact}").items()
         }
         for fact in ("language", "script", "source")
     }

@@ -16,7 +16,7 @@ from ..corpus_reader import Corpus, DocumentReader
 from ..shuffle import FileShuffle
 from .build_rows import PartitionReport, RowsOutput, build_partition
 from .commit import commit
-from .partitions import Layout, Tokenize
+from .partitions import Layout, tokenize
 from .partners import Partners, origins_of
 
 
@@ -62,7 +62,7 @@ class PairsJob(Job):
     @on_worker
     def tokenize(self, task: Task) -> list[tuple[int, tuple[int, bytes]]]:
         """Return the documents of a task by partition, as ids: (partition, (task, documents))."""
-        return [(partition, (task.number, piece)) for partition, piece in self._tokenizer(task)]
+        return [(partition, (task.number, piece)) for partition, piece in self._tokenized(task)]
 
     @on_worker
     def build(self, partition: int, pieces: Iterable[tuple[int, bytes]]) -> int:
@@ -89,10 +89,9 @@ class PairsJob(Job):
         """Write each output's vocabulary, data card and manifest."""
         commit(self.outputs, of_run(self.vocabulary), self.reader, self.reports("pairs", self.layout.total, PartitionReport))
 
-    @property
-    def _tokenizer(self) -> Tokenize:
-        return Tokenize(self.vocabulary, self.reader, self.layout, self.chinese_words)
+    def _tokenized(self, task: Task) -> list[tuple[int, bytes]]:
+        return tokenize(task, self.reader, self.vocabulary, self.layout, self.chinese_words)
 
     def _write(self, task: Task) -> FilesReport:
-        self.shuffle.write(task.number, self._tokenizer(task))
+        self.shuffle.write(task.number, self._tokenized(task))
         return FilesReport(files=[manifest.entry(self.shuffle.root, self.shuffle.file(task.number))])

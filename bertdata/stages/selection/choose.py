@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from ...dataset import shards
 from ...dataset.build import STATE
 from ...errors import StorageError
 from ...storage.cgroup import limits
-from . import minhash, samples
+from . import facts, minhash, samples
 from .documents import Documents
 
 Array = npt.NDArray[Any]
@@ -33,21 +33,13 @@ LISTED = REASONS[:4]  # the other reasons do not depend on the document's conten
 _SCHEMA = pa.schema(
     [("row", pa.uint32()), ("paragraph", pa.uint32()), ("words", pa.uint32()), ("reason", pa.string()), ("detail", pa.string())]
 )
+# What a rule drops: a document, one of its paragraphs, or all text after its first words. `kept` is the earlier document, or -1,
+# and `newer` the date of the kept copy of a page, or 0 if it is not newer.
+_LOSS = np.dtype([("document", "i8"), ("paragraph", "u4"), ("words", "u4"), ("kept", "i8"), ("newer", "u4"), ("reason", "u1")])
 _LOSSES = f"{STATE}/work/losses.arrow"
 _PAIRS_AT_ONCE = 1 << 14  # signatures compared at a time, 128 bytes each
 # Peak memory, measured on a million generated documents, with a tenth of room.
 _BASE_BYTES, _DOCUMENT_BYTES, _NEAR_BYTES, _PARAGRAPH_BYTES = 200 << 20, 120, 300, 48
-
-
-class Loss(NamedTuple):
-    """What a rule drops: documents, or a paragraph of each, or all text after the first `words` words."""
-
-    reason: str
-    documents: Array
-    kept: Array | None = None  # the earlier document of each
-    newer: Array | None = None  # date of the kept copy of a page, or 0 if it is not newer
-    paragraphs: Array | None = None
-    words: Array | None = None
 
 
 def needed_bytes(choice: ChoiceConfig, documents: int, paragraphs: int) -> int:
@@ -76,86 +68,72 @@ def choose(root: Path, tasks: Mapping[str, int], choice: ChoiceConfig) -> None:
     """Decide about the documents of all tasks, which are counted by source, and write a record batch of losses for each task."""
     documents = Documents(root, tasks)
     check_memory(choice, documents.count, documents.long_paragraphs)
-    found = _rules(documents, choice) if documents.count else ()
-    table = _table([loss for loss in found if len(loss.documents)])
-    kept = np.unique(table["kept"])
-    kept_ids = documents.ids(kept[kept >= 0])
-    offset = int(np.searchsorted(kept, 0))  # no document: -1 comes first
+    table = np.concatenate([np.empty(0, _LOSS), *(_rules(documents, choice) if documents.count else ())])
+    table = table[np.argsort(table["document"], kind="stable")]  # the losses of one document stay in order of the rules
+    kept = np.unique(table["kept"][table["kept"] >= 0])
+    kept_ids = pa.concat_arrays([documents.ids(kept), pa.array([""])])
     edges = np.searchsorted(table["document"], documents.ends)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for task, (start, end) in enumerate(pairwise(edges.tolist())):
-            own = {name: column[start:end] for name, column in table.items()}
-            number = np.maximum(np.searchsorted(kept, own["kept"]) - offset, 0)
-            ids = kept_ids.take(pa.array(number)).to_pylist() if len(kept_ids) else [""] * len(number)
-            details = map(_detail, own["kept"].tolist(), own["newer"].tolist(), ids)
+            own = table[start:end]
+            ids = kept_ids.take(pa.array(np.where(own["kept"] < 0, len(kept), np.searchsorted(kept, own["kept"])))).to_pylist()
             columns = [own["document"] - documents.ends[task], own["paragraph"], own["words"]]
             columns += [pa.array([REASONS[number] for number in own["reason"].tolist()], pa.string())]
-            yield pa.record_batch([*columns, pa.array(list(details), pa.string())], schema=_SCHEMA)
+            columns += [pa.array(map(_detail, ids, own["newer"].tolist()), pa.string())]
+            yield pa.record_batch(columns, schema=_SCHEMA)
 
     shards.write(root, _LOSSES, _SCHEMA, batches())
 
 
-def _table(found: list[Loss]) -> dict[str, Array]:
-    """Join losses, in order of documents; those of one document in order of the rules."""
-
-    def column(name: str, default: int, kind: Any) -> Array:
-        parts = [
-            getattr(loss, name) if getattr(loss, name) is not None else np.full(len(loss.documents), default) for loss in found
-        ]
-        return np.concatenate([np.zeros(0, kind), *(part.astype(kind) for part in parts)])
-
-    numbers = [np.full(len(loss.documents), REASONS.index(loss.reason), np.uint8) for loss in found]
-    table = {
-        "document": column("documents", 0, np.int64),
-        "paragraph": column("paragraphs", WHOLE_DOCUMENT, np.uint32),
-        "words": column("words", 0, np.uint32),
-        "kept": column("kept", -1, np.int64),
-        "newer": column("newer", 0, np.uint32),
-        "reason": np.concatenate([np.zeros(0, np.uint8), *numbers]),
-    }
-    order = np.argsort(table["document"], kind="stable")
-    return {name: values[order] for name, values in table.items()}
-
-
-def _detail(kept: int, newer: int, id: str) -> str:
+def _detail(kept: str, newer: int) -> str:
     """Describe a loss for the list of drops: the kept document, and the date of the kept copy if that decided."""
     date = f", whose newer copy of {datetime.fromtimestamp(newer, timezone.utc).date()} is kept" if newer else ""
-    return f"of {id}{date}" if kept >= 0 else ""
+    return f"of {kept}{date}" if kept else ""
 
 
-def _rules(documents: Documents, choice: ChoiceConfig) -> Iterator[Loss]:
+def _losses(reason: str, documents: Array, kept: Any = -1, **more: Any) -> Array:
+    """Return the losses of documents by one rule. `more` are other fields than the default ones of a complete document."""
+    losses = np.empty(len(documents), _LOSS)
+    default = {"paragraph": WHOLE_DOCUMENT, "words": 0, "newer": 0}
+    fields = {**default, "document": documents, "kept": kept, "reason": REASONS.index(reason), **more}
+    for name, values in fields.items():
+        losses[name] = values
+    return losses
+
+
+def _rules(documents: Documents, choice: ChoiceConfig) -> Iterator[Array]:
     left = np.ones(documents.count, bool)
 
-    def drop(loss: Loss) -> Loss:
-        left[loss.documents] = False
-        return loss
+    def drop(losses: Array) -> Array:
+        left[losses["document"]] = False
+        return losses
 
     if pages := max((end for source, (_, end) in documents.sources.items() if source in PROJECTS), default=0):
         yield drop(_repeated_pages(documents, pages))
     if choice.dedup != "none":
         rows = np.flatnonzero(left)
         later, first = _repeats(documents.hashes("hash", left))
-        yield drop(Loss("duplicate", rows[later], rows[first]))
+        yield drop(_losses("duplicate", rows[later], rows[first]))
     if choice.dedup == "near":
-        yield drop(Loss("near-duplicate", *_near(documents, left, choice.near_threshold)))
-    lost_text = None
+        yield drop(_losses("near-duplicate", *_near(documents, left, choice.near_threshold)))
+    sizes = {unit: documents.column(unit).astype(np.int64) for unit in facts.units(choice)}
     if choice.dedup_paragraphs:
-        lost_text = _repeated_paragraphs(documents, left.copy())
-        yield lost_text.loss
-        left &= np.bincount(lost_text.loss.documents, minlength=len(left)) < documents.column("paragraphs")
+        losses = _repeated_paragraphs(documents, left, sizes)
+        yield losses
+        left &= np.bincount(losses["document"], minlength=len(left)) < documents.column("paragraphs")
     if choice.mix.strip() or choice.sample_documents:
         rows = np.flatnonzero(left)
-        size = _sizes(documents, "bytes", left, lost_text) if choice.mix.strip() else np.ones(len(rows), np.int64)
+        size = sizes["bytes"][left] if choice.mix.strip() else np.ones(len(rows), np.int64)
         for reason, lost in samples.sampled(choice, _by_source(documents, rows), documents.column("key", left), size):
-            yield drop(Loss(reason, rows[lost]))
+            yield drop(_losses(reason, rows[lost]))
     if choice.word_limits:
         rows = np.flatnonzero(left)
-        words = _sizes(documents, "words", left, lost_text)
+        words = sizes["words"][left]
         key = documents.column("words_key" if choice.mix.strip() else "key", left)
         keep = samples.limited(choice, _by_source(documents, rows), key, words)
         less = keep < words
-        yield Loss("words", rows[less], words=keep[less])
+        yield _losses("words", rows[less], words=keep[less])
 
 
 def _by_source(documents: Documents, rows: Array) -> dict[str, Array]:
@@ -181,11 +159,11 @@ def _repeats(keys: Array, *tie_breakers: Array) -> tuple[Array, Array]:
     return order[later], order[first]
 
 
-def _repeated_pages(documents: Documents, count: int) -> Loss:
+def _repeated_pages(documents: Documents, count: int) -> Array:
     """Find the older copies of pages among the first documents."""
     as_of = documents.column("as_of", end=count)
     lost, kept = _repeats(documents.hashes("id_hash", end=count), ~as_of)
-    return Loss("repeated id", lost, kept, newer=np.where(as_of[lost] < as_of[kept], as_of[kept], 0))
+    return _losses("repeated id", lost, kept, newer=np.where(as_of[lost] < as_of[kept], as_of[kept], 0))
 
 
 def _near(documents: Documents, left: Array, threshold: float) -> tuple[Array, Array]:
@@ -220,27 +198,15 @@ def _near(documents: Documents, left: Array, threshold: float) -> tuple[Array, A
     return rows[copies], rows[earliest[copies]]
 
 
-class _LostParagraphs(NamedTuple):
-    """The repeated ones among the long paragraphs of the documents in a mask, and their numbers there."""
-
-    loss: Loss
-    mask: Array
-    numbers: Array
-
-
-def _repeated_paragraphs(documents: Documents, mask: Array) -> _LostParagraphs:
-    later, first = _repeats(documents.hashes("long_hash", mask))
+def _repeated_paragraphs(documents: Documents, left: Array, sizes: dict[str, Array]) -> Array:
+    """Find the repeated ones among the long paragraphs of the documents in a mask, and subtract them from documents' sizes."""
+    later, first = _repeats(documents.hashes("long_hash", left))
     order = np.argsort(later)
-    numbers, first = later[order], first[order]
-    document, index = documents.long(mask), documents.column("long_index", mask)
-    loss = Loss("duplicate paragraphs", document[numbers], document[first], paragraphs=index[numbers])
-    return _LostParagraphs(loss, mask, numbers)
-
-
-def _sizes(documents: Documents, unit: str, left: Array, lost: _LostParagraphs | None) -> Array:
-    """Return the bytes or words of documents without their lost paragraphs."""
-    size = documents.column(unit).astype(np.int64)
-    if lost:
-        lengths = documents.column(f"long_{unit}", lost.mask)[lost.numbers]
-        np.subtract.at(size, lost.loss.documents, lengths.astype(np.int64))
-    return size[left]
+    later, first = later[order], first[order]
+    document = documents.long(left)
+    losses = _losses(
+        "duplicate paragraphs", document[later], document[first], paragraph=documents.column("long_index", left)[later]
+    )
+    for unit, size in sizes.items():
+        np.subtract.at(size, losses["document"], documents.column(f"long_{unit}", left)[later].astype(np.int64))
+    return losses

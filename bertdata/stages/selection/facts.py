@@ -23,7 +23,7 @@ from ...dataset import shards
 from ...dataset.build import STATE
 from ...dataset.manifest_records import RowFile
 from ...records import Document
-from ..text_counts import count_words
+from ..counts import count_words
 from .minhash import SIGNATURE_VALUES, Signer
 
 FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
@@ -47,10 +47,14 @@ def schema(choice: ChoiceConfig, pages: bool) -> pa.Schema:
         **({"paragraphs": pa.uint32(), "long_index": list_of(pa.uint32()), "long_hash": list_of(hash_of)} if long else {}),
         **({"key": number, "words_key": number} if samples(choice) else {}),
     }
-    for unit, is_used in (("bytes", bool(choice.mix.strip())), ("words", bool(choice.word_limits))):
-        if is_used:
-            columns |= {unit: number} | ({f"long_{unit}": list_of(pa.uint32())} if long else {})
+    for unit in units(choice):
+        columns |= {unit: number} | ({f"long_{unit}": list_of(pa.uint32())} if long else {})
     return pa.schema(columns)
+
+
+def units(choice: ChoiceConfig) -> list[str]:
+    """Return the units in which texts are measured: bytes for a mixture, words for their limits."""
+    return ["bytes"] * bool(choice.mix.strip()) + ["words"] * bool(choice.word_limits)
 
 
 def samples(choice: ChoiceConfig) -> bool:

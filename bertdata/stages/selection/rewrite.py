@@ -6,11 +6,13 @@ first step, which has the digest of the old shard, stays valid.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,9 @@ from ...errors import VerificationError
 from ...records import Document
 from ...storage.files import digest, is_local
 from ...storage.moves import move
-from ..corpus_report import CorpusReport
+from ..corpus.extract import CorpusReport
+from ..counts import count_text, count_words, without_text
 from ..listing import Listing
-from ..text_counts import count_text, count_words, without_text
 from .choose import LISTED, WHOLE_DOCUMENT
 
 _AT_ONCE = 16  # files of a store moved at the same time: the last step moves the files of all tasks
@@ -61,102 +63,91 @@ def rewrite(root: Path, drops_name: str, report: CorpusReport, lost: pa.RecordBa
     shard = report.shard
     if digest(root / shard.name) != shard.sha256:
         raise VerificationError(f"{root / shard.name} has changed since its task wrote it: run the same command again")
+    counts = without_text(report.counts)
     with Listing(root, _CHOSEN_PREFIX + drops_name) as listed:
-        removal = _Removal(lost.to_pylist(), without_text(report.counts), listed)
         for drops in report.drops:  # the new list starts with the drops of the first step
             listed.copy(root / drops.name)
-        batches = removal.batches(shards.read_batches(root / shard.name))
+        batches = _batches(shards.read_batches(root / shard.name), lost, counts, listed)
         written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
-    counts = removal.counts
     shard = replace(written, text_bytes=counts["text_bytes"])
     return replace(report, shard=shard, drops=[*listed.entries()], counts=dict(sorted(counts.items())))
 
 
-@dataclass
-class _Removal:
-    """Remove, count and list the losses of a task's documents, batch by batch.
+def _batches(
+    batches: Iterator[pa.RecordBatch], lost: pa.RecordBatch, counts: Counter[str], listed: Listing
+) -> Iterator[pa.RecordBatch]:
+    """Yield the remaining documents in full batches, as if the shard had been written without the others: at least one batch."""
+    losses, rows = lost.to_pylist(), lost.column("row").to_pylist()
+    first, done, pending, size = 0, 0, list[pa.RecordBatch](), 0
+    for batch in batches:
+        before, after = counts["text_bytes"], bisect_left(rows, first + batch.num_rows)
+        pending.append(count_text(_remaining(batch, first, losses[done:after], counts, listed), counts))
+        first, done = first + batch.num_rows, after
+        del batch  # free its memory before the next batch is read
+        size += counts["text_bytes"] - before
+        if size >= shards.BATCH_BYTES:
+            yield from shards.joined(pending)
+            pending, size = [], 0
+    if pending and (size or not counts["text_bytes"]):
+        yield from shards.joined(pending)
 
-    A loss has a row of the shard, and either the complete document, one of its paragraphs, or its new number of words:
+
+def _remaining(
+    batch: pa.RecordBatch, first: int, losses: list[dict[str, Any]], counts: Counter[str], listed: Listing
+) -> pa.RecordBatch:
+    """Remove, count and list the losses of a batch, whose first document is row `first` of the shard.
+
+    A document loses all of its text, some of its paragraphs, or all but its first words:
 
         losses     (row 4, whole, duplicate)   (row 5, 0) (row 5, 2) duplicate paragraphs   (row 6, 100 words)
         batch      rows 4 to 7 of the shard; row 5 has three paragraphs
         result     row 5 with its paragraph 1, the first 100 words of row 6, row 7
     """
-
-    losses: list[dict[str, Any]]  # in order of rows
-    counts: Counter[str]
-    listed: Listing
-    _row: int = 0
-    _next: int = 0  # the next loss
-
-    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the remaining documents in full batches, as if the shard had been written without the others. There is at least
-        one."""
-        counts, pending, size = self.counts, list[pa.RecordBatch](), 0
-        for batch in batches:
-            before = counts["text_bytes"]
-            pending.append(count_text(self._left(batch), counts))
-            del batch  # free its memory before the next batch is read
-            size += counts["text_bytes"] - before
-            if size >= shards.BATCH_BYTES:
-                yield from shards.joined(pending)
-                pending, size = [], 0
-        if pending and (size or not counts["text_bytes"]):
-            yield from shards.joined(pending)
-
-    def _left(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        # Three kinds of losses, from large to small: complete documents, paragraphs, and words at
-        # the end.
-        start, end = self._row, self._row + batch.num_rows  # rows of the shard; below, `row` counts from the start of the batch
-        self._row = end
-        kept = np.ones(batch.num_rows, bool)
-        cuts: dict[int, int] = {}  # new number of words by document
-        trimmed = defaultdict[int, set[int]](set)  # lost paragraphs of a document
-        firsts: dict[int, dict[str, Any]] = {}  # its first loss
-        while self._next < len(self.losses) and (loss := self.losses[self._next])["row"] < end:
-            self._next += 1
-            row = loss["row"] - start
-            if loss["words"]:
-                cuts[row] = loss["words"]
-            elif loss["paragraph"] == WHOLE_DOCUMENT:
-                self._lose(batch, kept, row, loss)
-            else:
-                trimmed[row].add(loss["paragraph"])
-                firsts.setdefault(row, loss)
-        for row, parts in trimmed.items():
-            if len(parts) == len(batch.column("paragraph_starts")[row]):  # it loses all paragraphs
-                self._lose(batch, kept, row, firsts[row])
-            else:
-                self.counts["trimmed_documents"] += 1
-                self.counts["removed_paragraphs"] += len(parts)
-        if cuts or any(kept[row] for row in trimmed):  # before `filter`, which renumbers the rows
-            batch = self._shorten(batch, trimmed, cuts)
-        return batch if kept.all() else batch.filter(pa.array(kept))
-
-    def _shorten(self, batch: pa.RecordBatch, trimmed: dict[int, set[int]], cuts: dict[int, int]) -> pa.RecordBatch:
-        """Remove paragraphs from documents, then all but their first words, and count the removed words."""
-        built = shards.DocumentBatch()
-        for row, values in enumerate(batch.to_pylist()):
-            document = _without(Document(**values), trimmed.get(row, set()))
-            if row in cuts:
-                self.counts["removed_words"] += count_words(document.sentences) - cuts[row]
-                document = _first_words(document, cuts[row])
-            built.add(document)
-        return built.take()
-
-    def _lose(self, batch: pa.RecordBatch, kept: Any, row: int, loss: dict[str, Any]) -> None:
+    whole: dict[int, dict[str, Any]] = {}
+    emptied: dict[int, dict[str, Any]] = {}  # documents that lose their paragraphs one by one
+    edits: dict[int, tuple[set[int], int]] = {}
+    for number, group in groupby(losses, itemgetter("row")):
+        row, of_row = number - first, [*group]
+        trimmed = {loss["paragraph"] for loss in of_row} - {WHOLE_DOCUMENT}
+        if trimmed and len(trimmed) == len(batch.column("paragraph_starts")[row]):
+            emptied[row] = of_row[0]
+            continue
+        if trimmed:
+            counts["trimmed_documents"] += 1
+            counts["removed_paragraphs"] += len(trimmed)
+        if of_row[-1]["paragraph"] == WHOLE_DOCUMENT and not of_row[-1]["words"]:  # the last rule comes last
+            whole[row] = of_row[-1]
+        else:
+            edits[row] = trimmed, of_row[-1]["words"]
+    kept = np.ones(batch.num_rows, bool)
+    for row, loss in (*whole.items(), *emptied.items()):
         kept[row] = False
-        self.counts["out"] -= 1
-        self.counts[f"dropped/{loss['reason']}"] += 1
+        counts["out"] -= 1
+        counts[f"dropped/{loss['reason']}"] += 1
         if loss["reason"] in LISTED:
-            self.listed.append({"id": batch.column("id")[row].as_py(), "reason": loss["reason"], "detail": loss["detail"]})
+            listed.append({"id": batch.column("id")[row].as_py(), "reason": loss["reason"], "detail": loss["detail"]})
+    if edits:  # before `filter`, which renumbers the rows
+        batch = _edited(batch, edits, counts)
+    return batch if kept.all() else batch.filter(pa.array(kept))
+
+
+def _edited(batch: pa.RecordBatch, edits: dict[int, tuple[set[int], int]], counts: Counter[str]) -> pa.RecordBatch:
+    """Remove paragraphs from documents, then all but their first words, and count the removed words."""
+    built = shards.DocumentBatch()
+    for row, values in enumerate(batch.to_pylist()):
+        document, (trimmed, words) = Document(**values), edits.get(row, (set[int](), 0))
+        if trimmed:
+            document = _without(document, trimmed)
+        if words:
+            counts["removed_words"] += count_words(document.sentences) - words
+            document = _first_words(document, words)
+        built.add(document)
+    return built.take()
 
 
 def _without(document: Document, trimmed: set[int]) -> Document:
-    """Remove paragraphs from a document. One that would lose all of them is unchanged, because the caller drops it."""
+    """Remove some paragraphs from a document."""
     left = [paragraph for part, paragraph in enumerate(document.paragraphs()) if part not in trimmed]
-    if not trimmed or not left:
-        return document
     starts = np.cumsum([0, *map(len, left)])[:-1].tolist()  # paragraphs of 2 and 3 sentences begin at 0 and 2
     return document._replace(sentences=[s for paragraph in left for s in paragraph], paragraph_starts=starts)
 

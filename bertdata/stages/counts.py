@@ -1,4 +1,4 @@
-"""Define what a task of `build-corpus` reports: its files, and one counter of everything that it has counted.
+"""Count what a task of `build-corpus` reads and writes, in one counter.
 
     in, out, dropped/redirect, rejected/truncated     records; those that enter are kept, dropped or rejected
     documents/en, words/en, characters/en             text that was kept, by language
@@ -11,38 +11,16 @@ A sum of tasks is `Counter.update`. The manifest divides the names at the slashe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from ..codec import Count
-from ..dataset.manifest_records import RowFile
-from ..dataset.tasks import InputRange, TaskReport
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ..tally import Tally
 
 TEMPLATES = "templates"
-
-
-class CorpusReport(TaskReport, frozen=True, kw_only=True):
-    """The report of a task."""
-
-    kind: str
-    """Kind of input."""
-    stage: str
-    """Name of the stage in the manifest's counts."""
-    shard: RowFile
-    rejects: Sequence[RowFile]
-    """The list of malformed records, if there are any."""
-    drops: Sequence[RowFile]
-    """The list of records that were filtered on purpose, if there are any."""
-    counts: dict[str, Count]
-    inputs: Sequence[InputRange] = ()
-    """The file ranges that were read. Empty in a trial, which reads only the beginning of each."""
-    facts: RowFile | None = None
-    """The file with one row per document that the selection rules read: hashes, sizes and the like."""
-
-    @property
-    def files(self) -> Sequence[RowFile]:
-        """The shard, the lists, and the facts."""
-        return [self.shard, *self.rejects, *self.drops, *([self.facts] if self.facts else ())]
+_LONG_SENTENCE_CHARS = 1000
+_COUNTED = ("documents", "words", "characters", "unsplit_documents", "text_bytes")
 
 
 def under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
@@ -77,3 +55,33 @@ def without_rare_templates(counts: Counter[str], most: int) -> Counter[str]:
         return counts
     rare = templates.keys() - dict(most_frequent(templates, most)).keys()
     return Counter({name: count for name, count in counts.items() if name.removeprefix(f"{TEMPLATES}/") not in rare})
+
+
+def count_words(sentences: Iterable[str]) -> int:
+    """Count words separated by whitespace, as `str.split` does. A word never spans two sentences.
+
+    >>> count_words(["The kettle sang .", "\\u8336\\u3002"])
+    5
+    """
+    return sum(len(sentence.split()) for sentence in sentences)
+
+
+def count_text(batch: pa.RecordBatch, counts: Counter[str]) -> pa.RecordBatch:
+    """Count the text of a batch, by language as ``words/en``, and return the batch unchanged.
+
+    A document that is one long sentence was probably not divided into sentences.
+    """
+    for language, column in zip(batch.column("language").to_pylist(), batch.column("sentences"), strict=True):
+        sentences = column.as_py()
+        size = sum(map(len, sentences))
+        counts[f"documents/{language}"] += 1
+        counts[f"words/{language}"] += count_words(sentences)
+        counts[f"characters/{language}"] += size
+        counts["unsplit_documents"] += size > _LONG_SENTENCE_CHARS and len(sentences) == 1
+    counts["text_bytes"] += pc.sum(pc.binary_length(batch.column("sentences").flatten())).as_py() or 0
+    return batch
+
+
+def without_text(counts: Mapping[str, int]) -> Counter[str]:
+    """Return the counts of a task except those of `count_text`."""
+    return Counter({name: count for name, count in counts.items() if name.partition("/")[0] not in _COUNTED})
