@@ -183,15 +183,11 @@ def test_tokens_are_shown_as_text() -> None:
 
 
 def test_words_are_counted_only_in_languages_with_spaces() -> None:
-<<<<<<< HEAD
     languages = {code: Amounts(documents=1, words=20, characters=90) for code in ("en", "ja", "zh-tw")}
-    shown = amounts({"books": SourceEntry(documents=1, text_bytes=9, share=1.0, languages=languages)}, None)
+    shown = amounts(
+        {"books": SourceEntry(documents=1, text_bytes=9, words=1, characters=1, share=1.0, languages=languages)}, None
+    )
     assert {amount.language: amount.figures[1] for amount in shown} == {"en": "20", "ja": "–", "zh-tw": "–"}
-=======
-    amounts = {code: decode({"documents": 1, "words": 20, "characters": 90}, Amounts) for code in ("en", "ja", "zh-tw")}
-    shown = sources_and_languages({"books": SourceEntry(documents=1, text_bytes=9, words=1, characters=1, share=1.0, languages=amounts)})
-    assert {code: figures[1] for code, figures, _ in shown["languages"]} == {"en": "20", "ja": "–", "zh-tw": "–"}
->>>>>>> 4ba1648e (Require the fields that every manifest has)
 
 
 def test_a_training_run_has_curves_and_says_why_it_failed(tmp_path: Path) -> None:
@@ -242,16 +238,6 @@ def test_a_damaged_metrics_file_ends_in_a_named_error(tmp_path: Path) -> None:
         bertdata.report(tmp_path)
 
 
-<<<<<<< HEAD
-=======
-def test_languages_beyond_the_table_are_counted() -> None:
-    amounts = {f"x{index:02d}": Amounts(documents=1, words=1, characters=1) for index in range(40)}
-    entry = SourceEntry(documents=40, text_bytes=9, words=1, characters=1, share=1.0, languages=amounts)
-    shown = sources_and_languages({"books": entry})
-    assert len(shown["languages"]) == 30 and shown["further_languages"] == 10
-
-
->>>>>>> 4ba1648e (Require the fields that every manifest has)
 @pytest.mark.nightly
 @pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
 def test_a_page_fits_a_phone(sample_corpus: Path, sample_vocab: Path, sample_pairs: Path, tmp_path: Path) -> None:
