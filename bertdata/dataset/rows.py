@@ -240,12 +240,8 @@ class Shards:
         lengths = self.lengths[rows]
         if lengths.max(initial=0) > width:
             raise ValueError(f"row {rows[lengths.argmax()]} has {lengths.max()} tokens, more than a width of {width}")
-        widths = {
-            "document_starts": self.most_parts,
-            "next_sentence_label": self.most_parts,
-            "masked_lm_positions": self.max_predictions,
-            "masked_lm_labels": self.max_predictions,
-        }
+        widths = dict.fromkeys(("document_starts", "next_sentence_label"), self.most_parts)
+        widths |= dict.fromkeys(("masked_lm_positions", "masked_lm_labels"), self.max_predictions)
         fills = {"input_ids": max(self.special.pad, 0), "next_sentence_label": IGNORED, "masked_lm_labels": IGNORED}
         # Row -> record batch, row in it. Columns are mapped, so this copies exactly the bytes of these rows from the page cache.
         batches, numbers = self._addresses(rows)
@@ -264,7 +260,7 @@ class Shards:
         """Gather a list column into [B, width], padded with `fill`. `addresses` are (columns of a record batch, row in it)."""
         kind = np.asarray(self._views[0][name].values).dtype
         is_flags, is_label = name == "continues_word", name == "masked_lm_labels"  # -100 fits no id's type
-        padding = memoryview(np.full(width, 0 if is_label else fill, kind))
+        padding = np.full(width, 0 if is_label else fill, kind).data
         parts, sizes = list[Any](), list[int]()
         for columns, number in addresses:
             values, ends = columns[name]
@@ -272,7 +268,7 @@ class Shards:
             sizes.append(size := end - start)
             if is_flags:  # Arrow stores eight per byte: flags 13 to 18 are bits 5 to 10 of bytes 1 and 2
                 unpacked = np.unpackbits(np.asarray(values[start >> 3 : (end + 7) >> 3]), bitorder="little")
-                values, start, end = memoryview(unpacked), start & 7, (start & 7) + size
+                values, start, end = unpacked.data, start & 7, (start & 7) + size
             parts += values[start:end], padding[size:]
         gathered = np.frombuffer(bytearray().join(parts), kind)
         if sizes and (min(sizes) < 0 or max(sizes) > width or len(gathered) != len(sizes) * width):
