@@ -5,7 +5,8 @@ text go. Elements are recognized by their meaning (`typeof`, `rel`), which all v
 by the classes that wikis give them. The lines then pass through the last steps of wikitext, which drop list introductions and
 the sentences of formulas.
 
-    >>> extract_rendered('<p><b>Rome</b><sup typeof="mw:Extension/ref">[1]</sup> is a city.</p><ul><li>Italy</li></ul>')
+    >>> html = '<p><b>Rome</b><sup typeof="mw:Extension/ref">[1]</sup> is a city.</p><ul><li>Italy</li></ul>'
+    >>> read_rendered(html, Extractor(language="en")).paragraphs
     ['Rome is a city.']
 """
 
@@ -21,6 +22,7 @@ from typing import Any
 from lxml import etree
 
 from .wikitext.extract import Extraction, Extractor
+from .wikitext.formulas import Formulas
 from .wikitext.marks import FORMULA, HOLE, OBJECT, SHIELD, shield
 from .wikitext.paragraphs import Page, Paragraph
 from .wikitext.variants import choose_word
@@ -63,7 +65,7 @@ class _Reader:
     """Turn the nodes of a page into lines, and lines into paragraphs."""
 
     def __init__(self, extractor: Extractor, lines: Counter[str] | None) -> None:
-        self.formulas = extractor.formulas()
+        self.formulas = Formulas(extractor.math)
         self.language, self.variant = extractor.language, extractor.variant
         self.page = Page(False, lines)
         self.line: list[str] = []  # text since the last block or line break
@@ -247,21 +249,6 @@ def _plain(html: str) -> str:
     """Return the text of a piece of HTML."""
     root = _parsed(html) if "<" in html or "&" in html else None
     return html if root is None else "".join(root.itertext())
-
-
-def extract_rendered(html: str, title: str = "", **options: Any) -> list[str]:
-    """Return the paragraphs of a rendered page.
-
-    Args:
-        html: The page in Parsoid's HTML, as in the "Enterprise HTML" dumps and from Wikimedia's REST API.
-        title: The title of the page.
-        options: Fields of `Extractor`: ``language``, ``variant``, ``math``, ``list_introductions`` and ``split``.
-
-    Returns:
-        The paragraphs of running prose, in order, one line each.
-    """
-    found = read_rendered(html, Extractor(**options))
-    return found.paragraphs if found else []
 
 
 def read_rendered(html: str, extractor: Extractor) -> Extraction | None:

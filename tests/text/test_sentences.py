@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bertdata.config import read_toml
 from bertdata.errors import UsageError
-from bertdata.text.sentences import is_lower_cased, packages, split, split_sentences, splitter
+from bertdata.text.sentences import is_lower_cased, split, split_sentences, splitter
 
 SHARED = REPOSITORY.parent / "shared"
 PARAGRAPHS = read_toml(Path(__file__).with_name("sentences.toml"))
@@ -197,7 +197,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_function_of_the_user_is_stripped_and_checked(module: Path) -> None:
     assert splitter("own_splitter:spaces")("The tea is ready. He came. ", "en") == ["The tea is ready.", "He came."]
-    assert packages("own_splitter:split") == ("own_splitter",)
     messages = {
         "changes": "returns 'coffeeisready.' instead of 'teaisready.'",
         "loses": "returns '' instead of '.'",

@@ -74,7 +74,8 @@ def quota(number: int, tasks: int, max_documents: int) -> int:
 
 def packages(config: CorpusConfig) -> tuple[str, ...]:
     """Return the packages whose versions affect the bytes of a corpus."""
-    names = ("charset-normalizer", "py3langid", *sentences.packages(config.sentence_splitter))
+    sentences.splitter(config.sentence_splitter)  # raises UsageError for a name that cannot be right
+    names = ("charset-normalizer", "py3langid", config.sentence_splitter.partition(":")[0])
     if config.choice.dedup == "near":
         from ..selection import minhash
 
@@ -84,7 +85,7 @@ def packages(config: CorpusConfig) -> tuple[str, ...]:
 
 def user_splitters(config: CorpusConfig) -> tuple[str, ...]:
     """Return the user-defined sentence splitters, as ``module:function``."""
-    return sentences.user_functions(config.sentence_splitter)
+    return (config.sentence_splitter,) if ":" in config.sentence_splitter else ()
 
 
 def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:

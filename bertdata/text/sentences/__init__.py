@@ -2,6 +2,6 @@
 
 from .lower_case import is_lower_cased
 from .split import split_sentences
-from .splitters import Splitter, packages, splitter, user_functions
+from .splitters import Splitter, splitter
 
-__all__ = ["Splitter", "is_lower_cased", "packages", "split_sentences", "splitter", "user_functions"]
+__all__ = ["Splitter", "is_lower_cased", "split_sentences", "splitter"]

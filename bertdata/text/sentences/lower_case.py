@@ -16,7 +16,11 @@ _MIN_STOPS = 2  # of a text without capitals
 _MIN_CASED = 0.5  # share of the letters; the others are of a script without capitals
 _LOOK_CHARS, _MAX_LOOK_CAPITALS = 400, 8
 _STOP = re.compile(r"(?:[^\W\d_]|\d\d)\s?[.!?։][\"'”’»)\]]*(?:\s|$)")
-_END = r"(?:(?<![.…])\.(?![.…])|(?<![!?։])[!?։]+)[\"'”’»)\]]*\s+"
+_LETTER = r"[^\W\d_]"
+# Not after abbreviations with a stop inside, such as "e.g.", except for those that often end a sentence.
+_DOTTED = rf"(?<!\b{_LETTER}\.{_LETTER})(?<!\b{_LETTER}\.{_LETTER}{_LETTER})"
+_FULL_STOP = rf"(?<![.…])(?:(?<=\b[apu]\.[ms])|(?<=\bт\.[дп])|{_DOTTED})\.(?![.…])"
+_END = rf"(?:{_FULL_STOP}|(?<![!?։])[!?։]+)[\"'”’»)\]]*\s+"
 _START = re.compile(rf"(\A|{_END})([\"'“‘«„(\[¿¡—–-]*\s?)([^\W\d_])")
 _GEORGIAN = re.compile("[ა-ჿ]")  # its capitals are for titles only
 
@@ -38,7 +42,11 @@ def is_lower_cased(text: str, lines: int = 1) -> bool:
 
 
 def capitalized(text: str) -> str:
-    """Return a text of the same length in which the first letter of each sentence is a capital."""
+    """Return a text of the same length in which the first letter of each sentence is a capital.
+
+    >>> capitalized("he drinks tea, i.e. the green one, at 5 p.m. then he leaves.")
+    'He drinks tea, i.e. the green one, at 5 p.m. Then he leaves.'
+    """
     return _START.sub(lambda start: start[1] + start[2] + _capital(start[3]), text)
 
 

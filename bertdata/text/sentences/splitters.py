@@ -24,21 +24,6 @@ def splitter(name: str) -> Splitter:
     return _checked(name, load(name, "sentence_splitter"))
 
 
-def packages(name: str) -> tuple[str, ...]:
-    """Return the modules outside bertdata that split sentences; raise UsageError if one is missing.
-
-    >>> packages("sentencex")
-    ('sentencex',)
-    """
-    splitter(name)  # raises for a name that cannot be right
-    return (name.partition(":")[0],)
-
-
-def user_functions(name: str) -> tuple[str, ...]:
-    """Return the splitter if it is a function of the user's, ``module:function``."""
-    return (name,) if name != _DEFAULT else ()
-
-
 def _checked(name: str, function: Splitter) -> Splitter:
     """Return a user's function that is checked: its sentences, joined, equal the paragraph except for whitespace."""
 

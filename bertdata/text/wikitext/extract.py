@@ -27,7 +27,7 @@ from .variants import resolve_variants
 _CHOICES = (("list_introductions", ("drop", "keep")), ("math", CHOICES))
 _BUILT_IN = "built-in"
 _WORD = re.compile(r"\w")
-_ADDRESSES = ("http://", "https://")
+_ADDRESSES = re.compile(r"(?:https?://\S*(?:\s+|\Z))+")  # a paragraph of nothing else
 # A colon at the end of a paragraph, in any script, with the dash of Indian languages. Bengali and Hindi also use the visarga.
 _COLON = re.compile(r"[:：﹕︓፦፥᠄ঃः][\s\-–—]*\Z")
 _ARMENIAN_COLON = re.compile(r"՝\s*\Z")  # in Armenian, ":" ends a sentence
@@ -103,24 +103,17 @@ class Extractor:
         """
         page = self._page(title)
         lines: Counter[str] = Counter()
-        texts = [] if is_redirect(wikitext) else self._paragraphs(wikitext, page, lines)
+        found: list[Paragraph] = []
+        if not is_redirect(wikitext):
+            for _, step in _STEPS:
+                wikitext = step(wikitext, page, self.namespaces)
+            found = paragraphs(wikitext, lines if self.list_introductions == "drop" else None, page.templates is not None)
+        texts = self.finish(found, page.formulas, lines, page.templates is not None)
         return Extraction(texts, page.dropped, lines, page.formulas.counts)
 
     def _page(self, title: str) -> PageContext:
         table = load_templates(self.language) if isinstance(self.templates, str) else self.templates
         return PageContext(title, self.language, self.variant, table, formulas=Formulas(self.math))
-
-    def _paragraphs(self, wikitext: str, page: PageContext, lines: Counter[str]) -> list[str]:
-        """Return the paragraphs of a page that is not a redirect, and count dropped lines."""
-        for _, step in _STEPS:
-            wikitext = step(wikitext, page, self.namespaces)
-        templates_on = page.templates is not None
-        found = paragraphs(wikitext, lines if self.list_introductions == "drop" else None, templates_on)
-        return self.finish(found, page.formulas, lines, templates_on)
-
-    def formulas(self) -> Formulas:
-        """Return the writer of a page's formulas."""
-        return Formulas(self.math)
 
     def finish(
         self, found: Sequence[Paragraph], formulas: Formulas, lines: Counter[str], templates_on: bool = False
@@ -136,7 +129,7 @@ class Extractor:
                 lines["list introduction"] += 1
                 last = self.split(text, self.language)[-1:]
                 text = text[: text.rfind(last[0])].rstrip() if last else ""
-            if _WORD.search(text) and not (text[:4] == "http" and _only_addresses(text)):
+            if _WORD.search(text) and not (text[:4] == "http" and _ADDRESSES.fullmatch(text)):
                 texts.append(text)
         return texts
 
@@ -179,15 +172,6 @@ def extract_paragraphs(
     """
     extractor = Extractor(language=language, templates=templates, math=math, list_introductions=list_introductions)
     return extractor(wikitext, title).paragraphs
-
-
-def _only_addresses(paragraph: str) -> bool:
-    """Return True if a paragraph contains only addresses.
-
-    >>> _only_addresses("https://x.org/a  https://x.org/b"), _only_addresses("https://x.org shows it")
-    (True, False)
-    """
-    return paragraph.startswith(_ADDRESSES) and all(word.startswith(_ADDRESSES) for word in paragraph.split())
 
 
 # Each step works on the output of the previous one, in MediaWiki's order. Braces and brackets in a comment or in <nowiki> are

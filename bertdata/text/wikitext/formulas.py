@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .entities import decode_entities
+from .inline import decode_entities
 from .marks import FORMULA, HOLE, OBJECT, VANISHED, shield
 from .tex import bracketed, script, tex_to_text
 

@@ -5,9 +5,8 @@
 """
 
 import re
+from html import unescape
 
-from .entities import decode_entities
-from .external import drop_addresses
 from .marks import AWAY, FOOTNOTE, FORMULA, OBJECT, SHIELD, VANISHED, unshield
 
 _TAG = re.compile(r"</?([a-zA-Z]+)(?=[\s/>])[^<>]*>")
@@ -16,6 +15,16 @@ _INLINE_NAMES = """
     ruby s samp small span strike strong sub sup time tt u var wbr
 """
 INLINE = frozenset(_INLINE_NAMES.split())
+_SCHEMES = """(?:https?|ftps?|sftp|irc|ircs|gopher|telnet|nntp|worldwind|svn|git|mms|ssh|redis)://|//
+    |(?:mailto|news|tel|sip|sips|sms|xmpp|bitcoin|magnet|urn|geo):""".replace("\n", "").replace(" ", "")
+_CHARACTER = r"[^\[\]<>\"\x00-\x20\x7f\u00a0\u3000]"
+_LINK = re.compile(rf"\[(?:{_SCHEMES}){_CHARACTER}+[ \t\u00a0\u3000]*([^\]\n]*)\]", re.IGNORECASE)
+_ITALIC_LABEL = re.compile(rf"(\[(?:{_SCHEMES})(?:(?!''){_CHARACTER})+)(?='')", re.IGNORECASE)
+# A character reference. Longer numbers are not characters. A name without its semicolon must end there, except in addresses.
+_REFERENCE = re.compile(
+    r"&(?:#0{0,40}[0-9]{1,7}(?![0-9]);?|#[xX]0{0,40}[0-9a-fA-F]{1,6}(?![0-9a-fA-F]);?"
+    r"|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))"
+)
 _COMMAS = ",;:、，；，،؛"
 _BRACKET = re.compile(rf"([(（\[])(?:[{_COMMAS}]|(?!{VANISHED})\s)*{VANISHED}[\s{_COMMAS}]*([)）\]])?")
 _CONTROL = re.compile("[\0-\x03\x05-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")  # not whitespace or holes
@@ -29,6 +38,42 @@ _LOOSE = " ,;、，；،؛\t\u00a0\u3000"  # no colon, which ends transcriptions
 _ASIDE = re.compile(rf"[(（](?=[^()（）]*(?<![0-9])(?<![0-9] )[$£€¥₹] ?{VANISHED}(?! ?[0-9]))[^()（）]*[)）]")
 # A full stop after a dropped reference that follows the end of a sentence: "…问题。<ref/>." Dots of an ellipsis and of ".5" stay.
 _SECOND_STOP = re.compile(rf"([.!?。！？])([^\S{VANISHED}]*{VANISHED}\s*)([.。])(?![.\d])")
+
+
+def part_labels(line: str) -> str:
+    """Put a space between an address and a label in italics or bold, because its apostrophes end the address.
+
+    >>> part_labels("see [//x.org''Title''] here")
+    "see [//x.org ''Title''] here"
+    """
+    return _ITALIC_LABEL.sub(r"\1 ", line)
+
+
+def _drop_addresses(line: str) -> str:
+    """Keep the labels of external links; a link without a label is a footnote mark.
+
+    >>> _drop_addresses("see [https://x.org the site] or [//x.org], a[0] and http://y.org")
+    'see the site or \\x1f, a[0] and http://y.org'
+    """
+    end = line.rfind("]") + 1  # skip brackets that are never closed, which are slow to match
+    return _LINK.sub(lambda link: link[1] or VANISHED, line[:end]) + line[end:]
+
+
+def decode_entities(text: str) -> str:
+    """Return ``text`` with character references decoded, including old HTML ones without a semicolon.
+
+    >>> decode_entities("a&nbsp;&#x2D;&ndash;b &eacute &sup2 AT&T ?a=1&copy=2 &amp;lt; &nosuch; &notit; a&NewLine;b")
+    'a\xa0-–b é ² AT&T ?a=1&copy=2 &lt; &nosuch; &notit; a b'
+    """
+    return _REFERENCE.sub(_character, text) if "&" in text else text
+
+
+def _character(reference: re.Match[str]) -> str:
+    """Return the character; a line end becomes a space; a name that only starts with a known name stays as it is."""
+    character = unescape(reference[0])
+    if len(character) > 2 and character[-1] == ";":
+        return reference[0]
+    return " " if character in ("\n", "\r", "\f") else character
 
 
 def _tag(match: re.Match[str]) -> str:
@@ -72,7 +117,7 @@ def finish(text: str, templates_on: bool = False) -> str:
     if AWAY in text:
         text = text.replace(AWAY, "")
     if "[" in text:
-        text = drop_addresses(text)
+        text = _drop_addresses(text)
     # Tags go before entities: "&lt;b>" shows "<b>", which is text and not a tag.
     if "<" in text:
         text = _TAG.sub(_tag, text)

@@ -18,23 +18,9 @@ _SHORT = frozenset(["đổi", "виж", "види", "stir", "alih", "tam"])  # i
 _SWITCH_WORD = r"([^\s_＿.]{1,40}(?:_[^\s_＿.]{1,40}){0,5})[_＿]{2}([ \t]*)"
 _SWITCH = re.compile("_(?=_)_" + _SWITCH_WORD)  # one literal character, then a look-ahead: faster than two literals
 _WIDE_SWITCH = re.compile("[_＿]{2}" + _SWITCH_WORD)  # Japanese has wide underscores as well
-_SMALL = frozenset(
-    [
-        "toc",
-        "notoc",
-        "forcetoc",
-        "noeditsection",
-        "newsectionlink",
-        "nonewsectionlink",
-        "nogallery",
-        "hiddencat",
-        "index",
-        "noindex",
-    ]
-)
-_NAMES = frozenset(
-    ["FILE", "LINE", "DATE", "TIME", "COUNTER", "VA_ARGS", "FUNCTION", "STDC", "VERSION"]
-)  # of programming languages
+_SMALL_WORDS = "toc notoc forcetoc noeditsection newsectionlink nonewsectionlink nogallery hiddencat index noindex"
+_PROGRAM_WORDS = "FILE LINE DATE TIME COUNTER VA_ARGS FUNCTION STDC VERSION"  # of programming languages
+_SMALL, _NAMES = frozenset(_SMALL_WORDS.split()), frozenset(_PROGRAM_WORDS.split())
 
 
 def is_redirect(wikitext: str) -> bool:

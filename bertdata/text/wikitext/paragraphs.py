@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from .boxes import drop_boxes, may_drop
-from .external import part_labels
-from .inline import INLINE
+from .inline import INLINE, part_labels
 from .marks import AWAY, FOOTNOTE, FORMULA, HOLE, OBJECT, SHIELD, VANISHED
 from .quotes import ENDED, drop_quotes, is_heading
 

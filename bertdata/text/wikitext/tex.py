@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...config import read_toml
-from .entities import decode_entities
+from .inline import decode_entities
 from .marks import HOLE
 
 _MAX_CHARACTERS, _MAX_DEPTH = 2000, 40  # of a formula; of groups and arguments in it

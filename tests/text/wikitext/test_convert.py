@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import json
 import lzma
 import re
@@ -124,8 +122,3 @@ def test_real_calls_are_converted(shared: Path) -> None:
         rows = [row for row in map(json.loads, file) if row["kind"] == "real"]
     wrong = [row["call"] for row in rows if wiki(f"Start {row['call']} end.").paragraphs != [f"Start {row['shown']} end."]]
     assert (len(rows), wrong) == (361, [])
-
-
-@pytest.mark.parametrize("name", ["call", "measurement", "units"])
-def test_doctests(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"bertdata.text.wikitext.convert.{name}")).failed == 0

@@ -22,7 +22,8 @@ _LINK = re.compile(r"\[\[([^\[\]|]*)[^\[\]]*\]\]")
 _TAG = re.compile(r"<[^<>]*>")
 _NUMERIC = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,4}")
-_NAMESPACES = ("", "User", "Wikipedia", "File", "MediaWiki", "Template", "Help", "Category")  # every second number, from 0
+_NAMES = ("", "User", "Wikipedia", "File", "MediaWiki", "Template", "Help", "Category")
+_NAMESPACES = {str(2 * pair): name for pair, name in enumerate(_NAMES)}  # without those of talk pages
 _PATH = ";@$!*(),/~:"  # not escaped by MediaWiki in a page's address
 _MAX_PADDING = 500  # MediaWiki's own
 _MAX_REPLACED = 10_000  # maximum characters of a #replace replacement
@@ -133,10 +134,8 @@ def _switch(arguments: Arguments) -> str:
 
 
 def _formatnum(arguments: Arguments) -> str:
-    option = arguments[1].upper()
-    if option == "R":
-        return parse_number(arguments[0], arguments.language)
-    return arguments[0] if option == "NOSEP" else format_number(arguments[0], arguments.language)
+    option, number = arguments[1].upper(), arguments[0]
+    return number if option == "NOSEP" else (parse_number if option == "R" else format_number)(number, arguments.language)
 
 
 def _plural(arguments: Arguments) -> str | None:
@@ -186,20 +185,8 @@ def _address(title: str) -> str:
 
 def _urlencode(arguments: Arguments) -> str:
     """Encode for the query, path or a wiki title in an address."""
-    kind = arguments[1].upper()
-    if kind == "WIKI":
-        return _address(arguments[0])
-    return quote(arguments[0], safe="") if kind == "PATH" else quote_plus(arguments[0])
-
-
-def _namespace(arguments: Arguments) -> str | None:
-    """Return the name of a namespace number; a name stays as it is."""
-    wanted = arguments[0].replace("_", " ")
-    if not _WHOLE.fullmatch(wanted):
-        return wanted
-    pair, talk = divmod(int(wanted), 2)
-    name = _NAMESPACES[pair] if 0 <= pair < len(_NAMESPACES) else None
-    return name if name is None or not talk else f"{name} talk" if name else "Talk"
+    kind, text = arguments[1].upper(), arguments[0]
+    return _address(text) if kind == "WIKI" else quote(text, safe="") if kind == "PATH" else quote_plus(text)
 
 
 Shown = Callable[[Arguments], str | None]  # None: no words
@@ -235,5 +222,5 @@ FUNCTIONS: dict[str, Shown] = {
     "#time": lambda arguments: format_date(arguments[0], arguments[1], arguments.language),
     "#titleparts": _titleparts,
     "urlencode": _urlencode,
-    "ns": _namespace,
+    "ns": lambda arguments: _NAMESPACES.get(arguments[0], arguments[0].replace("_", " ")),
 }
