@@ -79,13 +79,10 @@ def main() -> None:
             code: Any = cli.main(prog_name="bertdata", standalone_mode=False, obj={"own_process": True})
     except click.exceptions.Exit as leave:
         code = leave.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:  # `bertdata` alone
-        code = error.exit_code
-        error.show()
     except click.ClickException as error:
         code, context = error.exit_code, getattr(error, "ctx", None)
         hint = f" Try 'bertdata {context.info_name} --help'." if context and context.parent else " Try 'bertdata --help'."
-        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2: the command's help is not an error message
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2, for `bertdata` alone: help is not an error message
             error.show()
         else:
             console.error(error.format_message() + hint)

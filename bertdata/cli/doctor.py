@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import tempfile
 from importlib import metadata
 
 import click
+from packaging.requirements import Requirement
 
 from .. import __version__
 from ..extras import EXTRAS, install
@@ -19,7 +19,6 @@ from ..storage.process import cores, usable_cpus
 from .console import echo
 from .options import Command
 
-_NAME = re.compile(r"[\w.-]+")  # of the package of a requirement
 _MIN_MEMORY = 2_000_000_000  # bytes: two workers and the driver
 
 
@@ -30,9 +29,11 @@ def command() -> None:
     Lines that begin with ! suggest a change. The command changes nothing.
     """
     _show("bertdata", f"{__version__}, Python {platform.python_version()}, {os.uname().sysname} {os.uname().machine}")
-    for requirement in (each for each in metadata.requires("bertdata") or () if ";" not in each):
-        version = _version(requirement)
-        _show(_name(requirement), version or "not installed", "" if version else f"pip install '{requirement}'")
+    for needed in map(Requirement, metadata.requires("bertdata") or ()):
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            version = _version(needed.name)
+            advice = "" if version else f"pip install '{needed.name}{needed.specifier}'"
+            _show(needed.name, version or "not installed", advice)
     limits, total = cgroup.limits(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
     limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
@@ -43,24 +44,25 @@ def command() -> None:
         disk = shutil.disk_usage(directory)
         _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")
     for extra, libraries in EXTRAS.items():
-        state = (
-            f"installed: {', '.join(re.sub('[<>=].*', '', each) for each in libraries)}"
-            if all(map(_version, libraries))
-            else f"not installed: {install(extra)}"
-        )
-        _show(f"extra {extra}", state)
+        lacking = [name for library in libraries for name in _lacking(Requirement(library))]
+        _show(f"extra {extra}", f"not installed: {install(extra)}" if lacking else "installed")
 
 
-def _version(requirement: str) -> str:
-    """Return the installed version of a requirement's package, or an empty string."""
+def _lacking(requirement: Requirement) -> list[str]:
+    """Return the packages of a requirement and of its extras that are not installed."""
+    if not _version(requirement.name):
+        return [requirement.name]
+    inner = [*map(Requirement, metadata.requires(requirement.name) or ())] if requirement.extras else []
+    of_extras = (each for extra in requirement.extras for each in inner if each.marker and each.marker.evaluate({"extra": extra}))
+    return [each.name for each in of_extras if not _version(each.name)]
+
+
+def _version(name: str) -> str:
+    """Return the installed version of a package, or an empty string."""
     try:
-        return metadata.version(_name(requirement))
+        return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def _name(requirement: str) -> str:
-    return _NAME.match(requirement)[0]  # type: ignore[index]
 
 
 def _show(name: str, value: str, advice: str = "") -> None:

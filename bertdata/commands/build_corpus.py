@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import CorpusConfig, read_small
-from ..config.input_kinds import INPUTS, PROJECTS, Paths, paths_of
+from ..config.input_kinds import INPUTS, Paths, paths_of
 from ..dataset.build import finished
 from ..dataset.data_set import DataSet
 from ..dataset.manifest_records import Input
@@ -25,12 +25,10 @@ from ..reports.summary import count, size
 from ..run.estimate import Estimate, of_files
 from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
-from ..sources.dumps import read_site
 from ..sources.inputs import find
-from ..sources.rendered import is_rendered
 from ..stages.corpus.filtering import load_grams, load_ids
 from ..stages.corpus.job import CorpusJob
-from ..stages.corpus.plan_tasks import CorpusPlan, packages, user_splitters
+from ..stages.corpus.plan_tasks import packages, user_splitters
 from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.selection import facts
 from ..stages.selection.choose import check_memory, needed_bytes
@@ -104,12 +102,12 @@ def build_corpus(
     inputs = {"wikipedia": wikipedia, "wikipedia_html": wikipedia_html, "books": books, "text": text}
     if options.get("templates") and not wikipedia:
         raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
-    config = CorpusConfig.with_options(config, with_files(options))
-    plan = plan_corpus(output=output, inputs=inputs, maps=maps, config=config, overwrite=overwrite)
+    settings = _with_functions(CorpusConfig.with_options(config, _with_files(options)), maps)
+    plan = _plan(to_path(str(output)), {kind: paths_of(paths) for kind, paths in inputs.items()}, settings, overwrite)
     return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)[0]
 
 
-def with_files(options: Mapping[str, Any]) -> dict[str, object]:
+def _with_files(options: Mapping[str, Any]) -> dict[str, object]:
     """Replace paths in options: `templates` by file contents, `exclude` and `exclude_ids` by paths and digests."""
     return {
         name: named_files(value, name) if name in _FILES else tables(value) if name == "templates" else value
@@ -117,21 +115,11 @@ def with_files(options: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def plan_corpus(
-    *,
-    output: str | Path,
-    inputs: Mapping[str, Paths],
-    maps: Maps = (),
-    config: CorpusConfig | None = None,
-    overwrite: bool = False,
-) -> Plan:
+def _plan(directory: Path, paths: Mapping[str, tuple[str, ...]], settings: CorpusConfig, overwrite: bool) -> Plan:
     """Find the input files and cut them into tasks. If the corpus is finished and no file has changed, do not read the files."""
-    directory = to_path(str(output))
-    settings = _with_functions(CorpusConfig.with_options(config), maps)
-    paths_by_kind = {kind: paths_of(inputs.get(kind, ())) for kind in INPUTS}
     identity: dict[str, Any] = {"command": "build-corpus", "config": settings.identity()}
     identity["versions"] = versions(packages(settings))
-    files, ignored = _files(paths_by_kind)
+    files, ignored = _files(paths)
     identity["seen"] = _seen(files)
     if identity["seen"] and not overwrite and (record := finished(directory, identity)):
         summary = f"build-corpus: {_amount([entry['bytes'] for entry in record['inputs']])} -> {directory}"
@@ -146,7 +134,7 @@ def plan_corpus(
         estimate=_estimate(cut.inputs, settings),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
-        notes=(*_listed(cut.inputs), *_choosing(cut.inputs, settings), *_excluded(settings), *_wiki_notes(cut)),
+        notes=(*_listed(cut.inputs), *_choosing(cut.inputs, settings), *_excluded(settings)),
         warnings=partial(_warnings, settings),
     )
 
@@ -209,14 +197,6 @@ def _warnings(config: CorpusConfig, corpus: DataSet[CorpusManifest]) -> Iterator
         )
 
 
-def _wiki_notes(cut: CorpusPlan) -> Iterator[str]:
-    """Warn about dumps of Wiktionary."""
-    paths = {part.path: part.name for task in cut.tasks if task.kind in PROJECTS for part in task.parts}
-    for path, name in sorted(paths.items()):
-        if not is_rendered(path) and read_site(path).project == "wiktionary":
-            yield f"  {name} is from Wiktionary: its pages have little prose, because definitions are lists"
-
-
 def _seen(files: Mapping[str, list[tuple[str, str]]]) -> str:
     """Return a digest of the files of each kind and their stamps, or an empty string if a file is in a store.
 
@@ -233,7 +213,7 @@ def _amount(sizes: Sequence[int]) -> str:
     return f"{count(len(sizes), 'file')}, {size(sum(sizes))}"
 
 
-def _files(paths_by_kind: dict[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
+def _files(paths_by_kind: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
     """Find the input files of each kind. Also count the files that are not read, by kind and suffix."""
     unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
     files = {kind: find(paths_by_kind[kind], INPUTS[kind].suffixes, f"`{kind}`", unread[kind]) for kind in unread}
@@ -272,18 +252,13 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
     Raise UsageError if a file cannot be read, or if two files have the same name.
     """
     contents: dict[str, str] = {}
-    for path in map(Path, paths_of(paths)):
+    for path in _existing(paths, "templates"):
         if path.name in contents:
-            raise UsageError(f"`templates` {path}: two files have this name. Rename one of them", field="templates", value=path)
-        with storage_errors(f"`templates` {path}"):
-            if not path.exists():
-                raise UsageError(f"`templates` {path}: no such file. Check the path", field="templates", value=path)
-            try:
-                contents[path.name] = read_small(path).decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise UsageError(
-                    f"`templates` {path}: it is not UTF-8 ({error}). Save it as UTF-8", field="templates", value=path
-                ) from error
+            raise _refused("templates", path, "two files have this name. Rename one of them")
+        try:
+            contents[path.name] = read_small(path).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise _refused("templates", path, f"it is not UTF-8 ({error}). Save it as UTF-8") from error
     return tuple(contents.items())
 
 
@@ -292,11 +267,18 @@ def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
 
     Raise UsageError if a file cannot be read. `field` is the option that names the files.
     """
-    files = []
+    # A worker may be in another directory.
+    return tuple(sorted((path.name, str(path.resolve()), digest(path)) for path in _existing(paths, field)))
+
+
+def _existing(paths: Paths, field: str) -> Iterator[Path]:
     for path in map(to_path, paths_of(paths)):
         with storage_errors(f"`{field}` {path}"):
             if not path.is_file():
                 problem = "not a regular file" if path.exists() else "no such file"
-                raise UsageError(f"`{field}` {path}: {problem}. Check the path", field=field, value=path)
-            files.append((path.name, str(path.resolve()), digest(path)))  # a worker may be in another directory
-    return tuple(sorted(files))
+                raise _refused(field, path, f"{problem}. Check the path")
+        yield path
+
+
+def _refused(field: str, path: Path, problem: str) -> UsageError:
+    return UsageError(f"`{field}` {path}: {problem}", field=field, value=path)

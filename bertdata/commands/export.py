@@ -78,15 +78,8 @@ def export(
         >>> export(corpus.path, to="jsonl", output=here / "text", workers=1).rows == corpus.rows
         True
     """
-    plan = plan_export(directory, output=output, config=ExportConfig(to=to, split=split), vocab=vocab)
-    return run(plan, workers=workers, overwrite=overwrite, progress=progress)[0]
-
-
-def plan_export(
-    directory: str | Path, *, output: str | Path, config: ExportConfig | None = None, vocab: str | Path | None = None
-) -> Plan:
-    """Return what `export` would do; nothing is written."""
-    source_path, target, settings = to_path(str(directory)), to_path(str(output)), ExportConfig.with_options(config)
+    settings = ExportConfig(to=to, split=split)
+    source_path, target = to_path(str(directory)), to_path(str(output))
     source, tasks = read(source_path, settings.split)
     vocabulary = _vocabulary(source_path, source, tasks, settings.to, vocab)
     refuse_to_replace([source_path, *([to_path(str(vocab))] if vocab else [])], [target])
@@ -98,20 +91,17 @@ def plan_export(
         "vocabulary": hashlib.sha256(json.dumps(vocabulary and vocabulary.about()).encode()).hexdigest(),
         "versions": versions(FORMATS[settings.to].packages),
     }
-
-    return Plan(
+    bytes = sum(size(part.path) for task in tasks for part in task.parts)
+    plan = Plan(
         outputs={target: identity},
         tasks=tasks,
-        bytes=_bytes(tasks),
-        estimate=of_export(_bytes(tasks), settings.to),
+        bytes=bytes,
+        estimate=of_export(bytes, settings.to),
         job=partial(ExportJob.of, tasks, source, settings, vocabulary),
         summary=f"export: {count(len(tasks), 'shard')} of {contents.kind} to {settings.to} -> {target}",
         notes=(_PACKED,) if isinstance(contents, PairsManifest) and contents.settings.pack else (),
     )
-
-
-def _bytes(tasks: list[Task]) -> int:
-    return sum(size(part.path) for task in tasks for part in task.parts)
+    return run(plan, workers=workers, overwrite=overwrite, progress=progress)[0]
 
 
 def _vocabulary(directory: Path, source: ExportSource, tasks: list[Task], to: str, vocab: str | Path | None) -> Vocabulary | None:

@@ -83,17 +83,36 @@ def make_pairs(
         >>> pairs.kind, round(pairs.manifest.statistics.not_next_share, 1)
         ('pairs', 0.5)
     """
+    from ..stages.rows.partitions import shard_count
+    from ..stages.rows.partners import fill
+    from ..tokens.encode import choose
+    from ..tokens.read import read_any
+
     lengths: int | Sequence[int] = options.get("max_seq_length", ())
     lengths = (lengths,) if isinstance(lengths, int) else tuple(lengths)
-    options |= {"max_seq_length": lengths[0]} if lengths else {}  # the plan checks the options with each length
-    plan = plan_pairs(
-        corpus,
-        vocab=vocab,
-        output=output,
-        config=PairsConfig.with_options(config, options),
-        lengths=lengths,
-        lowercase=lowercase,
-        strip_accents=strip_accents,
+    settings = PairsConfig.with_options(config, options | ({"max_seq_length": lengths[0]} if lengths else {}))
+    widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))  # each is checked below
+    corpus, vocab = to_path(str(corpus)), to_path(str(vocab))
+    directories = _directories(str(output), widths)
+    source, vocabulary = read(corpus), read_any(vocab, lowercase, strip_accents, settings.special_tokens)
+    refuse_to_replace([corpus, vocab], directories)
+    tasks = (source.reader.columns(task, "sentences", "paragraph_starts", whole=False) for task in source.tasks)
+    vocabulary = choose(vocabulary, ((columns[0], columns[1]) for columns in chain.from_iterable(tasks)))
+    notes = _notes(vocab, vocabulary, settings)
+    partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
+    settings = dataclasses.replace(settings, shards=partitions)
+    common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
+    common["versions"] = versions(settings.packages)
+    identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
+    plan = Plan(
+        outputs=dict(zip(directories, identities, strict=True)),
+        tasks=source.tasks,
+        bytes=source.text_bytes,
+        estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),
+        job=partial(PairsJob.of, source, vocabulary, settings, widths),
+        notes=notes,
+        summary=_summary(source, partitions, directories),
+        warnings=warnings_of,
     )
     return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)
 
@@ -136,47 +155,6 @@ def lone_documents(pairs: DataSet[PairsManifest]) -> str:
     return (
         f"{pairs.path}: 1 document each of {', '.join(lone)} is not in any row, because a pair needs two documents of one "
         "language. Add documents, or use `pair_across_languages` or another `objective`"
-    )
-
-
-def plan_pairs(
-    corpus: str | Path,
-    *,
-    vocab: str | Path,
-    output: str | Path,
-    config: PairsConfig | None = None,
-    lengths: Sequence[int] = (),
-    lowercase: bool | None = None,
-    strip_accents: bool | None = None,
-) -> Plan:
-    """Return the plan of `make_pairs`. Write nothing."""
-    from ..stages.rows.partitions import shard_count
-    from ..stages.rows.partners import fill
-    from ..tokens.encode import choose
-    from ..tokens.read import read_any
-
-    corpus, vocab, settings = to_path(str(corpus)), to_path(str(vocab)), PairsConfig.with_options(config)
-    widths = list(dict.fromkeys(lengths or [settings.max_seq_length]))
-    directories = _directories(str(output), widths)
-    source, vocabulary = read(corpus), read_any(vocab, lowercase, strip_accents, settings.special_tokens)
-    refuse_to_replace([corpus, vocab], directories)
-    tasks = (source.reader.columns(task, "sentences", "paragraph_starts", whole=False) for task in source.tasks)
-    vocabulary = choose(vocabulary, ((columns[0], columns[1]) for columns in chain.from_iterable(tasks)))
-    notes = _notes(vocab, vocabulary, settings)
-    partitions = shard_count(settings, source.text_bytes, source.manifest.rows, fill(source.manifest, settings))
-    settings = dataclasses.replace(settings, shards=partitions)
-    common = {"command": "make-pairs", "inputs": source.identity(), "vocabulary": vocabulary.about()}
-    common["versions"] = versions(settings.packages)
-    identities = [{**common, "config": dataclasses.replace(settings, max_seq_length=width).identity()} for width in widths]
-    return Plan(
-        outputs=dict(zip(directories, identities, strict=True)),
-        tasks=source.tasks,
-        bytes=source.text_bytes,
-        estimate=of_rows(source.text_bytes, len(widths) * settings.dupe_factor, settings.masking == "static"),
-        job=partial(PairsJob.of, source, vocabulary, settings, widths),
-        notes=notes,
-        summary=_summary(source, partitions, directories),
-        warnings=warnings_of,
     )
 
 

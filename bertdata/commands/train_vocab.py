@@ -62,13 +62,7 @@ def train_vocab(
         >>> train_vocab(corpus.path, output=here / "vocab", model="bpe", size=1000, workers=1).manifest.size
         1000
     """
-    plan = plan_vocab(corpus, output=output, config=VocabConfig.with_options(config, options))
-    return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)[0]
-
-
-def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | None = None) -> Plan:
-    """Return what `train_vocab` would do; nothing is written."""
-    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.with_options(config)
+    directory, corpus, settings = to_path(str(output)), to_path(str(corpus)), VocabConfig.with_options(config, options)
     source = read(corpus)
     refuse_to_replace([corpus], [directory])
     identity = {
@@ -77,11 +71,10 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         "inputs": source.identity(),
         "versions": versions(settings.packages),
     }
-
     sample = Sample.of(source, settings)
     read_bytes = round(source.text_bytes * sample.share / sample.share_of_read)
     sampled, tasks = size(min(settings.sample_bytes, source.text_bytes)), count(len(sample.tasks), "task")
-    return Plan(
+    plan = Plan(
         outputs={directory: identity},
         tasks=sample.tasks,
         bytes=read_bytes,
@@ -90,6 +83,7 @@ def plan_vocab(corpus: str | Path, *, output: str | Path, config: VocabConfig | 
         warnings=warnings_of,
         summary=f"train-vocab: {sampled} of {size(source.text_bytes)} of text, in {tasks} -> {directory}",
     )
+    return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)[0]
 
 
 def warnings_of(vocab: DataSet[VocabManifest]) -> list[str]:

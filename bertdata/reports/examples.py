@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest, ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..labels import IGNORED
-from ..pieces import BEGINS, bare, continues_word, is_close, join, piece_bytes, shown
+from ..pieces import join, shown
 from ..records import Document
 from ..rows import masking
 from ..tokens.vocab import Vocabulary
@@ -192,22 +191,3 @@ def _special(vocabulary: Vocabulary) -> frozenset[str]:
 def _short(ids: Ids, most: int = 12) -> str:
     shown = " ".join(map(str, ids[:most].tolist()))
     return f"{shown} … {ids[-1]}" if len(ids) > most else shown
-
-
-def texts(pieces: Sequence[str], mark: str, special: Collection[str] = ()) -> list[str]:
-    """Return the text of each token, with a leading space if it begins a word. A character of several tokens is at the last one.
-
-    >>> texts(["tea", "##s", "cup"], "##"), texts(["tea", "s", "Ġcup"], "Ġ"), texts(["è", "Į", "¶"], "Ġ")
-    (['tea', 's', ' cup'], ['tea', 's', ' cup'], ['', '', '茶'])
-    >>> texts(["<s>", "tea", "s", "</s>"], "Ġ", ["<s>", "</s>"])
-    ['<s>', ' tea', 's', ' </s>']
-    """
-    if mark in BEGINS:
-        decoder, beside = codecs.getincrementaldecoder("utf-8")("replace"), [*map(set(special).__contains__, pieces), False]
-        decoded = [decoder.decode(piece_bytes(piece, mark), nth == len(pieces) - 1) for nth, piece in enumerate(pieces)]
-        return [f" {text.lstrip(' ')}" if nth and (beside[nth - 1] or beside[nth]) else text for nth, text in enumerate(decoded)]
-    words = list(pieces[:1])
-    for before, piece in zip(pieces, pieces[1:], strict=False):
-        joined = continues_word(piece, mark) or is_close(before, piece)
-        words.append(bare(piece, mark) if joined else f" {piece}")
-    return words

@@ -28,6 +28,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         trim_blocks=True,
     )
-    environment.filters.update(cell=cell, number=number, percent=percent)
+    environment.filters.update(cell=cell, clean=clean, number=number, percent=percent)
     environment.filters["losses"] = lambda lost: "; ".join(f"{cell(reason)} {n:,}" for reason, n in lost.items()) or "–"
     return environment

@@ -13,19 +13,8 @@ from ..reports.summary import count, size
 
 _TEXT = {"books": (0.86, 0.8), "text": (1.0, 0.2)}  # by source: bytes of text per unpacked byte, and CPU seconds per MB of text
 _DUMP = (0.4, 0.6)
-_UNPACKED = {  # by the end of a name: unpacked bytes per byte of the file; of HTML, bytes without markup
-    ".bz2": 4.3,
-    ".gz": 3.3,
-    ".tgz": 3.3,
-    ".xz": 4.2,
-    ".7z": 4.2,
-    ".zst": 3.3,
-    ".zip": 3.0,
-    ".epub": 2.3,
-    ".parquet": 2.0,
-    ".html": 0.6,
-    ".htm": 0.6,
-}
+# By the end of a name: unpacked bytes per byte of the file; of HTML, bytes without markup
+_UNPACKED = {4.3: ".bz2", 4.2: ".xz .7z", 3.3: ".gz .tgz .zst", 3.0: ".zip", 2.3: ".epub", 2.0: ".parquet", 0.6: ".html .htm"}
 _EXPORTS = {"parquet": (0.4, 0.04), "megatron": (0.6, 0.15), "tfrecord": (1.8, 0.3)}  # bytes per byte of shards, CPU s per MB
 _NEAR_CPU_SECONDS_PER_MB = 0.4  # of text, with `dedup` near
 _START_SECONDS = 1.0
@@ -65,7 +54,8 @@ def of_files(files: Iterable[tuple[str, str, int]], near: bool, is_limit: bool) 
     text = seconds = 0.0
     for source, name, length in files:
         share, cpu_seconds_per_mb = _TEXT.get(source, _DUMP)
-        found = length * share * next((ratio for end, ratio in _UNPACKED.items() if name.lower().endswith(end)), 1.0)
+        ratio = next((ratio for ratio, ends in _UNPACKED.items() if name.lower().endswith(tuple(ends.split()))), 1.0)
+        found = length * share * ratio
         text += found
         seconds += found * (cpu_seconds_per_mb + _NEAR_CPU_SECONDS_PER_MB * near) / 1e6
     # Work files: the records of tasks, facts about documents, and a second copy of the shards that lose some.

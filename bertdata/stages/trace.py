@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pyarrow.compute as pc
 
-from ..config import CorpusConfig
 from ..config.input_kinds import INPUTS, paths_of
 from ..dataset import manifest
 from ..dataset.manifest import steady
@@ -89,21 +88,25 @@ def trace(
         >>> traced.title, traced.steps[1].name, traced.paragraphs[0][0][:32]
         ('River Ellyn', 'templates', 'The River Ellyn rises on Cold Mo')
     """
-    directory = to_path(str(corpus))
+    directory, patterns = to_path(str(corpus)), paths_of(wikipedia)
+    paths = [path for _, path in inputs.find(patterns, INPUTS["wikipedia"].suffixes, "`wikipedia`")] if patterns else []
     with steady(directory):
         contents = manifest.read(directory, CorpusManifest)
         document = _document(directory, contents, name)
-        copy = _newest_copy(wikipedia, document.id if document else name, "" if document else name, contents.settings)
-        if document and wikipedia and copy is None:
+        id, title = (document.id, "") if document else (name, name)
+        copies = (copy for path in paths for copy in _copies(path, id, title, contents.settings.max_page_bytes))
+        # The newest copy is the one that a corpus keeps. max returns the first of equally new copies.
+        copy = max(copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None)
+        if document and paths and copy is None:
             raise UsageError(f"{document.id}: no such page in these dumps. Pass the dumps that the corpus was made from")
-        id = document.id if document else copy.page.id if copy else name
+        id = copy.page.id if copy else id
         fate: list[str] = []
         try:
             fate += explain(directory, contents, id)
         except UsageError:
             if copy is None:
                 raise
-    steps, lost = _steps(copy, wikipedia, contents, fate) if copy else ([], [])
+    steps, lost = _steps(copy, paths, contents, fate) if copy else ([], [])
     known = document or Document(id, "", "", copy.page.title if copy else "", "", [], [])
     text, dump = (copy.page.text, copy.dump) if copy else ("", "")
     return Trace(known.id, known.title, known.language, fate, text, steps, lost, known.paragraphs(), dump)
@@ -126,18 +129,6 @@ class _Copy(NamedTuple):
     dump: str
 
 
-def _paths(wikipedia: str | Path | Sequence[str | Path]) -> list[str]:
-    patterns = paths_of(wikipedia)
-    return [path for _, path in inputs.find(patterns, INPUTS["wikipedia"].suffixes, "`wikipedia`")] if patterns else []
-
-
-def _newest_copy(wikipedia: str | Path | Sequence[str | Path], id: str, title: str, config: CorpusConfig) -> _Copy | None:
-    """Return the newest copy of a page with this id or title, which is the one that a corpus keeps."""
-    copies = (copy for path in _paths(wikipedia) for copy in _copies(path, id, title, config.max_page_bytes))
-    # max returns the first of equally new copies
-    return max(copies, key=lambda copy: dumps.as_of(copy.dump, copy.page.revised), default=None)
-
-
 def _copies(path: str, id: str, title: str, largest: int) -> Iterator[_Copy]:
     """Yield the first page with this id or title in a dump."""
     wiki, _, number = id.rpartition(":")
@@ -151,13 +142,13 @@ def _copies(path: str, id: str, title: str, largest: int) -> Iterator[_Copy]:
 
 
 def _steps(
-    copy: _Copy, wikipedia: str | Path | Sequence[str | Path], contents: CorpusManifest, fate: list[str]
+    copy: _Copy, paths: Sequence[str], contents: CorpusManifest, fate: list[str]
 ) -> tuple[list[TracedStep], list[tuple[str, int]]]:
     """Return the effect of each extraction step on a page, and the templates that produced no words."""
     page, site, config = copy.page, copy.site, contents.settings
     fate.append(f"The wikitext is from {copy.dump}")
     known = next((each.templates for each in contents.learned_templates if each.wiki == site.dbname), {})
-    of_wiki = [path for path in _paths(wikipedia) if known and dumps.read_site(path).dbname == site.dbname]
+    of_wiki = [path for path in paths if known and dumps.read_site(path).dbname == site.dbname]
     learned = restore({name: template.sha256 for name, template in known.items()}, of_wiki, config)
     if missing := len(known) - len(learned):
         fate.append(f"{missing} of {len(known)} learned templates are not in these dumps: the steps lack their words")

@@ -76,15 +76,3 @@ def test_a_dump_twice_gives_no_twin_rows(tmp_path: Path) -> None:
     assert "47 documents in 2 shards" in shown and "repeated id 47" in shown
     call("build-corpus", "--wikipedia", DUMP, "--output", tmp_path / "once", "--workers", 1)
     assert read_rows(tmp_path / "corpus") == read_rows(tmp_path / "once")
-
-
-def test_other_settings_than_those_of_the_output_are_named(text: Path, tmp_path: Path) -> None:
-    arguments = ["build-corpus", "--output", tmp_path / "out", "--workers", 1, "--text"]
-    source = shutil.copy(text, tmp_path / "text.jsonl")
-    assert call(*arguments, source).code == 0
-    done = call(*arguments, source, "--dedup", "none")
-    assert done.code == 5 and "config.choice.dedup: 'exact' then, 'none' now" in done.err and "--overwrite" in done.err
-    Path(source).write_text(Path(source).read_text() + "\n")
-    done = call(*arguments, source)
-    assert done.code == 5 and "1 input has changed: text.jsonl (bytes)" in done.err
-    assert call(*arguments, source, "--overwrite").code == 0

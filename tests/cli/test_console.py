@@ -6,17 +6,13 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from calling import call
-from conftest import COMMAND, SAMPLE, Build, Run, digests
-from processes import Started
+from conftest import COMMAND, Build, Run, digests
 
 import bertdata
 from bertdata.cli import console
@@ -65,24 +61,6 @@ def test_warnings_name_options(sample_corpus: Path, tmp_path: Path) -> None:
     assert re.search(r"warning: [\d,]+ tokens, not 60,000: .* or a smaller --size$", done.err, re.M)
     with pytest.warns(UserWarning, match="or a smaller `size`$"):
         bertdata.train_vocab(sample_corpus, output=tmp_path / "again", size=60000, workers=1)
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_with_one_line_and_130_and_the_same_command_continues(text: Path, tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text("import time\ndef wait(document):\n    time.sleep(0.01)\n    return document\n")
-    arguments = ["build-corpus", "--text", text, "--task-bytes", 65536, "--map", "slow:wait", "--workers", 1, "--output", "out"]
-    process = Started(arguments, tmp_path)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("out/.bertdata/build-*/.bertdata/tasks/extract/*.json")):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    err = process.communicate(timeout=30)[1].decode()
-    assert process.returncode == 130
-    assert re.search(r"bertdata: stopped, and finished work is kept: extract: at least \d+ of \d+ tasks", err)
-    assert "Traceback" not in err and err.rstrip().count("\n") <= 4, "the plan, and one line"
-    again = Started(arguments, tmp_path)
-    assert "which this run reuses" in again.communicate(timeout=120)[1].decode() and again.returncode == 0
 
 
 def in_a_terminal(*arguments: object) -> str:
@@ -140,20 +118,6 @@ def test_closed_streams_and_few_file_descriptors_are_enough(text: Path, tmp_path
     )
     assert subprocess.run(["bash", "-c", f"ulimit -n 64; {command} >&- 2>&-"], check=False).returncode == 0
     assert (tmp_path / "out" / "manifest.json").exists()
-
-
-@pytest.mark.slow
-def test_plans_and_early_errors_do_not_load_beam(sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:
-    cases: list[list[object]] = [
-        ["build-corpus", "--wikipedia", SAMPLE, "--output", tmp_path / "x", "--dry-run"],
-        ["make-pairs", sample_corpus, "--vocab", sample_vocab, "--output", tmp_path / "x", "--workers", 1],
-        ["build-corpus", "--wikipedia", SAMPLE, "--output", sample_corpus],
-    ]
-    for words in cases:
-        code = f"import sys\nfrom bertdata.cli import main\nsys.argv[1:] = {[*map(str, words)]!r}\ntry:\n    main()\n"
-        code += "finally:\n    print('loaded', {'apache_beam', 'pandas', 'torch'} & set(sys.modules), file=sys.stderr)"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-        assert "loaded set()" in done.stderr, words
 
 
 @pytest.mark.slow

@@ -7,9 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from calling import call
-from conftest import COMMAND, SAMPLE
+from conftest import COMMAND
 
 BUILD = ["build-corpus", "--output", "{tmp}/x"]
 PAIRS = ["make-pairs", "{corpus}", "--vocab", "{vocab}", "--output", "{tmp}/x"]
@@ -34,6 +36,7 @@ CASES = [
     ([*BUILD, "--text", "{tmp}/a.jsonl", "--task-bytes", "9"], 2, "--task-bytes is 9: use 65,536 or more"),
     ([*BUILD, "--text", "{tmp}/a.jsonl", "--text-column", ""], 2, "--text-column: empty"),
     ([*BUILD, "--text", "{tmp}/a.jsonl", "--text-column", "txet"], 3, "the columns there: text"),
+    ([*BUILD, "--text", "{tmp}/t.parquet"], 2, "has no column 'text': set --text-column to one of 'body', 'id'"),
     ([*BUILD, "--text", "{tmp}/a.jsonl", "--templates", "{tmp}/a.xml"], 2, "--templates does nothing without --wikipedia"),
     ([*BUILD, "--text", "{tmp}/a.jsonl", "--languages", "english"], 2, "--languages: 'english' is not a language code: use en"),
     ([*BUILD, "--text", "{tmp}/a.jsonl", "--language", "germann"], 2, "did you mean de (German)"),
@@ -76,6 +79,7 @@ def test_errors_name_the_fix(
     (tmp_path / "a.jsonl").write_text('{"text": "One sentence. Another sentence."}\n')
     (tmp_path / "bad.jsonl").write_text('{"text": "One sentence. Another sentence."}\n{"text": \n')
     (tmp_path / "empty.jsonl").write_text("")
+    pq.write_table(pa.table({"body": ["A kettle sings."], "id": ["a"]}), tmp_path / "t.parquet")
     os.mkfifo(tmp_path / "pipe.xml")
     paths: dict[str, Any] = {"tmp": tmp_path, "corpus": sample_corpus, "vocab": sample_vocab}
     done = call(*(argument.format(**paths) for argument in arguments))
@@ -96,17 +100,3 @@ def test_an_error_is_one_line_of_one_style(tmp_path: Path) -> None:
 
 def test_without_a_command_the_help_is_shown() -> None:
     assert subprocess.run(COMMAND, capture_output=True, text=True, check=False).stderr.startswith("Usage: bertdata")
-
-
-def test_options_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    assert call("build-corpus", "--wikipedia", SAMPLE, "--output", tmp_path / "x", "--dry-run").code == 0
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_column_of_a_table_is_named_before_a_row_is_read(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"body": ["A kettle sings."], "id": ["a"]}), tmp_path / "t.parquet")
-    done = call("build-corpus", "--text", tmp_path / "t.parquet", "--output", tmp_path / "x")
-    assert done.code == 2 and "has no column 'text': set --text-column to one of 'body', 'id'" in done.err

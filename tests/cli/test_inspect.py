@@ -92,12 +92,6 @@ def test_explain_finds_documents_and_drops_by_id(build: Build, tmp_path: Path) -
     assert done.code == 2 and "Ids look like text:notes.jsonl:a:" in done.err
 
 
-def test_an_unfinished_run_is_named_as_one(tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"text": "One sentence here."}\n{"text": \n')
-    assert call("build-corpus", "--text", tmp_path / "bad.jsonl", "--output", tmp_path / "out", "--workers", 1).code == 3
-    assert "unfinished" in call("inspect", tmp_path / "out").out
-
-
 def test_text_without_spaces_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     text = "他们说，这条河很长。" * 6 + " tea and " + "x" * 30

@@ -1,11 +1,11 @@
 """Kill a command before its changes on the disk, one after the other, and finish it with the same command.
 
-    python every_change.py DIRECTORY '{"old": […], "arguments": […], "first": 1, "step": 5, "again": 0, "full": false}'
+    python every_change.py DIRECTORY '{"old": […], "arguments": […], "first": 1, "step": 5, "full": false}'
 
 The command runs in forks of this process, which has loaded the libraries. An audit hook sees every call that makes, opens for
-writing, renames or removes something below DIRECTORY. `old` writes the dataset that the command replaces. With `again`, the first
-run is killed at that change, and the second one at each. With `full`, the disk has no space from that change on: the command must
-say so, with exit code 4. Prints, as JSON, the number of changes of a whole run, and what went wrong.
+writing, renames or removes something below DIRECTORY. `old` writes the dataset that the command replaces. With `full`, the disk
+has no space from that change on: the command must say so, with exit code 4. Prints, as JSON, the number of changes of a whole
+run, and what went wrong.
 """
 
 from __future__ import annotations
@@ -78,9 +78,7 @@ def part(digests: dict[str, str], name: str) -> dict[str, str]:
     return {path: digest for path, digest in digests.items() if path.startswith(name)}
 
 
-def try_all(
-    directory: Path, old: list[str], arguments: list[str], first: int, step: int, again: int, full: bool
-) -> dict[str, Any]:
+def try_all(directory: Path, old: list[str], arguments: list[str], first: int, step: int, full: bool) -> dict[str, Any]:
     """Kill at each change, run again, and return what was wrong."""
     work, kept, wrong = directory / "work", directory / "kept", []
     work.mkdir(parents=True)
@@ -92,11 +90,9 @@ def try_all(
     for number in range(first, changes + 1, step):
         shutil.rmtree(work)
         shutil.copytree(kept, work)
-        codes = [run(work, arguments, again or number, full)]
+        codes = [run(work, arguments, number, full)]
         said = work.with_name("said").read_text()
         told = not full or codes[0] == 0 or (codes[0] == 4 and "free some space" in said and "same command" in said)
-        if again:
-            codes.append(run(work, arguments, number))
         seen = files(work)[0]
         made = [f"{path.parent.name}/" for path in work.glob("[!.]*/manifest.json")]
         whole = all(part(seen, name) in (part(before, name), part(after, name)) for name in made)  # the old or the new dataset

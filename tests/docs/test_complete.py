@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,10 @@ import bertdata
 from bertdata import errors
 from bertdata.config.train import OptimizerConfig, Phase, TrainConfig
 from bertdata.dataset import manifest_records, manifest_types
+from bertdata.stages.selection.choose import REASONS
 
 pytestmark = pytest.mark.long
+REASON_AT = {"Reject": 1, "Drop": 0, "reject": 0, "Unreadable": 0, "Damage": 2}  # the argument of these calls that is a reason
 
 
 def page(name: str) -> str:
@@ -60,6 +64,29 @@ def test_every_key_of_a_manifest() -> None:
     )
     keys = {key for record in records for key in record.__struct_encode_fields__}
     assert keys - named - {"not_next_share", "swapped_share", "documents"} == set()
+
+
+def reasons() -> Iterator[str]:
+    """Yield the reasons that stand as constants in calls."""
+    for pattern in ("sources/**/*.py", "stages/corpus/**/*.py", "text/filters.py"):
+        for path in (REPOSITORY / "bertdata").glob(pattern):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+                if isinstance(node, ast.Call) and len(node.args) > REASON_AT.get(name, 99):
+                    values = ast.walk(node.args[REASON_AT[name]])
+                    yield from (
+                        value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)
+                    )
+
+
+def test_every_reason_and_no_other() -> None:
+    documented = {
+        name for cell in re.findall(r"^\| (`.*?`) \|", page("reasons.md"), re.M) for name in re.findall(r"`([^`]+)`", cell)
+    }
+    known = {*reasons(), *REASONS}
+    assert len(known) > 25 and known <= documented, known - documented
+    code = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "bertdata").rglob("*.py"))
+    assert [name for name in documented if f'"{name}"' not in code] == []
 
 
 @pytest.mark.slow

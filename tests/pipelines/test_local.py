@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, is_alive
-from works import Numbers, Unreadable, die_beside, die_once, fail, note, speak
+from works import Numbers, Unreadable, fail, note, speak
 
 from bertdata.errors import BertDataError, EmptyResultError, StorageError
 from bertdata.run import local
@@ -37,28 +37,6 @@ def test_fewer_tasks_than_workers(tmp_path: Path, count: int, processes: int) ->
     done = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert sorted(done) == [str(number) for number in range(count)]
     assert processes > 1 or {*done.values()} == {str(os.getpid())}, "one worker is this process"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [4, 12])
-def test_a_killed_worker_is_replaced_and_its_task_starts_again(tmp_path: Path, count: int) -> None:
-    with pytest.warns(UserWarning, match="a worker process was killed, perhaps because memory ran out") as warned:
-        local.run(Numbers(count, die_once, (tmp_path,)), (), 2, Reporter())
-    assert len(warned) == 1
-    done = {path.name: path.read_text() for path in tmp_path.iterdir() if path.name != "died"}
-    assert done == {str(number): "done\n" for number in range(count)}
-
-
-@pytest.mark.slow
-def test_a_second_killed_worker_ends_the_run_while_another_is_busy(tmp_path: Path) -> None:
-    begun = time.monotonic()
-    with (
-        pytest.warns(UserWarning, match="killed") as warned,
-        pytest.raises(BertDataError, match="a second worker process was killed, .*same command again with fewer `workers`"),
-    ):
-        local.run(Numbers(2, die_beside, (tmp_path,)), (), 2, Reporter())
-    assert len(warned) == 1 and time.monotonic() - begun < 60
-    assert not is_alive(int((tmp_path / "busy").read_text()))
 
 
 @pytest.mark.slow

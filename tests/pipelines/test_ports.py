@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, STEPS, command_line
-from listeners import Listener, machine_addresses, need_proc, refuse_strangers, watch
+from listeners import Listener, machine_addresses, need_proc, watch
 from loopback import Answer, serving
 from processes import Started
 
@@ -63,11 +63,6 @@ def test_download_opens_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "dumps" / name.rpartition("/")[2]).read_bytes() == body
 
 
-@pytest.mark.slow
-def test_the_demo_opens_nothing(tmp_path: Path) -> None:
-    assert watched("demo", "--output", tmp_path / "demo", cwd=tmp_path) == set()
-
-
 def test_a_stranger_is_found_out(tmp_path: Path) -> None:
     """What the other tests rely on: a port on all addresses, an abstract socket and an open directory are seen and reported."""
     if not machine_addresses():
@@ -82,10 +77,3 @@ def test_a_stranger_is_found_out(tmp_path: Path) -> None:
             with pytest.raises((AssertionError, pytest.fail.Exception)):
                 watch(process)
             process.kill()
-
-
-def test_a_port_on_loopback_is_not_reached_from_elsewhere() -> None:
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        refuse_strangers(Listener("tcp", *server.getsockname()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -35,25 +34,6 @@ def note(folder: Path, slow: float, number: int) -> None:
     """Write a file with the number of this process. The first task takes `slow` seconds."""
     time.sleep(0 if number else slow)
     (folder / str(number)).write_text(str(os.getpid()))
-
-
-def die_beside(folder: Path, number: int) -> None:
-    """Stay busy in the first task; in the second one, die while the first is busy."""
-    if number == 0:
-        (folder / "busy").write_text(str(os.getpid()))
-        time.sleep(300)
-    while not (folder / "busy").exists():
-        time.sleep(0.01)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def die_once(folder: Path, number: int) -> None:
-    """Append a line to a file per task. Die at the first attempt at task 3."""
-    if number == 3 and not (folder / "died").exists():
-        (folder / "died").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    with (folder / str(number)).open("a") as file:
-        file.write("done\n")
 
 
 class Odd(Exception):

@@ -97,7 +97,7 @@ def test_special_tokens_have_the_names_of_the_vocabulary(
     card, page = ((made.path / name).read_text(encoding="utf-8") for name in ("README.md", "report.html"))
     assert "`<s> A </s> B </s>`" in card and "are `<unk>`" in card and "[CLS]" not in card and "[UNK]" not in card
     assert "A token that begins with `Ġ`, a space, begins a word" in card
-    assert "[MASK]" not in page and "[UNK]" not in page and "shown as &lt;mask&gt;" in page and "Ġ" not in page
+    assert "[MASK]" not in page and "[UNK]" not in page and "<mark>&lt;mask&gt;</mark>" in page and "Ġ" not in page
     cli.main(["inspect", str(made.path), "--n", "2"], standalone_mode=False)
     shown = " ".join(capsys.readouterr().out.split())
     assert " <mask> " in shown and "(<mask>)" in shown and "[MASK]" not in shown and "Ġ" not in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +94,3 @@ def test_a_chinese_vocabulary_on_english_text(corpus_of_books: Path, tmp_path: P
     assert made["statistics"]["unknown_share"] == pytest.approx(unknown / tokens)
     assert made["unknown_tokens"]["books"].keys() == {"en", "zh"}
     assert bertdata.verify(pairs, workers=1).problems == []
-
-
-def test_the_vocabulary_of_the_corpus_fits(build: Build, corpus_of_books: Path, tmp_path: Path) -> None:
-    vocab = build("train-vocab", tmp_path / "vocab", corpus_of_books, "--size", 3000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        bertdata.make_pairs(corpus_of_books, vocab=vocab, output=tmp_path / "pairs", config=ACROSS, workers=1)

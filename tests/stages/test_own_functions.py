@@ -6,14 +6,16 @@ import importlib
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import REPOSITORY, Run, read_rows
 
 from bertdata import build_corpus, inspect
-from bertdata.commands.build_corpus import plan_corpus
 from bertdata.errors import ResumeError, UsageError
 from bertdata.records import Document
+from bertdata.run.plan import Plan
+from bertdata.run.progress import Reporter
 from bertdata.storage import user_functions
 
 EDITS = """
@@ -88,6 +90,14 @@ def test_edits_are_checked_and_counted(tmp_path: Path, monkeypatch: pytest.Monke
     assert rejects["text:in.jsonl:raises"] == f"{module}:edit: KeyError: 'oh'"
 
 
+class Planned(Reporter):
+    """Ends a run before it begins, with the digest of its function."""
+
+    def plan(self, plan: Plan, workers: int | None, overwrite: bool) -> None:
+        (identity,) = plan.outputs.values()
+        raise UsageError(identity["config"]["functions"][0]["sha256"])
+
+
 def test_a_changed_function_is_a_changed_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (module := tmp_path / "changing.py").write_text("def same(document):\n    return document\n")
     (tmp_path / "a.txt").write_text("One kettle sings. It boils.")
@@ -95,9 +105,9 @@ def test_a_changed_function_is_a_changed_setting(tmp_path: Path, monkeypatch: py
     monkeypatch.syspath_prepend(tmp_path)
 
     def digest() -> str:
-        plan = plan_corpus(inputs={"text": "a.txt"}, maps=["changing:same"], output="out")
-        found: str = next(iter(plan.outputs.values()))["config"]["functions"][0]["sha256"]
-        return found
+        with pytest.raises(UsageError) as planned:
+            build_corpus(text="a.txt", maps=["changing:same"], output="out", progress=Planned())
+        return str(planned.value)
 
     before = digest()
     module.write_text(module.read_text() + "# changed\n")
@@ -122,13 +132,14 @@ def test_the_example_of_redaction_finds_contacts(monkeypatch: pytest.MonkeyPatch
 
 
 def test_functions_that_no_worker_can_import() -> None:
-    for function in (lambda document: None, test_functions_that_no_worker_can_import.__call__):
+    functions: tuple[Any, ...] = (lambda document: None, test_functions_that_no_worker_can_import.__call__)
+    for function in functions:
         with pytest.raises(UsageError, match="workers cannot import it"):
-            plan_corpus(inputs={"text": "a.txt"}, maps=[function], output="out")
+            build_corpus(text="a.txt", maps=[function], output="out")
     with pytest.raises(UsageError, match="write it as module:function"):
-        plan_corpus(inputs={"text": "a.txt"}, maps=["nothing"], output="out")
+        build_corpus(text="a.txt", maps=["nothing"], output="out")
     with pytest.raises(UsageError, match="cannot import it"):
-        plan_corpus(inputs={"text": "a.txt"}, maps=["json:nothing"], output="out")
+        build_corpus(text="a.txt", maps=["json:nothing"], output="out")
 
 
 def test_ids_of_a_list_are_dropped(run: Run, tmp_path: Path) -> None:
