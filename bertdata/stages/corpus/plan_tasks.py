@@ -75,7 +75,7 @@ def quota(number: int, tasks: int, max_documents: int) -> int:
 def packages(config: CorpusConfig) -> tuple[str, ...]:
     """Return the packages whose versions affect the bytes of a corpus."""
     sentences.splitter(config.sentence_splitter)  # raises UsageError for a name that cannot be right
-    names = ("charset-normalizer", "py3langid", config.sentence_splitter.partition(":")[0])
+    names: tuple[str, ...] = ("charset-normalizer", "py3langid", config.sentence_splitter.partition(":")[0])
     if config.choice.dedup == "near":
         from ..selection import minhash
 
