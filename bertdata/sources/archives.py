@@ -223,7 +223,7 @@ def _tar_headers(file: _ForwardFile) -> Iterator[tuple[tarfile.TarFile, tarfile.
     """Walk from header to header, and drop the headers already read from memory."""
     opening: Any = file
     with tarfile.TarFile(fileobj=opening, tarinfo=_Header, encoding="utf-8", errors="surrogateescape") as archive:
-        while archive.offset:  # 0: the archive is empty, and Python 3.10 would seek to -1
+        while archive.offset or getattr(archive, "firstmember", None):  # neither: it is empty; Python 3.10 would seek to -1
             file.left = _MAX_TAR_HEADER_BYTES
             info = archive.next()
             if info is None:

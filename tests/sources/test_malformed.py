@@ -7,8 +7,6 @@ import gzip
 import io
 import json
 import lzma
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -17,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import COMMAND, Build, read_manifest, read_rows
+from conftest import Build, read_manifest, read_rows
 from made import SENTENCES, book, books_of, epub, package, page, plain_epub, table, tar, texts_of, write_arrow, write_parquet
 
 from bertdata.errors import BertDataError, EmptyResultError, NoInputError, UsageError
@@ -113,32 +111,21 @@ BOOKS: dict[str, tuple[str, Callable[[], bytes]]] = {  # name -> the reason of i
     "text.tar": ("damaged", lambda: book() * 9),
     "short.tar": ("truncated", lambda: b"tea"),
     "cut-header.tar": ("truncated", lambda: tar([("1.txt", book()), ("2.txt", book())])[:1100]),
-    "cut-member.tar": ("truncated", lambda: tar([("1.txt", book() * 9)])[:1024]),
-    "no-end.tar": ("truncated", lambda: header("1.jpg")),
-    "wrong-sum.tar": ("damaged", lambda: tar([("1.txt", book())]) and flipped(tar([("1.txt", book())]), 5)),
     "second-wrong-sum.tar": ("damaged", lambda: header("1.jpg") + flipped(header("2.txt"), 5) + END),
-    "parent.tar": ("unsafe-name", lambda: tar([("../1.txt", book())])),
-    "deep-parent.tar": ("unsafe-name", lambda: tar([("a/b/../../../1.txt", book())])),
-    "absolute.tar": ("unsafe-name", lambda: tar([("/tmp/bertdata-1.txt", book())])),
-    "backslash.tar": ("unsafe-name", lambda: tar([("..\\1.txt", book())])),
-    "symlink.tar": ("link", lambda: header("1.txt", tarfile.SYMTYPE, 0, "/etc/passwd") + END),
-    "hard-link.tar": ("link", lambda: header("1.txt", tarfile.LNKTYPE, 0, "../../etc/passwd") + END),
-    "pipe.tar": ("device", lambda: header("1.txt", tarfile.FIFOTYPE) + END),
-    "device.tar": ("device", lambda: header("1.txt", tarfile.CHRTYPE) + END),
-    "disk.tar": ("device", lambda: header("1.txt", tarfile.BLKTYPE) + END),
     "huge-member.tar": ("too-large truncated", lambda: header("1.txt", size=1 << 33) + END),
     "negative.tar": ("damaged", lambda: header("1.txt", size=-512) + END),
     "huge-header.tar": ("damaged", lambda: header("x", tarfile.XHDTYPE, 1 << 40) + END),
     "long-name-only.tar": ("damaged", lambda: header("x", tarfile.GNUTYPE_LONGNAME, 5) + b"a.txt".ljust(512, b"\0") + END),
+    "long-names.tar": (
+        "damaged",
+        lambda: (header("././@LongLink", tarfile.GNUTYPE_LONGNAME, 5) + b"a.txt".ljust(512, b"\0")) * 3000 + END,
+    ),
     "only-extension.tar": ("damaged", lambda: header("x", tarfile.XHDTYPE, 9) + b"6 a=b\n".ljust(512, b"\0") + END),
-    "bad-book.tar": ("binary", lambda: tar([("1.txt", b"\0\1\2")])),
-    "bad-epub.tar": ("damaged", lambda: tar([("1.epub", plain_epub()[:99])])),
     "no-gzip.tar.gz": ("damaged", lambda: b"no gzip at all"),
     "cut.tar.gz": ("truncated", lambda: gzip.compress(tar([("1.txt", book())]))[:-20]),
     "wrong-crc.tar.gz": ("damaged", lambda: flipped(gzip.compress(tar([("1.txt", book())])), -8)),
     "garbage.tar.gz": ("damaged", lambda: gzip.compress(tar([("1.txt", book())])) + b"garbage"),
     "not-tar.tar.gz": ("damaged", lambda: gzip.compress(book() * 9)),
-    "bomb.tar.gz": ("too-large", lambda: gzip.compress(tar([("1.txt", b"tea " * (1 << 22))]))),
     "cut.tar.bz2": ("truncated", lambda: bz2.compress(tar([("1.txt", book())]))[:-20]),
     "flipped.tar.bz2": ("damaged", lambda: flipped(bz2.compress(tar([("1.txt", book())])), 40)),
     "cut.tar.xz": ("truncated", lambda: lzma.compress(tar([("1.txt", book())]))[:-40]),
@@ -265,6 +252,7 @@ def test_malformed_files_do_not_end_a_run(build: Build, tmp_path: Path) -> None:
         ("--text", "a.parquet", lambda: parquet(pa.table({"body": ["a"]})), UsageError, "no column 'text'.*'body'"),
         ("--text", "a.arrow", lambda: arrow(pa.table({"text": [1]})), UsageError, "contains int64, not text"),
         ("--books", "a.arrow", lambda: arrow(pa.table({"number": [1]})), UsageError, "no column 'text'"),
+        ("--text", "a.txt", GOOD, EmptyResultError, "json-lines 1"),
         ("--text", "a.jsonl", b"tea\ntea\n", EmptyResultError, "none of 2 records became a document .malformed-json 2"),
         ("--books", "a.tar.gz", b"tea", EmptyResultError, "damaged 1"),
     ],
@@ -278,65 +266,3 @@ def test_what_can_not_be_read_at_all_is_a_clear_error(
         (tmp_path / name).write_bytes(data() if callable(data) else data)
     with pytest.raises(error, match=says):
         build("build-corpus", tmp_path / "corpus", option, tmp_path / name)
-
-
-LINE = 1 << 26  # bytes: twice what a process may take more for them
-MEASURE = """
-import resource, runpy, sys
-sys.argv = sys.argv[1:]
-try: runpy.run_module('bertdata', run_name='__main__')
-finally: print('PEAK', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("documents", ["file", "blank-lines"])
-def test_a_line_of_sixty_four_megabytes_takes_no_memory(documents: str, tmp_path: Path) -> None:
-    """The peak of a process that reads such lines, each in a file of another form, beside one that reads short ones."""
-    peaks = []
-    for size in (1 << 11, LINE):
-        root = tmp_path / f"{size}"
-        for kind, name in LONG_LINES[documents]:
-            (root / kind).mkdir(parents=True, exist_ok=True)
-            _write_line(root / kind / name, size)
-        (root / "text" / "good.jsonl").write_bytes((GOOD + b"\n") * 3)
-        arguments = [item for kind in {kind: 0 for kind, _ in LONG_LINES[documents]} for item in (f"--{kind}", root / kind)]
-        arguments += ["--text-documents", documents, "--max-page-bytes", 1024, "--max-rejects", 1, "--dedup", "none"]
-        arguments += ["--workers", 1, "--output", root / "corpus"]
-        command = [COMMAND[0], "-c", MEASURE, "bertdata", "build-corpus", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=280)
-        peaks.append(int(done.stdout.split("PEAK")[1]) >> (20 if sys.platform == "darwin" else 10))
-        made = read_manifest(root / "corpus")
-        rejected = sum(sum(stage["rejected"].values()) for stage in made["counts"])
-        assert (made["rows"], rejected) == (3, len(LONG_LINES[documents]))
-    print(f"{peaks[0]} MB for lines of two kilobytes, {peaks[1]} MB for lines of {LINE >> 20} MB")
-    assert peaks[1] < peaks[0] + 32
-
-
-LONG_LINES = {
-    "file": [
-        ("text", "a.txt"),
-        ("text", "b.jsonl"),
-        ("text", "c.jsonl.gz"),
-        ("books", "d.tar.gz"),
-    ],
-    "blank-lines": [("text", "a.txt")],
-}
-
-
-def _write_line(path: Path, size: int) -> None:
-    """Write a line of zeros, of which a file system keeps no more than their count, or the same as packed."""
-    if path.suffix == ".gz":
-        with gzip.open(path, "wb", compresslevel=1) as file:
-            if ".tar" in path.name:
-                info = tarfile.TarInfo("a.txt")
-                info.size = size
-                file.write(info.tobuf())
-            for _ in range(max(1, size >> 20)):
-                file.write(b"x" * min(size, 1 << 20))
-            file.write(END if ".tar" in path.name else b"\n")
-        return
-    with path.open("wb") as file:
-        file.truncate(size)
-        file.seek(0, io.SEEK_END)
-        file.write(b"\n")
