@@ -106,7 +106,8 @@ def test_what_is_no_prose_goes() -> None:
         f"<p>cake</p></td></tr></table><ul><li>one<ol><li>two</li></ol></li></ul><figure><img src='a.png' alt='a > b'/>"
         f"<figcaption>Fig.</figcaption></figure><p>{TWO}<span class='pagenum'>[17]</span></p><p>* * *</p>"
         f"<aside epub:type='footnote'><p>A note.</p></aside><blockquote><p>{THREE}</p></blockquote>"
-        f"<script>if (a < b) x = '<p>no</p>';</script><svg><text>S</text></svg><section epub:type='toc'><p>One.</p></section><section epub:type='chapter'><p>{ONE}</p></section>"
+        f"<script>if (a < b) x = '<p>no</p>';</script><svg><text>S</text></svg>"
+        f"<section epub:type='toc'><p>One.</p></section><section epub:type='chapter'><p>{ONE}</p></section>"
     )
     assert prose(body) == [*SENTENCES, ONE]
 
@@ -140,7 +141,6 @@ def test_verse_goes_unless_the_book_is_verse(tmp_path: Path) -> None:
         f"<p>{ONE}</p><table><tr><p>{TWO}</p>",
         f"<ul><p>{ONE}</p><div class='footnote'><p>{TWO}</p>",
         f"<div><p>{ONE}</p><div class='footnotes'><p>{TWO}</p></div>",
-        ),
         f'<p class=x id="y>{ONE}</p><p>{TWO}</p>',
         f"<p>{ONE}</p><!-- <p>{TWO}</p>",
         f"<p>{ONE}</p><style><p>{TWO}</p>",
