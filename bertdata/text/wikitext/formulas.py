@@ -56,44 +56,35 @@ def _figure(tag: re.Match[str]) -> str:
 
 
 # The notation of mhchem: numbers after an element or a bracket are subscripts, charges and text after "^" superscripts.
-_CHEMICAL = re.compile(
-    r"(?P<arrow>(?:(?<!\s)\s+)?(?:<=>>?|<->|->|<-)(?!\[)\s*)|(?P<sub>_(?:\{[^{}]*\}|[0-9]+|[A-Za-z])|(?<=[A-Za-z)\]}])[0-9]+)"
-    r"|(?P<sup>\^(?:\{[^{}]*\}|[0-9]*[-+−]?)|(?<=[\w)\]}])(?:\([0-9]*[-+−]\)|[+-](?=$|[\s)\]},])))"
-    r"|(?P<dot>(?<=[\w)\]])\s*[*.·]\s*(?=[\w(\[]))|(?P<bond>#)|(?P<other>[\w\s()\[\]+,.;:=/•·−→⇌|'′-])|(?P<unknown>.)",
-    re.DOTALL,
-)
-_ARROWS = {"<=>": "⇌", "<=>>": "⇌", "<->": "↔", "->": "→", "<-": "←"}
+_CHARGE = re.compile(r"\^(?:\{[^{}]*\}|[0-9]*[-+−]|[0-9]+)|(?<=[\w)\]}])(?:\([0-9]*[-+−]\)|[+-](?=$|[\s)\]},]))")
+_COUNT = re.compile(r"_(?:\{[^{}]*\}|[0-9]+|[A-Za-z])|(?<=[A-Za-z)\]}])[0-9]+")
+_SIGNS = {"<=>": " ⇌ ", "<->": " ↔ ", "->": " → ", "<-": " ← ", "*": "·", "#": "≡", "{}": ""}
+_UNKNOWN = re.compile(r"[\^_{}\\$&<>]|[→⇌↔←] \[")
 
 
-def chemical(formula: str) -> str:
-    """Return a chemical formula as text with ``<sub>`` and ``<sup>``, or with a hole for unknown notation.
+def chemical(parts: Sequence[str]) -> str:
+    """Return a chemical formula, or alternating elements and counts, as text with ``<sub>`` and ``<sup>``.
 
-    >>> scripts_of_tags(chemical("2 H2 + O2 -> 2 H2O")), scripts_of_tags(chemical("SO4^2- + Ca^{2+}"))
-    ('2 H₂ + O₂ → 2 H₂O', 'SO₄²⁻ + Ca²⁺')
+    Unknown notation becomes a hole.
+
+    >>> scripts_of_tags(chemical(["2 H2 + O2 -> 2 H2O"])), scripts_of_tags(chemical(["SO4^2- + Ca^{2+}"]))
+    ('2 H₂ + O₂  →  2 H₂O', 'SO₄²⁻ + Ca²⁺')
+    >>> chemical(["SO", "4", "2-"])
+    'SO<sub>4</sub><sup>2−</sup>'
     """
-    return "".join(map(_chemical_sign, _CHEMICAL.finditer(formula.replace("{}", "").strip())))
-
-
-def _chemical_sign(token: re.Match[str]) -> str:
-    kind, text = token.lastgroup or "", token[0]
-    if kind in ("sup", "sub"):
-        text = text.strip("^_(){}").replace("-", "−")
-        return f"<{kind}>{text}</{kind}>" if text else HOLE
-    return {"arrow": f" {_ARROWS.get(text.strip())} ", "dot": "·", "bond": "≡", "unknown": HOLE}.get(kind, text)
-
-
-def chemical_parts(parts: Sequence[str]) -> str:
-    """Return the formula of a template with alternating elements and counts; a single part is a complete formula.
-
-    >>> chemical_parts(["SO", "4", "2-"]), chemical_parts(["H2O"])
-    ('SO<sub>4</sub><sup>2−</sup>', 'H<sub>2</sub>O')
-    """
-    shown = chemical(parts[0]) if len(parts) == 1 else ""
+    shown = ""
     for part in map(str.strip, parts if len(parts) > 1 else ()):
         raised = shown and re.fullmatch(r"[0-9]*[-+−]", part)
         lowered = shown and re.fullmatch(r"[0-9.,]+|[nxymz]", part)
         shown += f"<sup>{part.replace('-', '−')}</sup>" if raised else f"<sub>{part}</sub>" if lowered else part
-    return shown
+    if len(parts) != 1:
+        return shown
+    formula = parts[0]
+    for sign, text in _SIGNS.items():
+        formula = formula.replace(sign, text)
+    formula = _CHARGE.sub(lambda charge: f"<sup>{charge[0].strip('^(){}').replace('-', '−')}</sup>", formula.strip())
+    formula = _COUNT.sub(lambda count: f"<sub>{count[0].strip('_{}')}</sub>", formula)
+    return HOLE if _UNKNOWN.search(_TAG.sub("", formula)) else formula
 
 
 def root(content: str, degree: str = "") -> str:
@@ -130,7 +121,7 @@ class Formulas:
             return OBJECT
         shown: str | None = " ".join(content.split())
         if self.choice == "text":
-            shown = scripts_of_tags(chemical(content)) if name in ("chem", "ce") else tex_to_text(content)
+            shown = scripts_of_tags(chemical([content])) if name in ("chem", "ce") else tex_to_text(content)
         if shown is None or HOLE in shown:
             return HOLE + "." * bool(_STOP.search(content))
         return f"{FORMULA}{shield(shown)}{FORMULA}" if shown else OBJECT

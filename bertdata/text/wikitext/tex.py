@@ -35,11 +35,8 @@ _RAISED = frozenset(char for table in _SCRIPTS.values() for char in table.values
 _DOUBLE_STRUCK = str.maketrans("CFHNPQRZ", "ℂ𝔽ℍℕℙℚℝℤ")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|%[^\n]*|.", re.DOTALL)
 _BRACKETS = re.compile(r"[(\[{⟨⌊⌈][^()\[\]{}⟨⟩⌊⌋⌈⌉]*[)\]}⟩⌋⌉]")
+_DECIMAL = re.compile(r"(?<=\d),(?=\d)")  # as in 3,14; a list of numbers has spaces
 _FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")
-
-
-class _NotSimpleError(ValueError):
-    """A formula that is not written as text."""
 
 
 def script(name: str, text: str) -> str | None:
@@ -54,12 +51,11 @@ def script(name: str, text: str) -> str | None:
 
 
 class _Formula:
-    """Parse a formula in one pass from left to right."""
+    """Parse a formula in one pass from left to right; raise ValueError or KeyError if it is not simple."""
 
     def __init__(self, tex: str) -> None:
         self.tokens = [token for token in _TOKEN.findall(tex) if token[0] != "%"][::-1]
         self.depth = 0
-        self.last = ["", ""]  # the last two tokens
 
     def peek(self) -> str:
         """Return the next token that is not a space, "" at the end."""
@@ -68,15 +64,13 @@ class _Formula:
         return self.tokens[-1] if self.tokens else ""
 
     def take(self) -> str:
-        token = self.tokens.pop() if self.peek() else ""
-        self.last = [self.last[1], token]
-        return token
+        return self.tokens.pop() if self.peek() else ""
 
     def row(self, end: str) -> tuple[str, str]:
         """Read up to the token that ends a group or the formula; return the text, and its kind if it is a single sign."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            raise _NotSimpleError
+            raise ValueError
         shown, before, count = "", "", 0
         while (token := self.take()) != end:
             if token == "\\over":  # {a+b \over c}: the text so far is the numerator, the rest of the group the denominator
@@ -113,7 +107,7 @@ class _Formula:
             elif mark in "^_":
                 shown = script("sup" if mark == "^" else "sub", self.sign(self.take())[0])
                 if shown is None:
-                    raise _NotSimpleError
+                    raise ValueError
                 high, low = (high + shown, low) if mark == "^" else (high, low + shown)
         return low, high.replace("′′′", "‴").replace("′′", "″")
 
@@ -123,12 +117,11 @@ class _Formula:
 
     def raw(self) -> str:
         """Read the argument of ``\\text``."""
-        content = ""
-        if self.take() == "{":
-            while self.tokens and (token := self.tokens.pop()) != "}":
-                content += token[1:] if token in ("\\ ", "\\%", "\\&", "\\,") else " " if token == "~" else token
+        content, token = "", self.take()
+        while token == "{" and self.tokens and (sign := self.tokens.pop()) != "}":
+            content += sign[1:] if sign in ("\\ ", "\\%", "\\&", "\\,") else " " if sign == "~" else sign
         if not content or set(content).intersection("\\${^"):
-            raise _NotSimpleError
+            raise ValueError
         return re.sub(r"\s+", " ", content)
 
     def sign(self, token: str) -> tuple[str, str]:
@@ -136,14 +129,12 @@ class _Formula:
         name = token[1:]
         if token == "{":
             return self.row("}")
-        if token in ("^", "_", "'") and token:  # a script without its sign
+        if token in ("^", "_", "'"):  # a script without its sign
             self.tokens.append(token)
             return "", "letter"
         if token[:1] != "\\":
-            if token == "," and self.last[0].isdigit() and "".join(self.tokens[-1:]).isdigit():
-                return ",", "letter"  # as in 3,14; a list of numbers has a space after it
             if not token or token in '"$#&`@}' or unicodedata.category(token)[0] == "C":
-                raise _NotSimpleError
+                raise ValueError
             return (" ", "space") if token == "~" else _CHARACTERS.get(token, (token, "letter"))
         if name in _SIGNS:
             return _SIGNS[name]
@@ -166,19 +157,18 @@ class _Formula:
         if accent := _TABLES["accents"].get(name):
             base = self.argument()
             if not base.isalpha() or (len(base) > 1 and name != "overline"):
-                raise _NotSimpleError
+                raise ValueError
             return "".join(letter + accent for letter in base)
         if name == "sqrt":
             degree = self.take() and self.row("]")[0] if self.peek() == "[" else ""
             root = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{script('sup', degree) or HOLE}√"
             return root + bracketed(self.argument(), False)
-        if name == "pmod":
-            return f" (mod {self.argument()})"
-        raise _NotSimpleError
+        raise ValueError
 
-    def fraction(self, over: str, under: str) -> tuple[str, str]:
+    @staticmethod
+    def fraction(over: str, under: str) -> tuple[str, str]:
         if not over.strip() or not under.strip():
-            raise _NotSimpleError
+            raise ValueError
         return f"{bracketed(over.strip(), True)}/{bracketed(under.strip(), False)}", "fraction"
 
 
@@ -213,9 +203,10 @@ def tex_to_text(tex: str) -> str | None:
     """Return a formula as text, or None if it is not simple."""
     try:
         if len(tex) > _MAX_CHARACTERS:
-            raise _NotSimpleError
-        shown = _Formula(decode_entities(tex).replace("...", "\\ldots ")).row("")[0]
-    except (_NotSimpleError, KeyError):
+            raise ValueError
+        tex = _DECIMAL.sub("{,}", decode_entities(tex).replace("...", "\\ldots "))
+        shown = _Formula(tex).row("")[0]
+    except (ValueError, KeyError):
         return None
     unpaired = HOLE in shown or shown.count("{") != shown.count("}")  # a brace that spans several lines
     return None if unpaired else unicodedata.normalize("NFC", " ".join(shown.split()))

@@ -18,20 +18,6 @@ def test_stop_of_a_vanished_template_goes_at_the_start_of_a_paragraph(language: 
     assert extract(f"<div>{{{{no such template}}}}{stop}Die Hütte steht.</div>", language) == ["Die Hütte steht."]
 
 
-@pytest.mark.parametrize(
-    ("line", "texts"),
-    [
-        ("{{no such template}}: Tea is hot.", ["Tea is hot."]),
-        ("One.\n{{no such template|a\n|b}}; Two.", ["One. Two."]),
-        ("{{no such template}}:: Tea is hot.", []),
-        ("{{no such template}}* Tea is hot.", []),
-        ("{{clear}}: Tea is hot.", []),
-    ],
-)
-def test_colon_after_an_unknown_template_is_not_an_indent(line: str, texts: list[str]) -> None:
-    assert extract(line) == texts
-
-
 @pytest.mark.parametrize("text", [".NET is old.", "... and then it ended.", ". . . and then it ended.", ".5 is a half."])
 def test_dots_that_belong_to_the_text_stay(text: str) -> None:
     assert extract(text) == [text]

@@ -25,7 +25,6 @@ _FUNCTION_COST = 40  # counted against the page's limit, in addition to the char
 _MODULE_COST = 150
 _MAX_NUMBERED = 2000  # of positional arguments
 _MAX_DEPTH = 80  # parameters and calls within each other
-_INDENTS, _INDENTED = (":", ";"), (":", ";", "*", "#")
 _LIST_MARKS = frozenset("*#:; ")  # do not start a list in a template's output: "*wódr̥"
 
 
@@ -192,24 +191,10 @@ def expand_templates(text: str, page: PageContext) -> str:
     expander = _Expander(page, len(text))
     parts: list[str] = []
     done = 0
-    lost, known = expander.lost, 0
     # Walk over the outermost braces. Text between them is copied, everything inside is the expander's.
     for span in scan(text):
         parts += (text[done : span.start], expander.outer(text, span))
         done = span.end
-        if len(lost) > known:
-            known = len(lost)
-            if page.templates is not None and _begins_prose(text, span):
-                done += 1
     parts.append(text[done:])
     page.dropped.update(expander.lost)
     return "".join(parts)
-
-
-def _begins_prose(text: str, span: Span) -> bool:
-    """Return True if a colon after a call at the start of a line belongs to the words that the call shows on the page.
-
-    Without these words the line would begin with the colon, like an indented line.
-    """
-    starts_line = not span.start or text[span.start - 1] == "\n"
-    return starts_line and text[span.end : span.end + 1] in _INDENTS and text[span.end + 1 : span.end + 2] not in _INDENTED

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ....config import read_toml
 from ..convert import convert
-from ..formulas import chemical_parts, root
+from ..formulas import chemical, root
 from ..marks import HOLE, shield
 from ..tex import tex_to_text
 from .formats import format_number, write_date
@@ -124,7 +124,7 @@ MODULES: dict[str, Module] = {
     "#join": _join,
     "#date": _date,
     "#ipac": _ipac,
-    "#chem": lambda arguments, options, language: chemical_parts(arguments),
+    "#chem": lambda arguments, options, language: chemical(arguments),
     "#sqrt": lambda arguments, options, language: root(*arguments[:2]) if arguments else None,
     "#tex": _tex,
 }
