@@ -109,28 +109,19 @@ class Gigatoken:
         self._encoded = 0
 
     def __call__(self, texts: Sequence[bytes]) -> Encoded:
-        data = b"".join(texts)
-        changed = {number for number, text in enumerate(texts) if self._changes(text)} if self._changes(data) else set()
-        parts = [self._tokenizer.encode(b"" if number in changed else text) for number, text in enumerate(texts)]
-        self._encoded += len(data)
+        ids, stops, start = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)], 0
+        for text in texts:
+            own = self._tokenizer.encode(b"" if self._changes(text) else text)
+            ends = np.cumsum(self._bytes.take(own, mode="clip"), dtype=np.int64)
+            if ends[-1:].sum() != len(text):
+                own, _, ends = self._exact([text])
+            ids.append(own)
+            stops.append(start + ends)
+            start += len(text)
+        self._encoded += start
         if self._encoded > GIGATOKEN_BYTES:
             self._restart()
-        ids, ends, edges = np.concatenate([np.zeros(0, np.uint32), *parts]), np.cumsum(sizes(parts)), np.cumsum(sizes(texts))
-        # 32 bits are twice as fast, and enough: a token stands for few bytes.
-        stops = np.cumsum(self._bytes.take(ids, mode="clip"), dtype=np.int32 if len(data) < 1 << 27 else np.int64)
-        if np.array_equal(np.insert(stops, 0, 0)[ends], edges):
-            return Encoded(ids, ends, stops)
-        found = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]()
-        for text, part in zip(texts, parts, strict=True):
-            own = np.cumsum(self._bytes[part], dtype=np.int64)
-            if own[-1:].sum() == len(text):
-                found.append((part, own))
-            else:
-                answer = self._exact([text])
-                found.append((answer.ids, answer.stops))
-        ids_of, stops_of = zip(*found, strict=True)
-        starts = np.repeat(edges - sizes(texts), sizes(ids_of))
-        return Encoded(np.concatenate(ids_of), np.cumsum(sizes(ids_of)), np.concatenate(stops_of) + starts)
+        return Encoded(np.concatenate(ids), np.cumsum(sizes(ids[1:])), np.concatenate(stops))
 
     def _changes(self, text: bytes) -> bool:
         """Return True if normalization may change a text, or if it has unassigned characters."""

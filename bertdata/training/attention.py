@@ -70,11 +70,12 @@ def for_transformers(batch: dict[str, Any], model: Any) -> ModelArguments:
         positions of documents replace the mask.
 
     Raises:
-        UsageError: The class of the model is not supported, or does not support this batch.
+        UsageError: The class of the model is not supported, or the batch has no labels. The loader checks, if it gets the model,
+            whether the model can learn from the rows.
     """
-    target = target_of(model)
-    target.check_batch(batch)
-    rows = _with_rows(batch)
+    target, rows = target_of(model), _with_rows(batch)
+    if "labels" not in batch:
+        raise UsageError(f"for_model {target.name}: the batch has no `labels`. Pass for_model=model to bertdata.batches")
     arguments = {**inputs(batch, target), "labels": rows["labels"]}
     return arguments | ({target.pair_label: batch["next_sentence_label"]} if target.pair_label else {})
 

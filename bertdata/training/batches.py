@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,15 @@ from ..config import OBJECTIVES
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..labels import IGNORED
-from .ahead import Arrays, StepsAhead
+from ..rows import masking
 from .attention import for_transformers
 from .epoch_plan import Batch, plan_of
-from .masks import MaskConfig, Masker
+from .masks import MaskConfig
 from .models import target_for
 
 HOW_TO = "docs/how-to/training.md shows how"
+_TOKENS_AHEAD = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
+Arrays = dict[str, npt.NDArray[Any]]
 Tensors = dict[str, torch.Tensor]
 
 
@@ -50,19 +52,13 @@ class Batches(Dataset[Tensors]):
         if not 0 <= rank < world_size or batch_size % world_size:
             ranks = f"rank {rank} of {world_size}, global batches of {batch_size}"
             raise UsageError(f"{ranks}: it must be a multiple of the ranks")
-        masks = MaskConfig.with_options(masks)
-        masks.check(shards)
-        self.shards, self.rank, self.world_size, self.unpadded, self.dense_labels = (
-            shards,
-            rank,
-            world_size,
-            unpadded,
-            dense_labels,
-        )
+        self.shards, self._rank, self._ranks, self._unpadded, self._dense = shards, rank, world_size, unpadded, dense_labels
+        self.masks = MaskConfig.with_options(masks)
+        self.masks.check(shards)
         self._target = target_for(for_model, shards, unpadded=unpadded, dense_labels=dense_labels)
         self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
-        self.masker = Masker(shards, masks, seed=seed, widest=self.plan.widths[-1])
-        self._ahead = StepsAhead(self.plan, self._make)
+        self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
+        self._last, self._stride, self._built = -1, 0, dict[int, Arrays]()
         # A pickled dataset, as spawned workers get it, has only its arguments: they build it again and map
         # the same shard files, so neither rows nor weights are copied to workers.
         options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "masks": masks}
@@ -95,44 +91,63 @@ class Batches(Dataset[Tensors]):
 
     def __getitem__(self, step: int) -> Tensors:
         """Return a step's batch, with ids, labels and positions in int64, as models of torch take them."""
+        # Worker w of W reads steps w, w + W, w + 2 W, ... After two equal strides assume that the next
+        # ones are the same, and build those steps too, because the overhead of NumPy calls exceeds the
+        # arithmetic on a few rows. A wrong guess costs some time, never a wrong batch.
+        stride = step - self._last
+        if step not in self._built:
+            batches = self._together(step, stride if stride == self._stride else 0)
+            self._built = {batch.step: arrays for batch, arrays in zip(batches, self._build(batches), strict=True)}
+        self._last, self._stride = step, stride
         # `cu_seqlens` stays in int32, and `max_seqlen` is a number, as flash attention takes them.
         tensors: Any = {
             name: values if isinstance(values, int) else torch.from_numpy(values.astype(np.int64))
-            for name, values in self._ahead[step].items()
+            for name, values in self._built.pop(step).items()
         }
-        if self.unpadded:
+        if self._unpadded:
             tensors["cu_seqlens"] = tensors["cu_seqlens"].int()
         return tensors if self._target is None else for_transformers(tensors, self._target)
 
-    def _make(self, batches: list[Batch]) -> list[Arrays]:
+    def _together(self, step: int, stride: int) -> list[Batch]:
+        """Return the batch of a step and, if the stride is over 0, of later steps at this stride in the same epoch and width."""
+        batches = [first := self.plan[step]]
+        if stride > 0:
+            end = min((first.epoch + 1) * self.plan.batches, step + stride * (_TOKENS_AHEAD // first.tokens))
+            later = (self.plan[following] for following in range(step + stride, end, stride))
+            batches += takewhile(lambda batch: batch.width == first.width, later)
+        return batches
+
+    def _build(self, batches: list[Batch]) -> list[Arrays]:
         """Return the arrays of this rank's share of batches of one epoch and width."""
         # Every rank plans the global batch, and takes its slice. With another number of ranks, the
-        # slices change, and the global batch of a step does not. Several steps are made as one array.
-        mine = [batch.share(self.rank, self.world_size) for batch in batches]
+        # slices change, and the global batch of a step does not. Several steps are built as one array.
+        mine = [batch.share(self._rank, self._ranks) for batch in batches]
         rows, copies = np.concatenate([batch.rows for batch in mine]), np.concatenate([batch.copies for batch in mine])
         arrays = self._masked(mine[0]._replace(rows=rows, copies=copies))
         ends = np.cumsum([0, *(len(batch.rows) for batch in mine)]).tolist()
-        if self.unpadded:
+        if self._unpadded:
             return _unpadded(arrays, ends)
         if "document_starts" in arrays:
             _number_documents(arrays)
         if "masked_lm_labels" not in arrays:
             arrays["labels"] = _next_labels(arrays)
-        elif self.dense_labels:
+        elif self._dense:
             arrays["labels"] = _dense_labels(arrays)
         return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
 
     def _masked(self, batch: Batch) -> Arrays:
         """Return the rows of a batch as `Shards.gather` does, with their masks."""
-        arrays = self.shards.gather(batch.rows, batch.width)
+        arrays, masks = self.shards.gather(batch.rows, batch.width), self.masks
         continues = arrays.pop("continues_word", None)
         if not OBJECTIVES[self.shards.objective].masks:
             del arrays["token_type_ids"]
         elif self.shards.masking == "none":
             # The identity of a row for its mask: a second copy of row 7 among 100 rows has number 107.
-            numbers = batch.rows + batch.copies * len(self.shards)
-            masked, positions, labels = self.masker(arrays["input_ids"], numbers, continues, epoch=batch.epoch)
-            arrays |= {"input_ids": masked, "masked_lm_positions": positions, "masked_lm_labels": labels}
+            arrays["input_ids"], arrays["masked_lm_positions"], arrays["masked_lm_labels"] = masking.mask(
+                arrays["input_ids"], self._vocabulary, seed=self.plan.seed, epoch=batch.epoch,
+                rows=batch.rows + batch.copies * len(self.shards), continues=continues, unit=masks.unit, shares=masks.mask_shares,
+                masked_lm_prob=masks.masked_lm_prob, max_predictions=masks.predictions(batch.width, self.plan.widths[-1]),
+            )  # fmt: skip
         return arrays
 
 

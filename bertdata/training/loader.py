@@ -5,24 +5,34 @@
         loss = model(**batch).loss
 
 The rows of a step and their masks depend only on the seed and the step: they are the same with any number of workers, and
-all ranks share one global batch.
+all ranks share one global batch. So the step number is the whole state of the data. A pass ends with its epoch, and the next pass
+continues with the next epoch:
+
+    >>> steps = Steps(batches=3, start=1)
+    >>> list(steps), list(steps)  # the rest of epoch 0, then epoch 1
+    ([(1,), (2,)], [(3,), (4,), (5,)])
+    >>> steps.set_epoch(7)
+    >>> list(steps)
+    [(21,), (22,), (23,)]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any, cast
 
 from ..dataset.rows import Shards
+from ..errors import UsageError
 from ..extras import missing_package
 from ..storage.process import obey_parent
 from .masks import MaskConfig
 
 try:
     import torch
+    from torch.utils.data import DataLoader, Sampler
 
-    from .batches import Batches
-    from .passes import Loader, Steps
+    from .batches import HOW_TO, Batches, Tensors
 except ImportError as error:  # pragma: no cover
     raise missing_package("bertdata.training.loader needs PyTorch", "train", error) from None
 
@@ -99,3 +109,142 @@ def batches(
         worker_init_fn=obey_parent if workers else None,
         generator=torch.Generator(),  # else passes draw from the global one, and a resumed run has other dropout
     )
+
+
+class Steps(Sampler["tuple[int]"]):
+    """The batch sampler of a loader: it yields ``(step,)``, because a batch of the loader is one item of its dataset.
+
+    The position is stored here and not in the loader, because Accelerate and transformers create other DataLoaders from the
+    dataset and the batch sampler of a loader.
+
+    Args:
+        batches: Global batches in an epoch.
+        start: The first step.
+        count: Number of steps, which may run over many epochs; None: each pass ends with its epoch.
+        repeat: Every pass has the same steps, for evaluation.
+        world_size: Number of ranks that share each global batch.
+    """
+
+    drop_last = True  # Accelerate reads it: if processes take turns, all get the same number of steps
+
+    def __init__(self, batches: int, start: int, count: int | None = None, *, repeat: bool = False, world_size: int = 1) -> None:
+        if start < 0 or (count is not None and count < 0):
+            raise UsageError(f"`start_step` {start}, `steps` {count}: both must be 0 or more", field="start_step", value=start)
+        self.batches, self.start, self.repeat, self._world_size = batches, start, repeat, world_size
+        self.end = None if count is None else start + count
+        self.position = self._resumed = start  # the next step, and the first step of the resumed run
+
+    @property
+    def sampler(self) -> Steps:
+        """This sampler: Accelerate looks here for `set_epoch`."""
+        return self
+
+    @property
+    def batch_size(self) -> int:
+        """Steps in an item: 1. Only a wrapper that distributes steps over processes reads this."""
+        # If ranks share each batch already, each process would get its share of different batches, and the others would be lost.
+        if self._world_size > 1:
+            raise UsageError(
+                f"batches(world_size={self._world_size}): the ranks share each batch already, and Accelerate would distribute "
+                "the batches again. Omit `rank` and `world_size`, or do not pass the loader to `prepare`"
+            )
+        return 1
+
+    def next_pass(self) -> range:
+        """Return the steps of the pass that starts now: to the end of the epoch, or all that are left of a fixed number."""
+        return range(self.position, self._epoch_end(self.position) if self.end is None else self.end)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Start the next pass at the first step of an epoch. In the epoch of `start_step` or a loaded state, start at that step.
+
+        This does nothing for a loader with a fixed number of `steps`, or for evaluation. Raise UsageError for an earlier epoch.
+        """
+        if self.repeat or self.end is not None:
+            return
+        if epoch < (first := self._resumed // self.batches):
+            raise UsageError(
+                f"set_epoch({epoch}): the loader begins at step {self._resumed}, in epoch {first}. Trainers "
+                f"count epochs from 0: make the loader with start_step=0, and let the trainer skip the finished steps; {HOW_TO}"
+            )
+        # Trainers call set_epoch(e) before each pass, also right after a resume in the middle of e.
+        # The `max` keeps the resumed step instead of going back to the start of the epoch.
+        self.position = max(epoch * self.batches, self._resumed)
+
+    def resume(self, step: int) -> None:
+        """Continue at a step. Its pass counts as started, so the length of a pass does not change."""
+        if step < 0 or (self.end is not None and step > self.end):
+            raise UsageError(f"load_state_dict: step {step} is outside of the loader's steps, {self.start} to {self.end}")
+        self.position = self._resumed = step
+        if self.end is None and not self.start <= step < self._epoch_end(self.start):
+            self.start = step - step % self.batches
+
+    def _epoch_end(self, step: int) -> int:
+        return step - step % self.batches + self.batches
+
+    def __len__(self) -> int:
+        if self.end is not None:
+            return self.end - self.start
+        end = self._epoch_end(self.position)
+        return end - max(self.start, end - self.batches)
+
+    def __iter__(self) -> Iterator[tuple[int]]:
+        return self._serve(self.next_pass())
+
+    def _serve(self, steps: range) -> Iterator[tuple[int]]:
+        yield from zip(steps)
+        self.used(steps.stop)
+
+    # With workers, the sampler is some steps ahead of the training loop. `Loader._count` reports
+    # the batches that the loop really took, and sets the position back to them. So a checkpoint
+    # between two batches has the step that comes next, not the step that a worker is reading.
+    def used(self, step: int) -> None:
+        """Count the batches before a step as used."""
+        if not self.repeat:
+            self.position = step
+
+
+class Loader(DataLoader[Tensors]):
+    """A DataLoader of batches that counts the batches it has yielded.
+
+    Iterate over it again for the next epoch.  A pass that was interrupted continues where it stopped; `set_epoch` restarts an
+    epoch.  `state_dict` and `load_state_dict` follow torchdata's StatefulDataLoader.
+    """
+
+    dataset: Batches
+
+    def __init__(self, dataset: Batches, steps: Steps, **options: Any) -> None:
+        super().__init__(dataset, batch_sampler=cast(Any, steps), collate_fn=itemgetter(0), **options)
+        self.steps = steps
+
+    def __iter__(self) -> Any:
+        # Fix the steps of the pass before workers start to draw from the sampler.
+        steps = self.steps.next_pass()
+        if self.num_workers and steps:
+            _ = self.dataset.plan[steps.start]  # the order of the epoch, which forked workers then share
+        if self.num_workers or self.pin_memory:
+            return self._count(steps, super().__iter__())
+        return self._count(steps, map(self.dataset.__getitem__, steps))  # in this process, a DataLoader would only add overhead
+
+    def _count(self, steps: range, batches: Iterator[Tensors]) -> Iterator[Tensors]:
+        for batch, step in zip(batches, steps, strict=False):  # workers read ahead, so the sampler's count is too high
+            self.steps.used(step + 1)
+            yield batch
+
+    def __getitem__(self, number: int) -> Any:
+        raise UsageError(f"a loader is not a dataset. Return it from `get_train_dataloader` of the Trainer: {HOW_TO}")
+
+    def set_epoch(self, epoch: int) -> None:
+        """Start the next pass with an epoch (see `Steps.set_epoch`)."""
+        self.steps.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the next step, and the rows and options that determine the steps. It is the same on every rank."""
+        return {"step": self.steps.position, **self.dataset.identity}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue where another loader stopped, with any number of ranks and workers. Raise UsageError if its rows differ."""
+        identity = self.dataset.identity
+        if "step" not in state or (different := [name for name in identity if state.get(name) != identity[name]]):
+            what = ", ".join(different) if "step" in state else "no step"
+            raise UsageError(f"load_state_dict: the state is of another loader ({what}). Use the same rows and options")
+        self.steps.resume(int(state["step"]))

@@ -1,20 +1,15 @@
-"""Mask rows when they are read: the options, and the masks of a batch."""
+"""The options of masks that are drawn when rows are read."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import Literal
 
 from ..config import OBJECTIVES, mask_shares
 from ..config.base import Config, Count, Share, option
 from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..rows import masking
-
-Masked = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -49,43 +44,11 @@ class MaskConfig(Config):
                 f"{problem}, or make rows without static masks" if objective.masks else problem, field=name, value=value
             )
 
-
-class Masker:
-    """Mask rows of `shards`, which have at most `widest` tokens.
-
-    A row's masks depend on the seed, the epoch and the row number, but not on the other rows or the width of the batch.
-    """
-
-    def __init__(self, shards: Shards, masks: MaskConfig, *, seed: int, widest: int) -> None:
-        self.masks, self.seed, self._widest = masks, seed, widest
-        self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
-
-    def __call__(
-        self, ids: npt.NDArray[Any], rows: npt.NDArray[Any], continues: npt.NDArray[Any] | None, *, epoch: int
-    ) -> Masked:
-        """Mask ids [B, L] in an epoch. `rows` [B] are row numbers; each copy of a row has a different number."""
-        masks, most = self.masks, self.predictions(ids.shape[1])
-        if not most:
-            return ids, np.zeros((len(ids), 0), np.int64), np.zeros((len(ids), 0), np.int64)
-        return masking.mask(
-            ids,
-            self._vocabulary,
-            seed=self.seed,
-            epoch=epoch,
-            rows=rows,
-            max_predictions=most,
-            masked_lm_prob=masks.masked_lm_prob,
-            unit=masks.unit,
-            continues=continues,
-            shares=masks.mask_shares,
-        )
-
-    def predictions(self, width: int) -> int:
+    def predictions(self, width: int, widest: int) -> int:
         """Return the number of positions P in a batch of this width. It is the same at every step."""
-        masks = self.masks
-        if not masks.masked_lm_prob:
+        if not self.masked_lm_prob:
             return 0
-        if masks.unit != "piece":  # a row's last word can exceed its share; by how much must not depend on the width
-            width = self._widest
-        most = masking.predictions_per_row(width, masks.masked_lm_prob, masks.unit)
-        return min(most, masks.max_predictions) if masks.max_predictions else most
+        if self.unit != "piece":  # a row's last word can exceed its share; by how much must not depend on the width
+            width = widest
+        most = masking.predictions_per_row(width, self.masked_lm_prob, self.unit)
+        return min(most, self.max_predictions) if self.max_predictions else most

@@ -10,7 +10,6 @@ loss. Rows of one document suit any class. For packed rows, a test must show tha
 from __future__ import annotations
 
 import inspect
-from collections.abc import Container
 from typing import Any, NamedTuple
 
 from ..config import OBJECTIVES
@@ -91,7 +90,19 @@ class Target(NamedTuple):
     def check(self, shards: Shards, *, unpadded: bool = False) -> None:
         """Raise UsageError if the model cannot learn from these rows, or would learn something else than they are for."""
         objective = OBJECTIVES[shards.objective]
-        self._check(objective.masks, bool(objective.labels), shards.packed, unpadded)
+        if objective.masks and self.causal:
+            raise self._error("it predicts each next token, and these rows are masked", "Make rows with --objective causal")
+        if not objective.masks and not self.causal:
+            raise self._error("it predicts masked tokens, and causal rows have none", "Use a model such as GPT2LMHeadModel")
+        if self.pair_label and not objective.labels:
+            other = self.name.replace("ForPreTraining", "ForMaskedLM")
+            raise self._error("it needs labels of pairs, and these rows have none", f"Use {other}, or rows of --objective nsp")
+        if shards.packed or unpadded:
+            if self.pair_label:
+                raise self._error(
+                    "it reads one pair per row, and these rows have several", "Make rows without --pack, and pad them"
+                )
+            self.check_packed(unpadded)
         if self.config is None:
             return
         if shards.vocab_size > self.config.vocab_size:
@@ -103,32 +114,6 @@ class Target(NamedTuple):
         if self.after_padding and self.padding != shards.special.pad:
             wrong = f"it counts positions from its pad_token_id {self.padding}, and the rows are padded with {shards.special.pad}"
             raise self._error(wrong, f"Set pad_token_id={shards.special.pad} in its configuration")
-
-    def check_batch(self, batch: Container[str]) -> None:
-        """Raise UsageError unless this is a batch of the loader from which the model's arguments can be made."""
-        unpadded, packed = "cu_seqlens" in batch, "document_ids" in batch
-        if "position_ids" in batch and not (unpadded or packed):
-            raise self._error("the batch is already made for a model", "Pass it to the model as it is")
-        if "labels" not in batch:
-            raise self._error("the batch has no `labels`", "Pass for_model=model to bertdata.batches")
-        # Only batches of causal rows have no segments.
-        self._check("token_type_ids" in batch, "next_sentence_label" in batch, packed, unpadded)
-
-    def _check(self, masked: bool, pairs: bool, packed: bool, unpadded: bool) -> None:
-        """Raise UsageError for rows of another objective, or in a form that the model cannot read."""
-        if masked and self.causal:
-            raise self._error("it predicts each next token, and these rows are masked", "Make rows with --objective causal")
-        if not masked and not self.causal:
-            raise self._error("it predicts masked tokens, and causal rows have none", "Use a model such as GPT2LMHeadModel")
-        if self.pair_label and not pairs:
-            other = self.name.replace("ForPreTraining", "ForMaskedLM")
-            raise self._error("it needs labels of pairs, and these rows have none", f"Use {other}, or rows of --objective nsp")
-        if packed or unpadded:
-            if self.pair_label:
-                raise self._error(
-                    "it reads one pair per row, and these rows have several", "Make rows without --pack, and pad them"
-                )
-            self.check_packed(unpadded)
 
     def check_packed(self, unpadded: bool) -> None:
         """Raise UsageError if the model cannot separate the documents of packed or unpadded rows."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import keys
 from ..config import OBJECTIVES
 from ..config.train import Phase, TrainConfig
@@ -14,7 +16,6 @@ from ..storage.files import read_json, write_json
 from .encoder import Encoder, plan_encoder
 from .epoch_plan import EpochPlan, plan_of
 from .masks import MaskConfig
-from .origins import Expected, drawn, expected
 
 # Fields that MaskConfig has, too.
 _SAME = ("max_predictions", "unit", "mask_shares")
@@ -37,17 +38,27 @@ class PhaseRows(NamedTuple):
         return self.first + self.phase.steps
 
     def drawn(self, plan: EpochPlan, step: int, every: int) -> dict[str, dict[str, int]]:
-        """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language."""
-        first = max(self.first, (step - 1) // every * every)
-        return drawn(self.shards, plan, range(first - self.first, step - self.first))
+        """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language.
 
-    def expected(self) -> dict[str, dict[str, Expected]]:
-        """Return the expected tokens of each source and language."""
-        return expected(self.shards, self.phase.steps * self.batch_size)
+        Return an empty dict for rows of one source and language.
+        """
+        origins, first = self.shards.origins, max(self.first, (step - 1) // every * every)
+        if len(origins) < 2:
+            return {}
+        rows = np.concatenate([plan[number - self.first].rows for number in range(first, step)])
+        counts = {"rows_by_source": dict.fromkeys([source for source, _ in origins], 0)}
+        counts["rows_by_language"] = dict.fromkeys([language for _, language in origins], 0)
+        for origin, count in zip(
+            origins, np.bincount(self.shards.origins_of(rows), minlength=len(origins)).tolist(), strict=True
+        ):
+            for by, name in zip(counts.values(), origin, strict=True):
+                by[name] += count
+        return counts
 
     def tokens_per_step(self) -> float:
-        """Return the expected number of tokens in a step."""
-        return sum(each.tokens for each in self.expected()["source"].values()) / self.phase.steps
+        """Return the expected number of tokens in a step, from the tokens and rows that the manifests count."""
+        tokens = [contents.splits[self.shards.split].tokens for contents in self.shards.manifests]
+        return self.batch_size * float(np.dot(tokens, self.shards.weights) / np.dot(self.shards.rows, self.shards.weights))
 
     def plan(self) -> EpochPlan:
         """Return the batches of the phase."""

@@ -8,7 +8,8 @@ The order of the rows is a function of the seed, so both are computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,21 +20,14 @@ import pyarrow.compute as pc
 from ..config.train import TrainConfig, read_training
 from ..dataset.rows import Shards
 from ..errors import UsageError
-from .permutation import Ints
+from .epoch_plan import Ints
 from .recipe import PhaseRows, prepare
 
 _DOCUMENTS = ("a_document", "b_document", "documents")
 
 
 class Served(NamedTuple):
-    """A row at a step.
-
-    Attributes:
-        step: The step, counted over the run from 0.
-        place: Index in the global batch.
-        directory: Directory of make-pairs.
-        row: Number of the row in `directory`.
-    """
+    """A row at a step: the step, counted over the run from 0; the index in the global batch; the directory; its row number."""
 
     step: int
     place: int
@@ -51,11 +45,12 @@ def rows_of_step(run: TrainConfig | str | Path, step: int) -> list[Served]:
     Raises:
         UsageError: The run does not have this step.
     """
-    for part in _parts(run):
+    parts = _parts(run)
+    for part in parts:
         if part.first <= step < part.end:
             rows = part.plan()[step - part.first].rows
-            return list(_served(part, np.full(len(rows), step), np.arange(len(rows)), rows))
-    raise UsageError(f"`step` {step}: the run has no such step. Use 0 to {part.end - 1}", field="step", value=step)
+            return [_served(part, step, place, row) for place, row in enumerate(rows.tolist())]
+    raise UsageError(f"`step` {step}: the run has no such step. Use 0 to {parts[-1].end - 1}", field="step", value=step)
 
 
 def steps_of(run: TrainConfig | str | Path, document: str) -> list[Served]:
@@ -74,10 +69,9 @@ def steps_of(run: TrainConfig | str | Path, document: str) -> list[Served]:
         for epoch in range(-(-part.phase.steps // plan.batches)):
             rows = plan.rows(epoch)
             at = np.flatnonzero(np.isin(rows, wanted))
-            steps, places = np.divmod(at, part.batch_size)
-            steps += epoch * plan.batches
-            inside = steps < part.phase.steps
-            served += _served(part, part.first + steps[inside], places[inside], rows[at[inside]])
+            steps, places = np.divmod(at + epoch * plan.batches * part.batch_size, part.batch_size)
+            of_epoch = zip(steps.tolist(), places.tolist(), rows[at].tolist(), strict=True)
+            served += [_served(part, part.first + step, place, row) for step, place, row in of_epoch if step < part.phase.steps]
     return served
 
 
@@ -85,13 +79,11 @@ def _parts(run: TrainConfig | str | Path) -> list[PhaseRows]:
     return prepare(run if isinstance(run, TrainConfig) else read_training(run)).parts
 
 
-def _served(part: PhaseRows, steps: Ints, places: Ints, rows: Ints) -> Iterator[Served]:
-    """Yield rows [K] with their steps and places. Rows are numbered through all directories of a phase."""
-    ends = np.cumsum(part.shards.rows)
-    directories = np.searchsorted(ends, rows, "right")
-    inside = rows - ends[directories] + np.array(part.shards.rows)[directories]
-    for step, place, directory, row in zip(*(column.tolist() for column in (steps, places, directories, inside)), strict=True):
-        yield Served(step, place, str(part.shards.paths[directory]), row)
+def _served(part: PhaseRows, step: int, place: int, row: int) -> Served:
+    """Return a row, which a phase numbers through all of its directories."""
+    ends = list(accumulate(part.shards.rows))
+    directory = bisect_right(ends, row)
+    return Served(step, place, str(part.shards.paths[directory]), row - ends[directory] + part.shards.rows[directory])
 
 
 def _rows_of(shards: Shards, document: str) -> Ints:
@@ -102,8 +94,8 @@ def _rows_of(shards: Shards, document: str) -> Ints:
         if not names:
             raise UsageError(f"{shards.paths[0]} does not store the documents of its rows: make them with `provenance`")
         for column in map(batch.column, names):
-            ids = column.flatten() if pa.types.is_list(column.type) else column
-            at = np.flatnonzero(pc.equal(ids, document).to_numpy(zero_copy_only=False))
-            rows = pc.list_parent_indices(column).to_numpy()[at] if pa.types.is_list(column.type) else at
+            is_list = pa.types.is_list(column.type)
+            equal = pc.equal(column.flatten() if is_list else column, document).to_numpy(zero_copy_only=False)
+            rows = pc.list_parent_indices(column).to_numpy()[equal] if is_list else np.flatnonzero(equal)
             found.append(start + rows.astype(np.int64))
     return np.unique(np.concatenate(found))

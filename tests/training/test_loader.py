@@ -60,7 +60,7 @@ def test_a_batch_is_its_rows_masked(shards: Shards) -> None:
     assert len(made) == made.dataset.plan.batches == 210 // 16
     for step, batch in enumerate(made):
         told = made.dataset.plan[step]
-        width, most = told.width, made.dataset.masker.predictions(told.width)
+        width, most = told.width, made.dataset.masks.predictions(told.width, made.dataset.plan.widths[-1])
         names = [
             "attention_mask",
             "input_ids",

@@ -22,7 +22,7 @@ transformers = pytest.importorskip("transformers")
 from bertdata.training import attention, loader  # noqa: E402
 from bertdata.training.models import target_of  # noqa: E402
 from bertdata.training.recipe import prepare  # noqa: E402
-from bertdata.training.trainer.model import MaskedModel  # noqa: E402
+from bertdata.training.trainer.learner import MaskedModel  # noqa: E402
 
 LENGTH, SAME = 96, 1e-5
 Batch = dict[str, Any]

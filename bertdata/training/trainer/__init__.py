@@ -2,7 +2,7 @@
 
     done = bertdata.train("run.toml", "run")      # done.checkpoint is for from_pretrained
 
-One idea per file: `model`, `optimizer`, `learner` (a step), `world` (processes), `checkpoint`, `loop`.
+`loop` has the steps of a run, `learner` one step and the model, `world` the processes, and `checkpoint` what is saved.
 """
 
 from ...extras import missing_package

@@ -18,9 +18,8 @@ from ...errors import BertDataError
 from ...reports.metrics import NAME, Metrics, Record, RunningSums, describe, describe_origins, read_metrics
 from ...reports.page import report as write_report
 from ...storage.user_functions import load
-from ..loader import batches
+from ..loader import Loader, batches
 from ..models import CUSTOM
-from ..passes import Loader
 from ..recipe import PhaseRows, Recipe, prepare
 from ..resume import State, begin, checkpoints, claimed, local_output
 from .checkpoint import restore, save
