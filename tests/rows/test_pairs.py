@@ -400,16 +400,6 @@ def test_the_order_in_which_documents_stand_does_not_matter(lengths: Any, random
     assert one.b_documents.tolist() == [order[i] for i in other.b_documents]
 
 
-@LAW
-@given(DOCUMENTS, st.integers(0, 3))
-@pytest.mark.slow
-def test_equal_calls_give_equal_pairs(documents: Any, seed: int) -> None:
-    text = _text(documents)
-    one, other = _build(text, seed=seed), _build(text, seed=seed)
-    for field in ("input_ids", "token_type_ids", "ends", "labels", "a_documents", "b_documents"):
-        assert getattr(one, field).tolist() == getattr(other, field).tolist()
-
-
 # --- odd corpora ---
 
 
@@ -450,12 +440,6 @@ def test_sentences_without_a_token(document: list[list[int]], alone: bool) -> No
     """A sentence of control characters only gives no token; it may be the last of a partition."""
     text = _text([document] if alone else [[[1, 1], [1, 1, 1]], [[1], [1]], document])
     _check(text, _build(text, short=0), 32)
-
-
-def test_two_documents() -> None:
-    text = _plain([[10] * 100, [8] * 120])
-    rows = _check(text, _build(text), 32)
-    assert len(rows) > 50
 
 
 def test_one_giant_document_among_small_ones() -> None:
@@ -516,19 +500,6 @@ def test_little_is_cut_and_little_is_padding(many: tuple[Text, Pairs, int]) -> N
     assert tokens.dropped["truncation"] < 0.01 * tokens.entered
     assert built.ends[-1] / (len(built.labels) * length) > 0.85
     assert np.diff(built.ends).max() <= length
-
-
-def test_the_large_partition_keeps_every_law(many: tuple[Text, Pairs, int]) -> None:
-    text, built, _length = many
-    a_ids, b_ids = built.a_documents, built.b_documents
-    assert (a_ids[built.labels == NOT_NEXT] != b_ids[built.labels == NOT_NEXT]).all()
-    assert (a_ids[built.labels == IS_NEXT] == b_ids[built.labels == IS_NEXT]).all()
-    positions = built.input_ids[built.input_ids >= FIRST]
-    assert np.bincount(positions).max() == 1
-    middle = np.flatnonzero(np.diff(built.token_type_ids.astype(int)) == 1)
-    before, after = built.input_ids[middle - 1].astype(int), built.input_ids[middle + 1].astype(int)
-    assert (after == before + 1)[built.labels == IS_NEXT].all() and not (after == before + 1)[built.labels == NOT_NEXT].any()
-    assert np.isin(after - FIRST, text.partition.sentences).all()
 
 
 def test_short_sequences_are_as_many_as_asked() -> None:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Build, Run, digests, leftovers, read_rows
+from conftest import Build, Run, digests, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_resume import kill_in_mid_run
 
 from bertdata import rows as pairs
 from bertdata.config import PairsConfig
@@ -85,20 +84,6 @@ def test_masks_are_undone_by_positions_and_labels(
             assert len(positions) == min(n, limit, max(1, np.rint(n * prob)))
 
 
-def test_shares_over_many_rows() -> None:
-    config = PairsConfig(**MASKS, dupe_factor=5)
-    built = _build(_partition(300, 20, 30), config)
-    columns = _mask(built, config)
-    counts, sizes = np.diff(columns["masked_lm_ends"]), np.diff(built.ends) - 3
-    assert (counts == np.maximum(1, np.rint(sizes * 0.15))).all(), "without --max-predictions each row has its share"
-    where = np.repeat(built.ends[:-1], counts) + columns["masked_lm_positions"]
-    now, was = columns["input_ids"][where], columns["masked_lm_labels"]
-    assert len(was) > 100_000
-    assert abs((now == 4).mean() - 0.8) < 0.002
-    random = now[(now != 4) & (now != was)]
-    assert abs(len(random) / len(was) - 0.1) < 0.002 and random.min() >= 5
-
-
 def test_equal_rows_of_two_copies_have_other_masks() -> None:
     """Documents of one chunk that was not exchanged give the same row in each copy."""
     config = PairsConfig(**MASKS, dupe_factor=5, short_seq_prob=0)
@@ -124,18 +109,6 @@ def test_masks_go_by_seed_split_partition_and_row_alone(monkeypatch: pytest.Monk
     assert all((other["masked_lm_positions"] != first).mean() > 0.5 for other in others)
     monkeypatch.setattr(static_masks, "_TOKENS_PER_CALL", 7 * 64)
     assert (_mask(built, config)["masked_lm_positions"] == first).all()
-
-
-def test_words_go_whole() -> None:
-    config = PairsConfig(**MASKS, whole_word=True)
-    built = _build(_partition(100, 10, 20), config)
-    columns = _mask(built, config)
-    word = np.cumsum(built.input_ids < INSIDE)
-    chosen = np.zeros(len(word), bool)
-    counts = np.diff(columns["masked_lm_ends"])
-    chosen[np.repeat(built.ends[:-1], counts) + columns["masked_lm_positions"]] = True
-    sizes, hit = np.bincount(word), np.bincount(word, chosen)
-    assert set(np.unique(hit[hit > 0] / sizes[hit > 0])) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -240,20 +213,3 @@ def test_what_is_shown_of_static_rows(run: Run, made: Path) -> None:
 
 def test_same_bytes_by_two_workers(run: Run, made: Path, tmp_path: Path) -> None:
     assert digests(_make(run, made, tmp_path / "again", *STATIC, "--workers", 2)) == digests(made / "static")
-
-
-def test_same_bytes_by_repeated_bundles(build: Build, made: Path, tmp_path: Path) -> None:
-    how = ("--", "--runner=FnApiRunner", "--direct_runner_bundle_repeat=1")
-    again = build("make-pairs", tmp_path / "again", made / "corpus", "--vocab", made / "vocab", *OPTIONS, *STATIC, *how)
-    assert digests(again) == digests(made / "static")
-
-
-def test_killed_and_resumed(run: Run, made: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    inputs = (made / "corpus", "--vocab", made / "vocab")
-    command = ["make-pairs", *inputs, "--output", output, *OPTIONS, *STATIC, "--workers", 1]
-    kill_in_mid_run(output, "pairs", 1, *command)
-    assert not (output / "manifest.json").exists(), "killed too late to prove anything"
-    run(*command)
-    assert digests(output) == digests(made / "static")
-    assert leftovers(output) == []

@@ -100,19 +100,6 @@ def test_the_share_of_english_text_decides(characters: dict[str, int], strip: bo
     assert building._accents(VocabConfig(strip_accents=not strip), Counter(characters))[0] is not strip
 
 
-def test_a_few_foreign_books_do_not_keep_accents(build: Build, tmp_path: Path) -> None:
-    """A share of the documents would: one of 8 is Dutch, but a hundredth of the text."""
-    english = "The kettle sings in the kitchen of house {} while the old man reads his paper and waits for the tea. "
-    dutch = "De ketel zingt in de keuken van huis {} en de oude man leest zijn krant, één voor één. "
-    texts = ["".join(english.format(100 * story + place) for place in range(80)) for story in range(7)]
-    texts.append("".join(dutch.format(place) for place in range(6)))
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    corpus = build("build-corpus", tmp_path / "corpus", "--text", tmp_path / "a.jsonl")
-    made = read_manifest(build("train-vocab", tmp_path / "vocab", corpus, "--size", 300))
-    assert made["config"]["strip_accents"] is True
-    assert made["accents"].startswith("stripped, as 99.") and "(nl 0." in made["accents"]
-
-
 @pytest.fixture(scope="module")
 def corpora(build: Build, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """An English corpus, and one with every script in it."""
@@ -134,9 +121,6 @@ def corpora(build: Build, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 def words_of(directory: Path) -> set[str]:
     return {piece for piece in read_any(directory).pieces if not piece.startswith("##")}
-
-
-OPTIONS = ["--size", 900, "--min-frequency", 1]
 
 
 OPTIONS = ["--size", 900, "--min-frequency", 1]

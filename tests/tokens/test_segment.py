@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertdata.errors import UsageError
 from bertdata.tokens.segment import Segmenter, _simplified, is_chinese
 from bertdata.tokens.vocab import SPECIAL, from_tokens
 
@@ -83,11 +79,3 @@ def test_the_parts_are_the_sentence_and_give_its_pieces(segmenter: Segmenter, te
 @pytest.mark.parametrize(("code", "expected"), [("zh", True), ("zh-hant", True), ("yue", True), ("ja", False), ("", False)])
 def test_which_languages(code: str, expected: bool) -> None:
     assert is_chinese(code) is expected
-
-
-@pytest.mark.parametrize("module", ["jieba", "opencc"])
-def test_without_a_module_the_message_names_the_fix(monkeypatch: Any, module: str) -> None:
-    pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(UsageError, match=r"pip install jieba opencc"):
-        Segmenter()

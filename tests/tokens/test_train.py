@@ -253,10 +253,6 @@ def test_ids_of_a_sentence(libraries: dict[str, Any]) -> None:
 # --- coverage ---
 
 
-def test_coverage_doctests() -> None:
-    assert doctest.testmod(coverage).failed == 0
-
-
 def test_coverage_is_that_of_the_text(sample_corpus: Path, sample_vocab: Path) -> None:
     """For each language of the sample: the library cuts the whole text, word by word, and the shares are the same."""
     found = manifest.read(sample_vocab, VocabManifest).coverage

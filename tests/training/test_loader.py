@@ -125,11 +125,6 @@ def test_workers_that_start_afresh(shards: Shards) -> None:
     assert _equal(loader.batches(shards, 32, steps=4), made) == 4
 
 
-def test_steps_end_with_the_epoch(shards: Shards) -> None:
-    assert [len(loader.batches(shards, 32, start_step=start)) for start in (0, 1, 5, 6, 11)] == [6, 5, 1, 6, 1]
-    assert len(loader.batches(shards, 32, steps=0)) == 0
-
-
 def _masks(batches: Any) -> dict[int, tuple[int, ...]]:
     """Row -> its masked ids without padding, for the rows of an epoch."""
     found: dict[int, tuple[int, ...]] = {}

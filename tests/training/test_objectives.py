@@ -35,19 +35,6 @@ def test_no_masks(form: dict[str, Any], tmp_path: Path) -> None:
         assert "masked_lm_labels" not in batch or not batch["masked_lm_labels"].numel()
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"masked_lm_prob": 1.5}, "`masked_lm_prob` is 1.5: expected a number <= 1.0"),
-        ({"max_predictions": -1}, "`max_predictions` is -1: expected an integer >= 0"),
-        ({"unit": "span"}, "`unit` is 'span': use one of piece, word"),
-    ],
-)
-def test_impossible_options_are_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(UsageError, match=problem):
-        MaskConfig(**options)
-
-
 @pytest.mark.parametrize(("name", "value"), [("masked_lm_prob", 0.3), ("max_predictions", 9), ("unit", "word")])
 def test_options_for_rows_with_static_masks_are_refused_by_name(tmp_path: Path, name: str, value: Any) -> None:
     static = write_pairs(tmp_path / "static", {"train": [[32] * 8]}, masking="static")

@@ -13,7 +13,7 @@ from tiny import write_pairs
 from bertdata.config import OBJECTIVES
 from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.rows import Shards
-from bertdata.errors import UsageError, VerificationError
+from bertdata.errors import VerificationError
 from bertdata.labels import IGNORED
 from bertdata.rows import masking
 
@@ -101,12 +101,6 @@ def test_shares(packed: dict[str, Shards], shares: str, mask: float, other: floa
         wanted = batch["masked_lm_labels"][used]
         counts += [len(shown), int((shown == mask_id).sum()), int(((shown != mask_id) & (shown != wanted)).sum())]
     assert abs(counts[1] / counts[0] - mask) < 0.02 and abs(counts[2] / counts[0] - other) < 0.02
-
-
-@pytest.mark.parametrize("shares", ["80/10", "80/10/20", "a/b/c", "-10/100/10"])
-def test_no_shares(packed: dict[str, Shards], shares: str) -> None:
-    with pytest.raises(UsageError, match="mask_shares"):
-        loader.batches(packed["documents"], 8, dense_labels=False, masks=loader.MaskConfig(mask_shares=shares))
 
 
 def test_a_phase_has_its_own_share(tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ from bertdata.labels import IGNORED
 from bertdata.training.loader import batches
 from bertdata.training.recipe import prepare
 from bertdata.training.trainer import train
-from bertdata.training.trainer.learner import Learner
-from bertdata.training.trainer.world import joined
 
 pytestmark = pytest.mark.long
 
@@ -149,25 +147,6 @@ def test_losses_by_source_and_language_are_those_of_their_rows(data: dict[str, P
     found = {(part["source"], part["language"]): part["mlm_loss"] for part in first["by_origin"]}
     assert found == pytest.approx({origin: sum(values) / len(values) for origin, values in losses.items()}, abs=1e-4)
     assert sum(part["rows"] for part in last["by_origin"]) == len(held_out)
-
-
-@pytest.mark.parametrize("kind", ["bert", "modernbert", "roberta"])
-def test_packed_documents_get_the_logits_that_they_get_alone(data: dict[str, Path], tmp_path: Path, kind: str) -> None:
-    """In the trainer's own forward pass, at the masked positions."""
-    rows = data["packed"]
-    recipe = prepare(continued(rows, model_of(kind, rows, tmp_path / "model")))
-    with joined() as world:
-        learner = Learner(recipe, world)
-    learner.model.eval()
-    batch = next(iter(batches(recipe.parts[0].shards, 4, masks=recipe.parts[0].masks, dense_labels=False)))
-    with torch.no_grad():
-        logits, _ = learner._logits(learner.model, batch)
-        for row, column in (batch["masked_lm_labels"] != IGNORED).nonzero().tolist():
-            place = int(batch["masked_lm_positions"][row, column])
-            inside = (batch["document_ids"][row] == batch["document_ids"][row, place]).nonzero()[:, 0]
-            at = torch.tensor([[place - int(inside[0])]])
-            alone = learner.model(at, input_ids=batch["input_ids"][row, inside][None])[0][0, 0]
-            assert torch.allclose(logits[row, column], alone, atol=1e-5)
 
 
 def test_new_weights_for_the_vocabulary_of_the_rows(data: dict[str, Path], tmp_path: Path) -> None:

@@ -113,20 +113,6 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainCo
 
 
 @pytest.mark.slow
-def test_resume_with_other_phases_is_to_the_bit(data: Path, tmp_path: Path) -> None:
-    """With phases of their own batch size, share of masks and accumulation, a cosine schedule, and bf16."""
-    shards = (str(data),)
-    phases = (Phase(shards=shards, steps=5), Phase(shards=shards, steps=4, batch_size=6, accumulation=2, masked_lm_prob=0.3))
-    config = small(data, phases=phases, optimizer={"schedule": "cosine"}, precision="bf16")
-    through = train(config, tmp_path / "whole").checkpoint
-    for stop in (3, 4):
-        train(config, tmp_path / "parts", stop=After(stop))
-    done = train(config, tmp_path / "parts")
-    assert done.complete and differ(through, done.checkpoint) == 0
-    assert metrics(through.parent) == metrics(tmp_path / "parts")
-
-
-@pytest.mark.slow
 def test_evaluation_has_the_masks_of_the_run(data: Path, tmp_path: Path) -> None:
     """The share of a phase and whole words, for the held-out rows too."""
     phase = Phase(shards=(str(data),), steps=2, masked_lm_prob=0.4)
@@ -313,11 +299,6 @@ def test_rows_without_pairs_train_a_masked_model(tmp_path: Path, monkeypatch: py
     done = train(small(pairs(tmp_path / "rows", objective="documents"), 2), tmp_path / "run")
     assert json.loads((done.checkpoint / "config.json").read_text())["architectures"] == ["BertForMaskedLM"]
     assert not any("nsp_loss" in record for record in metrics(tmp_path / "run"))
-
-
-def test_sop_uses_the_same_head(tmp_path: Path) -> None:
-    data = pairs(tmp_path / "rows", objective="sop")
-    assert "nsp_accuracy" in (train(small(data, 2), tmp_path / "run").evaluation or {})
 
 
 def test_no_validation_split(tmp_path: Path) -> None:
