@@ -50,21 +50,13 @@ _DOCUMENTS = {"wikibooks": ("cookbook", "wikijunior")}  # namespaces with docume
 
 
 class Site(NamedTuple):
-    """A wiki as described in a dump's header.
+    """A wiki as described in a dump's header."""
 
-    Attributes:
-        dbname: Name of the wiki's database, such as ``enwiki``. Every page id begins with it.
-        language: Language code.
-        base: Address of the wiki's pages, to which a title is appended.
-        namespaces: Number of each namespace, by its name in lower case.
-        project: Wikimedia project, such as ``wikisource``, from the host of `base`; ``wikipedia`` for an unknown host.
-    """
-
-    dbname: str
+    dbname: str  # name of its database, such as ``enwiki``, with which every page id begins
     language: str
-    base: str
-    namespaces: dict[str, int]
-    project: str = "wikipedia"
+    base: str  # address of its pages, to which a title is appended
+    namespaces: dict[str, int]  # number of each, by its name in lower case
+    project: str = "wikipedia"  # Wikimedia project, such as ``wikisource``, from the host of `base`
 
     def namespace_numbers(self, names: Sequence[str]) -> frozenset[int]:
         """Return the numbers of namespaces, which are given by name or number. Raise UsageError if the wiki lacks one.

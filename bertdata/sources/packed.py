@@ -34,16 +34,10 @@ _UNPACK = {".xz": "xz -dc", ".zst": "zstd -dc --long=31"}
 
 
 class BrokenFile(Exception):
-    """A packed file that cannot be read further.
-
-    Attributes:
-        reason: ``truncated``, ``damaged`` or ``decompression-bomb``.
-        where: The bytes that are lost.
-        lost: Their number; 0 for a truncated file.
-    """
+    """A packed file that cannot be read further, and the bytes that are lost, with their number; 0 for a truncated file."""
 
     def __init__(self, damage: Damage, name: str) -> None:
-        self.reason = damage.reason.removesuffix("-stream")
+        self.reason = damage.reason.removesuffix("-stream")  # or ``decompression-bomb``
         self.where = f"bytes {damage.at}-{damage.end} of {name}: {damage.reason}; what follows is lost"
         self.lost = 0 if self.reason == "truncated" else damage.end - damage.at
         super().__init__(self.where)

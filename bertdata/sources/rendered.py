@@ -10,7 +10,7 @@ A tar file can only be read from its start. One above `MAX_TAR_BYTES` is first u
 
 from __future__ import annotations
 
-import contextlib
+import codecs
 import hashlib
 import json
 import os
@@ -32,13 +32,12 @@ from ..storage.stamp import stamp
 from .archives import read_tar_lines
 from .dumps import Site, as_of
 from .lines import read_lines, split_lines
-from .packed import BrokenFile, open_packed
+from .packed import PACKED, BrokenFile, open_packed
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
 RATIO = 10  # unpacked bytes per byte of a .tar.gz, at the most; usual ones have 5 to 8, and their last pieces are empty
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
 _SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
 _HEAD_BYTES = 1 << 14  # of a page of the REST API that names its wiki
 _ATTRIBUTES = re.compile(r"""<(html|base|meta|link|title)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>([^<]*)""")
@@ -48,33 +47,22 @@ _DBNAME = re.compile(rf"([a-z0-9_]{{1,40}}?)({'|'.join(name for name in PROJECTS
 
 
 class RenderedPage(NamedTuple):
-    """A page as HTML.
+    """A page in Parsoid's HTML."""
 
-    Attributes:
-        id: Id of its document, such as ``enwiki:12``.
-        site: Its wiki; `namespaces` is empty.
-        title: Its title.
-        url: Address of its revision.
-        html: The page in Parsoid's HTML.
-        namespace: Number of its namespace.
-        as_of: Time of its revision, in seconds.
-        where: File and place, for messages.
-    """
-
-    id: str
-    site: Site
+    id: str  # of its document, such as ``enwiki:12``
+    site: Site  # without namespaces
     title: str
-    url: str
+    url: str  # of its revision
     html: str
-    namespace: int
-    as_of: int
-    where: str
+    namespace: int  # its number
+    as_of: int  # time of its revision, in seconds
+    where: str  # file and place, for messages
 
 
 def is_rendered(name: str) -> bool:
     """Return True if a file, by its name, has rendered pages; a dump of wikitext ends in ``.xml``, packed or not."""
     bare = name.lower()
-    for suffix in _PACKED:
+    for suffix in PACKED:
         bare = bare.removesuffix(suffix)
     return bare.endswith((".tar", ".tgz", ".ndjson", ".json", ".jsonl", ".html", ".htm"))
 
@@ -88,17 +76,14 @@ def read_site(path: str) -> Site:
 def _read_site(path: str, version: tuple[Any, ...]) -> Site:
     part = FileRange(Path(path).name, path, 0, size(path))
     with closing(_read(part, 64 << 20, "wikipedia")) as pages:
-        for page in pages:
-            if isinstance(page, RenderedPage):
-                return page.site
-            if page.reason in ("truncated", "damaged"):
-                how = "cut short in its first bytes" if page.reason == "truncated" else "damaged"
-                raise UsageError(f"{path} is {how}, or not a file of this kind ({page.where}): fetch it again")
-            break
-    raise UsageError(
-        f"{path} does not begin with a rendered page: pass an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or a "
-        "directory of .html pages from the REST API"
-    )
+        page = next(pages, None)
+    if isinstance(page, RenderedPage):
+        return page.site
+    if page and page.reason in ("truncated", "damaged"):
+        how = "cut short in its first bytes" if page.reason == "truncated" else "damaged"
+        raise UsageError(f"{path} is {how}, or not a file of this kind ({page.where}): fetch it again")
+    kinds = "an Enterprise HTML dump (.json.tar.gz), its .ndjson files, or a directory of .html pages from the REST API"
+    raise UsageError(f"{path} does not begin with a rendered page: pass {kinds}")
 
 
 def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
@@ -106,15 +91,14 @@ def split(path: str, size: int, target: int) -> list[tuple[int, int]]:
     if _is_tar(path):
         count = -(-size * RATIO // PIECE_BYTES) if size > MAX_TAR_BYTES else 1
         return [(size * number // count, size * (number + 1) // count) for number in range(count)]
-    return [(0, size)] if path.lower().endswith((*_PACKED, ".html", ".htm")) else split_lines(path, size, target)
+    return [(0, size)] if path.lower().endswith((*PACKED, ".html", ".htm")) else split_lines(path, size, target)
 
 
 def read_pages(part: FileRange, max_bytes: int, pieces: Path | None) -> Iterator[RenderedPage | Reject]:
     """Read the pages of a file range. `pieces` is the directory where large tar files were unpacked."""
     source = read_site(part.path).project
     if pieces and is_piece(part):
-        path = str(_piece(pieces, part.path, part.start))
-        yield from _read_lines(part, path, (0, os.path.getsize(path)), max_bytes, source)
+        yield from _read_lines(part._replace(start=0), str(_piece(pieces, part.path, part.start)), None, max_bytes, source)
     else:
         yield from _read(part, max_bytes, source)
 
@@ -136,29 +120,25 @@ def unpack(path: str, starts: list[int], directory: Path, max_bytes: int) -> Non
     directory.mkdir(parents=True, exist_ok=True)
     total, free = size(path), shutil.disk_usage(directory).free
     if free < (needed := total * RATIO + _SPARE_BYTES):
-        raise StorageError(
-            f"{path} takes about {needed >> 30} GB to unpack beside the output, but the disk has {free >> 30} GB free. Free some "
-            "space, use an output on another disk, or unpack the file yourself and pass its .ndjson files"
-        )
+        problem = f"{path} takes about {needed >> 30} GB to unpack beside the output, but the disk has {free >> 30} GB free"
+        advice = "Free some space, use an output on another disk, or unpack the file yourself and pass its .ndjson files"
+        raise StorageError(f"{problem}. {advice}")
     temporary = done.with_name(f".tmp-{done.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
-    part, number = FileRange(Path(path).name, path, 0, total), 0
-    pieces = [temporary / _piece(directory, path, start).name for start in starts]
-    for piece in pieces:
-        piece.touch()
-    with contextlib.ExitStack() as stack:
-        file = stack.enter_context(pieces[0].open("wb"))
-        for at, line in read_tar_lines(part, "wikipedia", max_bytes):
-            if number < min(at // PIECE_BYTES, len(starts) - 1):
-                file.close()
-                number = min(at // PIECE_BYTES, len(starts) - 1)
-                file = stack.enter_context(pieces[number].open("wb"))
-            if line is None:
-                line = _too_large(part, f"{part.name}: byte {at} of the archive", "wikipedia", max_bytes)
-            if isinstance(line, Reject):  # the task of this piece reports it
-                line = json.dumps({"reject": line._asdict()}).encode()
-            file.write(line + b"\n")
+    part = FileRange(Path(path).name, path, 0, total)
+    lines = read_tar_lines(part, "wikipedia", max_bytes)
+    found = next(lines, None)
+    for number, start in enumerate(starts):
+        with open(temporary / _piece(directory, path, start).name, "wb") as file:
+            while found and (number + 1 == len(starts) or found[0] < (number + 1) * PIECE_BYTES):
+                at, line = found
+                if line is None:
+                    line = _too_large(part, f"{part.name}: byte {at} of the archive", "wikipedia", max_bytes)
+                if isinstance(line, Reject):  # the task of this piece reports it
+                    line = json.dumps({"reject": line._asdict()}).encode()
+                file.write(line + b"\n")
+                found = next(lines, None)
     os.rename(temporary, done)
 
 
@@ -181,21 +161,19 @@ def _read(part: FileRange, max_bytes: int, source: str) -> Generator[RenderedPag
         for at, line in read_tar_lines(part, source, max_bytes):
             yield _from_line(line, f"{part.name}: about byte {at}", part, source, max_bytes)
     else:
-        yield from _read_lines(part, part.path, (part.start, part.end), max_bytes, source)
+        yield from _read_lines(part, part.path, part.end - part.start, max_bytes, source)
 
 
-def _read_lines(
-    part: FileRange, path: str, ends: tuple[int, int], max_bytes: int, source: str
-) -> Iterator[RenderedPage | Reject]:
-    """Read the pages of an NDJSON file. A packed one is read whole."""
-    packed = path.lower().endswith(_PACKED)
+def _read_lines(part: FileRange, path: str, length: int | None, max_bytes: int, source: str) -> Iterator[RenderedPage | Reject]:
+    """Read the pages of an NDJSON file from the start of a range on, in `length` bytes, or to its end."""
+    packed = path.lower().endswith(PACKED)
     try:
         with open_packed(path, part.name) if packed else open_file(path) as file:
             if not packed:
-                file.seek(ends[0])
-            for at, line in read_lines(file, None if packed else ends[1] - ends[0], max_bytes):
-                if line is None or line.strip():
-                    yield _from_line(line, f"{part.name}: byte {ends[0] + at}", part, source, max_bytes)
+                file.seek(part.start)
+            for at, line in read_lines(file, None if packed else length, max_bytes):
+                if line is None or line.removeprefix(codecs.BOM_UTF8).strip():
+                    yield _from_line(line, f"{part.name}: byte {part.start + at}", part, source, max_bytes)
     except BrokenFile as error:
         yield Reject(f"{source}:{part.name}", error.reason, error.where, error.lost)
 

@@ -29,23 +29,14 @@ _TITLE_TEXT, _TITLE_BYTES = re.compile(_TITLE), re.compile(_TITLE.encode())
 
 
 class Reading(NamedTuple):
-    """How to read the text files of a run.
+    """How to read the text files of a run."""
 
-    Attributes:
-        columns: The columns of tables.
-        documents: ``file``, ``blank-lines`` or ``lines``: what a document of a plain file is.
-        lines: Maximum number of lines of a document, with `documents` "lines". Blank lines do not count.
-        encoding: The encoding of plain files, "" to detect it.
-        max_bytes: Maximum size of a document, or of the line or file that contains it.
-        dropped: Counts the lines of lists and tables in plain files.
-    """
-
-    columns: Columns = Columns()
-    documents: str = "file"
-    lines: int = 1000
-    encoding: str = ""
-    max_bytes: int = 16 << 20
-    dropped: Counter[str] = Counter()  # noqa: RUF012  # replaced by each task
+    columns: Columns = Columns()  # of tables
+    documents: str = "file"  # what a document of a plain file is; or "blank-lines" or "lines"
+    lines: int = 1000  # maximum of a document, with `documents` "lines"; blank ones do not count
+    encoding: str = ""  # of plain files; "" to detect it
+    max_bytes: int = 16 << 20  # maximum size of a document, or of the line or file that contains it
+    dropped: Counter[str] = Counter()  # noqa: RUF012  # lines of lists and tables by kind; replaced by each task
 
 
 def split(path: str, length: int, target: int, reading: Reading) -> list[tuple[int, int]]:
