@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MAX_TRIES = 8  # failed requests, or broken connections in a row without a new byte
 _PAUSE_S = 1.0  # doubled after each broken connection
 _RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+_MISSING = (404, 410)
 _MAX_WAIT_S = 600  # if the server asks for a longer wait, stop and report when to try again
 _TIMEOUTS_S = (30, 60)  # to connect, and to wait for a byte
 _MAX_LIST_BYTES = 4 << 20  # the largest list, a wiki's dumpstatus.json, is under 1 MB
@@ -89,10 +90,9 @@ def open_session(contact: str = "") -> requests.Session:
 
 def read_list(session: requests.Session, url: str) -> bytes | None:
     """Return a list, or None if it does not exist."""
-    with _request("GET", session, url) as response:
-        if response.status_code in (404, 410):
+    with _request("GET", session, url, *_MISSING) as response:
+        if response.status_code in _MISSING:
             return None
-        _check(response, url)
         data = b""
         for block in response.iter_content(_BLOCK_BYTES):
             data += block
@@ -103,18 +103,20 @@ def read_list(session: requests.Session, url: str) -> bytes | None:
 
 def read_size(session: requests.Session, url: str) -> int | None:
     """Return the number of bytes of a file, or None if it does not exist."""
-    with _request("HEAD", session, url) as response:
-        if response.status_code in (404, 410):
+    with _request("HEAD", session, url, *_MISSING) as response:
+        if response.status_code in _MISSING:
             return None
-        _check(response, url)
         if not re.fullmatch("[0-9]{1,15}", length := response.headers.get("Content-Length", "")):
             raise TransferError(f"{url}: the server does not tell its size: use another `base_url`")
         return int(length)
 
 
 @contextlib.contextmanager
-def _request(method: str, session: requests.Session, url: str, **headers: str) -> Iterator[requests.Response]:
-    """Yield a response, whose body the caller reads. Raise TransferError without parts of an address that may be secret."""
+def _request(method: str, session: requests.Session, url: str, *accepted: int, **headers: str) -> Iterator[requests.Response]:
+    """Yield a response, whose body the caller reads. Raise TransferError without parts of an address that may be secret.
+
+    `accepted` are statuses that are no errors, besides 200 and 206.
+    """
     import requests
 
     try:
@@ -123,16 +125,13 @@ def _request(method: str, session: requests.Session, url: str, **headers: str) -
         except ValueError as error:  # a redirect to something that is not an address
             raise requests.exceptions.InvalidURL(url) from error
         with opened as response:
+            if response.status_code not in (200, 206, *accepted):
+                advice = "set `contact`" if response.status_code in (401, 403) else "check the address, or try again later"
+                raise TransferError(f"{url}: the server answers {response.status_code} {response.reason}: {advice}")
             yield response
     except requests.RequestException as error:
         problem = f"{url}: {type(error).__name__}: check the network, and run the same command again"
         raise BrokenConnection(problem) from cause(error)
-
-
-def _check(response: requests.Response, url: str) -> None:
-    if response.status_code not in (200, 206):
-        advice = "set `contact`" if response.status_code in (401, 403) else "check the address, or try again later"
-        raise TransferError(f"{url}: the server answers {response.status_code} {response.reason}: {advice}")
 
 
 def missing_bytes(files: Sequence[RemoteFile], directory: Path) -> int:
@@ -168,53 +167,48 @@ def fetch_all(dump: Dump, directory: Path, session: requests.Session, connection
 
 
 def _fetch(file: RemoteFile, directory: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
+    """Download a file, with a new request after each broken connection."""
     target, part = directory / file.name, _part(directory, file)
     if _is_right(target, file):
-        return progress(file.name, file.size)
-    for _ in range(2):  # a partial file may be of another version, so try again from the beginning
-        _fetch_part(file, part, session, progress, stopped)
-        if _is_right(part, file):
-            with storage_errors(f"cannot write {target}"):
-                os.replace(part, target)
-                sync_directory(directory)
-            return None
-        part.unlink()
-    raise VerificationError(
-        f"{file.url} does not match its checksum, twice in a row. Try again later, or another server with `base_url`"
-    )
-
-
-def _is_right(path: Path, file: RemoteFile) -> bool:
-    return _size(path) == file.size and (not file.sha1 or digest(path, algorithm="sha1") == file.sha1)
-
-
-def _fetch_part(file: RemoteFile, part: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
-    """Download the rest of a partial file, with a new request after each broken connection."""
+        progress(file.name, file.size)
+        return
     if part.is_symlink() or _size(part) > file.size:
         part.unlink()
-    best, failures = _size(part), 0
-    while _size(part) < file.size or not part.exists():
+    failures = restarts = 0
+    while not _is_right(part, file):
+        if part.exists() and _size(part) == file.size:
+            part.unlink()  # it continued a part of another version, so try again from the beginning
+            restarts += 1
+            if restarts == 2:
+                problem = f"{file.url} does not match its checksum, twice in a row"
+                raise VerificationError(f"{problem}. Try again later, or another server with `base_url`")
+        before = _size(part)
         try:
             _continue(file, part, session, progress, stopped)
-            failures += _size(part) < file.size
+            if before < _size(part) or _size(part) == file.size:
+                continue
+            raise BrokenConnection(f"{file.url}: the connection ends early: run the same command again later")
         except BrokenConnection:
-            failures = 1 if _size(part) > best else failures + 1
+            failures = 1 if _size(part) > before else failures + 1
             if failures >= _MAX_TRIES or stopped.is_set():
                 raise
             stopped.wait(_PAUSE_S * 2**failures)
-        best = max(best, _size(part))
-        if failures >= _MAX_TRIES:
-            raise TransferError(f"{file.url}: the connection ends early: run the same command again later")
+    with storage_errors(f"cannot write {target}"):
+        os.replace(part, target)
+        sync_directory(directory)
+
+
+def _is_right(path: Path, file: RemoteFile) -> bool:
+    return path.exists() and _size(path) == file.size and (not file.sha1 or digest(path, algorithm="sha1") == file.sha1)
 
 
 def _continue(file: RemoteFile, part: Path, session: requests.Session, progress: Progress, stopped: threading.Event) -> None:
     """Append what a response has to a partial file."""
     at = _size(part)
-    with _request("GET", session, file.url, **({"Range": f"bytes={at}-"} if at else {})) as response:
+    with _request("GET", session, file.url, 416, **({"Range": f"bytes={at}-"} if at else {})) as response:
         if response.status_code == 416 or response.headers.get("Content-Encoding", "identity") != "identity":
             part.unlink(missing_ok=True)
             raise BrokenConnection(f"{file.url}: the server does not continue at byte {at}")
-        _check(response, file.url)
         at = at if response.headers.get("Content-Range", "").startswith(f"bytes {at}-") else 0
         with storage_errors(f"cannot write {part}"):
             output = open(part, "ab" if at else "wb")  # noqa: SIM115  # errors of the disk and the network are told apart

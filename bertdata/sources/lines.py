@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import IO
 
 from ..records import FileRange, Reject
@@ -52,10 +53,7 @@ def read_lines(file: IO[bytes], size: int | None, max_bytes: int) -> Iterator[tu
 
 
 def check_end(file: IO[bytes], part: FileRange, source: str) -> Iterator[Reject]:
-    """Yield a ``truncated`` reject if the file has become shorter since it was cut into ranges.
-
-    Call this after the last line of the range was read.
-    """
+    """Yield a ``truncated`` reject if, after the last line of a range, the file is shorter than when it was cut into ranges."""
     if (missing := part.end - file.tell()) > 0:
         where = f"{part.name}: the file ends {missing} bytes too early"
         yield Reject(f"{source}:{part.name}:{part.end - missing}", "truncated", where)
@@ -78,31 +76,19 @@ def split_lines(path: str, size: int, target: int, *, extend: Extend | None = No
     """Cut the first `size` bytes of a file into ranges of about `target` bytes, each with complete lines.
 
     `extend` returns how far a range extends past the end of a line, such as `to_blank_line`. Only the bytes between a cut and the
-    end of its line, or of the extension, are read, a block at a time. The ranges are consecutive and cover the file. A range with
-    a line longer than `target` is longer.
-
-    Raise ValueError if `target` is below 1.
-
-    A file of three lines of 10 bytes and a target of 12 returns ``[(0, 20), (20, 30)]``.
+    end of its line, or of the extension, are read, a block at a time. A file of three lines of 10 bytes and a target of 12
+    returns ``[(0, 20), (20, 30)]``.
     """
-    if target < 1:
-        raise ValueError(f"target must be at least 1 byte, not {target}")
-    ranges: list[tuple[int, int]] = []
-    start = 0
+    ends = [0]
     with open_file(path) as file:
-        while start < size:
-            end = min(size, start + target)
+        while (end := ends[-1]) < size:
+            end += target
             if end < size:
-                # Go to the last byte of the range and read to the end of that line. From `end - 1`
-                # and not from `end`: if a line ends exactly there, the range is already complete,
-                # and one more line would be too much.
-                file.seek(end - 1)
+                file.seek(end - 1)  # not `end`: a range that ends with a line is complete
                 end += skip_line(file) - 1
-                if extend is not None:
-                    end += extend(file, size - end)
-            ranges.append((start, min(end, size)))
-            start = ranges[-1][1]
-    return ranges
+                end += extend(file, size - end) if extend else 0
+            ends.append(min(end, size))
+    return list(pairwise(ends))
 
 
 def to_blank_line(file: IO[bytes], max_bytes: int) -> int:
@@ -110,11 +96,10 @@ def to_blank_line(file: IO[bytes], max_bytes: int) -> int:
     passed, blank = 0, True
     while passed < max_bytes and (part := file.readline(_BLOCK_BYTES)):
         passed += len(part)
-        blank = blank and part.isspace()
-        if part.endswith(b"\n"):
-            if blank:
-                break
-            blank = True
+        is_end, blank = part.endswith(b"\n"), blank and part.isspace()
+        if is_end and blank:
+            break
+        blank = blank or is_end
     return passed
 
 
@@ -156,14 +141,12 @@ def paragraphs(text: str) -> list[str]:
     lines: list[str] = []
     are_utterances = _are_utterances(text)
     for line in [*unify_newlines(text).split("\n"), ""]:
-        if line and not line.isspace():
-            if are_utterances and lines:
-                joined.append(join_lines(lines))
-                lines = []
-            lines.append(line)
-        elif lines:
+        is_blank = not line or line.isspace()
+        if lines and (is_blank or are_utterances):
             joined.append(join_lines(lines))
             lines = []
+        if not is_blank:
+            lines.append(line)
     return joined
 
 
@@ -208,8 +191,6 @@ def one_line(text: str) -> str:
     >>> one_line(" tea\n and\u00a0 cake ")
     'tea and cake'
     """
-    if len(text) <= _BATCH_CHARACTERS:
-        return " ".join(text.split())
     parts: list[str] = []
     start = 0
     while start < len(text):

@@ -107,7 +107,10 @@ def _read(part: FileRange, reading: Reading, file: IO[bytes] | None = None) -> I
 def _document(id: str, title: str, language: str, url: str, text: str) -> Prose | Drop | Reject:
     if count_lines(text) > MAX_LINES:
         return Reject(id, "too-large", f"{id}: more than {MAX_LINES} lines")
-    prose = paragraphs(text)
+    return _prose(id, title, language, url, paragraphs(text))
+
+
+def _prose(id: str, title: str, language: str, url: str, prose: list[str]) -> Prose | Drop:
     return Prose(id, "text", language, title, url, prose, licence=LICENCE) if prose else Drop("empty", id)
 
 
@@ -119,9 +122,8 @@ def _whole_file(file: IO[bytes], part: FileRange, reading: Reading) -> Prose | D
     text = decode_or_reject(data, reading.encoding, id, part.name)
     if isinstance(text, Reject):
         return text
-    text = unify_newlines(text)
     drop = drop_markdown if part.name.lower().endswith(MARKDOWN) else drop_lists
-    return _document(id, PurePosixPath(part.name).stem, "", "", drop(text, reading.dropped))
+    return _document(id, PurePosixPath(part.name).stem, "", "", drop(unify_newlines(text), reading.dropped))
 
 
 def _documents_of_lines(file: IO[bytes], part: FileRange, reading: Reading) -> Iterator[Prose | Drop | Reject]:
@@ -165,5 +167,4 @@ def _document_of_lines(lines: list[bytes], begin: int, held: int, part: FileRang
         return Reject(id, "too-large", f"{where}: more than {MAX_LINES} lines")
     prose = [line.strip() for line in unify_newlines(text).split("\n") if not line.isspace() and line]
     title = _TITLE_TEXT.fullmatch(prose[0]) if reading.documents == "lines" and prose else None
-    prose = prose[1:] if title else prose
-    return Prose(id, "text", "", title[1] if title else "", "", prose, licence=LICENCE) if prose else Drop("empty", id)
+    return _prose(id, title[1], "", "", prose[1:]) if title else _prose(id, "", "", "", prose)
