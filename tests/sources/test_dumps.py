@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 
 from bertdata.errors import UsageError
 from bertdata.records import FileRange, Page, Reject
-from bertdata.sources.bzip2 import Block
 from bertdata.sources.dumps import Site, as_of, how_cut, read_pages, read_site, split
-from bertdata.sources.packed import blocks
 
 LAW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 HEAD = (
@@ -252,42 +250,18 @@ def long_dump() -> bytes:
     return "".join([HEAD, *(page(number + 1, text) for number, text in enumerate(texts)), TAIL]).encode()
 
 
-LONG = long_dump()
-SINGLE = bz2.compress(LONG, 1)
-SPANS = {int(found[1]): found.span() for found in re.finditer(rb"<page>.*?<id>(\d+)</id>.*?</page>", LONG, re.DOTALL)}
-
-
-def single(tmp_path: Path, data: bytes = SINGLE) -> Path:
-    (tmp_path / "a.xml.bz2").write_bytes(data)
-    return tmp_path / "a.xml.bz2"
+SINGLE = bz2.compress(long_dump(), 1)
 
 
 @pytest.mark.parametrize("target", [1, 60_000, 1 << 30])
 def test_a_single_stream_is_cut_at_blocks(tmp_path: Path, target: int) -> None:
-    path = single(tmp_path)
+    path = tmp_path / "a.xml.bz2"
+    path.write_bytes(SINGLE)
     pages, rejects = read(path, target)
     assert ids(pages) == [str(n + 1) for n in range(60)] and rejects == []
     starts = [start for start, _ in split(str(path), target)]
     assert how_cut(str(path), starts) == ("whole" if target == 1 << 30 else "blocks")
     assert how_cut("a.xml", [0, 9]) == "pages"
-
-
-@pytest.mark.parametrize("number", [1, 4, 6])
-def test_a_damaged_block_of_a_single_stream_costs_its_pages(tmp_path: Path, number: int) -> None:
-    texts: dict[int, int] = {}
-    for block in blocks(str(single(tmp_path))):
-        assert isinstance(block, Block)
-        texts[block.at] = texts.get(block.at, 0) + len(block.data)
-    start, end = [*texts, len(SINGLE)][number : number + 2]
-    before = sum(size for at, size in texts.items() if at < start)
-    data = bytearray(SINGLE)
-    data[(start + end) // 2] ^= 0x04
-    kept = [n for n, (begin, stop) in SPANS.items() if stop <= before or begin >= before + texts[start]]
-    for target in (1, 1 << 30):
-        pages, rejects = read(single(tmp_path, bytes(data)), target)
-        assert ids(pages) == list(map(str, kept)) and 40 < len(kept) < 60
-        assert {(r.reason, r.where) for r in rejects} == {("damaged-stream", f"bytes {start}-{end} of a.xml.bz2")}
-        assert sum(reject.lost for reject in rejects) == end - start
 
 
 # --- damage ---

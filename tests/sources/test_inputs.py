@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
+from made import texts_of
 
 from bertdata.config.input_kinds import INPUTS
 from bertdata.errors import NoInputError, UsageError
+from bertdata.records import FileRange, Prose, Reject
 from bertdata.sources.inputs import find
 from bertdata.storage.files import write_json
 
@@ -38,23 +41,21 @@ def books(tmp_path: Path) -> Path:
     )
 
 
-def test_a_directory_stands_for_the_files_below_it(books: Path) -> None:
-    assert _names(find([str(books)], TXT, "--books")) == ["austen/emma.txt", "doyle/sign.txt", "z.txt"]
-    assert _names(find([f"{books}/"], TXT, "--books")) == ["austen/emma.txt", "doyle/sign.txt", "z.txt"]
-
-
 @pytest.mark.parametrize(
     ("pattern", "names"),
     [
+        ("", ["austen/emma.txt", "doyle/sign.txt", "z.txt"]),
         ("**/*.txt", ["austen/emma.txt", "doyle/sign.txt", "z.txt"]),
         ("*/*.txt", ["austen/emma.txt", "doyle/sign.txt"]),
         ("doyle/*", ["sign.txt"]),
         ("*", ["austen/emma.txt", "doyle/sign.txt", "z.txt"]),
-        ("z.tx?", ["z.txt"]),
         ("[az]*", ["austen/emma.txt", "z.txt"]),
+        ("book [1].txt", ["book [1].txt"]),
     ],
 )
-def test_globs(books: Path, pattern: str, names: list[str]) -> None:
+def test_directories_and_globs(books: Path, pattern: str, names: list[str]) -> None:
+    if "[1]" in pattern:
+        _tree(books, pattern)
     assert _names(find([f"{books}/{pattern}"], TXT, "--books")) == names
 
 
@@ -65,99 +66,43 @@ def test_each_file_once_and_in_order_however_it_is_named(books: Path, monkeypatc
     assert find(many, TXT, "--books") == find(many[::-1], TXT, "--books") == whole
 
 
-def test_names_do_not_depend_on_the_place(tmp_path: Path) -> None:
+def test_names_are_distinct_and_do_not_depend_on_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("here", "there/deeper"):
         _tree(tmp_path / name, "a/x.txt", "b/x.txt")
-    here, there = (find([str(tmp_path / name)], TXT, "--books") for name in ("here", "there/deeper"))
-    assert _names(here) == _names(there) == ["a/x.txt", "b/x.txt"]
+        assert _names(find([str(tmp_path / name)], TXT, "--books")) == ["a/x.txt", "b/x.txt"]
     assert _names(find([str(tmp_path / "here" / "a" / "x.txt")], TXT, "--books")) == ["x.txt"]
-
-
-def test_names_are_distinct(tmp_path: Path) -> None:
-    _tree(tmp_path, "one/x.txt", "two/x.txt")
-    names = _names(find([str(tmp_path / "one" / "x.txt"), str(tmp_path / "two")], TXT, "--books"))
-    assert names == ["one/x.txt", "two/x.txt"]
-
-
-def test_brackets_in_a_name_are_no_glob(tmp_path: Path) -> None:
-    _tree(tmp_path, "book [1].txt")
-    assert _names(find([str(tmp_path / "book [1].txt")], TXT, "--books")) == ["book [1].txt"]
-
-
-def test_a_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(_tree(tmp_path, "a.txt")))
-    assert _names(find(["~/a.txt"], TXT, "--books")) == ["a.txt"]
-
-
-def test_the_index_of_a_dump_is_no_dump(tmp_path: Path) -> None:
-    names = [
-        "xwiki-pages.xml.bz2",
-        "xwiki-multistream-index.txt.bz2",
-        "xwiki-multistream-index.txt",
-        "a.xml",
-        "b.xml.gz",
-        "md5sums.txt",
-    ]
-    _tree(tmp_path, *names)
-    dumps = ["a.xml", "b.xml.gz", "xwiki-pages.xml.bz2"]
-    assert _names(find([str(tmp_path)], WIKI, "--wikipedia")) == dumps
-    assert _names(find([f"{tmp_path}/*"], WIKI, "--wikipedia")) == dumps
-    with pytest.raises(UsageError, match=r"--wikipedia .*index\.txt\.bz2: bertdata reads \.xml, \.xml\.bz2, \.xml\.gz"):
-        find([str(tmp_path / names[1])], WIKI, "--wikipedia")
+    assert _names(find([f"{tmp_path}/here/a/x.txt", f"{tmp_path}/here/b"], TXT, "--books")) == ["a/x.txt", "b/x.txt"]
+    monkeypatch.setenv("HOME", str(tmp_path / "here"))
+    assert _names(find(["~/a/x.txt"], TXT, "--books")) == ["x.txt"]
 
 
 @pytest.mark.parametrize("pattern", ["missing.txt", "missing/**/*.txt", "*.pdf", "empty", "notes.*", ""])
 def test_what_matches_nothing_is_named(tmp_path: Path, pattern: str) -> None:
     _tree(tmp_path / "place", "notes.md")
     (tmp_path / "place" / "empty").mkdir()
-    given = f"{tmp_path}/place/{pattern}"
-    with pytest.raises(NoInputError) as caught:
-        find([str(tmp_path / "place" / "notes.md").replace("notes.md", pattern) if pattern else given], TXT, "--books")
-    assert "--books" in str(caught.value) and "quote a glob" in str(caught.value) and caught.value.exit_code == 2
-
-
-def test_one_pattern_of_many_that_matches_nothing_is_an_error(books: Path) -> None:
-    with pytest.raises(NoInputError, match=r"nothing\.txt"):
-        find([str(books), f"{books}/nothing.txt"], TXT, "--books")
-
-
-def test_no_pattern_gives_no_file() -> None:
+    with pytest.raises(NoInputError, match="--books.*quote a glob"):
+        find([f"{tmp_path}/place/{pattern}"], TXT, "--books")
+    with pytest.raises(NoInputError):  # one of many, too
+        find([f"{_tree(tmp_path / 'good', 'a.txt')}", f"{tmp_path}/place/{pattern}"], TXT, "--books")
     assert find([], TXT, "--books") == []
 
 
-def test_a_link_to_a_file_and_the_file_are_one(tmp_path: Path) -> None:
-    """``latest.txt -> v2.txt`` beside it must not double the text."""
-    _tree(tmp_path, "v2.txt")
-    (tmp_path / "latest.txt").symlink_to(tmp_path / "v2.txt")
-    assert len(find([str(tmp_path)], TXT, "--books")) == 1
-
-
-def test_links_that_lead_nowhere_or_in_a_ring_end(books: Path) -> None:
+def test_links_name_their_files_once_and_end(books: Path, tmp_path: Path) -> None:
+    """A directory or glob leaves a broken link out, and links to directories are only followed where they are given."""
+    whole = ["austen/emma.txt", "doyle/sign.txt", "z.txt"]
+    (books / "a copy of z.txt").symlink_to(books / "z.txt")
     (books / "ring").symlink_to(books)
-    found = _names(find([str(books)], TXT, "--books"))
-    assert [name for name in found if not name.startswith("ring/")] == ["austen/emma.txt", "doyle/sign.txt", "z.txt"]
-    assert len(found) == 3
     (books / "nowhere.txt").symlink_to(books / "missing")
+    (tmp_path / "link").symlink_to(books)
+    assert _names(find([str(books)], TXT, "--books")) == _names(find([str(tmp_path / "link")], TXT, "--books")) == whole
+    assert _names(find([f"{books}/**/*.txt"], TXT, "--books")) == whole
     with pytest.raises(NoInputError, match=r"nowhere\.txt"):
         find([str(books / "nowhere.txt")], TXT, "--books")
 
 
-def test_a_broken_link_in_a_directory_is_left_out(books: Path) -> None:
-    """A glob leaves it out; a directory must not give a path that can't be opened."""
-    (books / "nowhere.txt").symlink_to(books / "missing")
-    assert _names(find([f"{books}/*.txt"], TXT, "--books")) == ["z.txt"]
-    assert "nowhere.txt" not in [name for name, _ in find([str(books)], TXT, "--books")]
-
-
-def test_a_linked_directory_given_outright_is_read(books: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(books)
-    assert _names(find([str(tmp_path / "link")], TXT, "--books")) == ["austen/emma.txt", "doyle/sign.txt", "z.txt"]
-
-
 def test_a_name_that_is_no_utf8_is_refused_or_can_be_written_down(tmp_path: Path) -> None:
     """A book named in Latin-1 comes with a surrogate in its name, which no manifest and no document's id can hold."""
-    path = os.path.join(os.fsencode(tmp_path), b"caf\xe9.txt")
-    with open(path, "wb") as file:
+    with open(os.path.join(os.fsencode(tmp_path), b"caf\xe9.txt"), "wb") as file:
         file.write(b"text")
     try:
         names = [name for name, _ in find([str(tmp_path)], TXT, "--books")]
@@ -167,46 +112,42 @@ def test_a_name_that_is_no_utf8_is_refused_or_can_be_written_down(tmp_path: Path
         write_json(tmp_path / "manifest.json", names)
 
 
-@pytest.mark.parametrize("packer", [".7z", ".zip", ".lz4"])
-def test_a_dump_packed_otherwise_is_refused_with_the_way_out(tmp_path: Path, packer: str) -> None:
-    _tree(tmp_path, f"x.xml{packer}")
-    for given in (tmp_path / f"x.xml{packer}", tmp_path, tmp_path / "*", tmp_path / "*.xml*"):
-        with pytest.raises(UsageError, match=rf"not \{packer}: recompress it: \w+ .*x\.xml\{packer} \| bzip2 > x\.xml\.bz2"):
-            find([str(given)], WIKI, "--wikipedia")
-
-
-@pytest.mark.parametrize(("name", "way"), [("x.txt.7z", ": 7z x -so x.txt.7z > x.txt"), ("books.7z", "")])
-def test_what_is_packed_is_not_to_be_packed_in_a_form_that_is_not_read(tmp_path: Path, name: str, way: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "suffixes", "way"),
+    [
+        ("x.xml.7z", WIKI, r"not \.7z: recompress it: \w+ .*x\.xml\.7z \| bzip2 > x\.xml\.bz2"),
+        ("x.xml.lz4", WIKI, r"not \.lz4: recompress it: \w+ .*x\.xml\.lz4 \| bzip2 > x\.xml\.bz2"),
+        ("x.txt.7z", TXT, r"not \.7z: unpack it: 7z x -so x\.txt\.7z > x\.txt"),
+        ("books.7z", TXT, r"not \.7z: unpack it$"),
+        ("x.txt.gz", TXT, r"not \.gz: unpack it: gzip -dc x\.txt\.gz > x\.txt"),
+        ("x-multistream-index.txt.bz2", WIKI, r"--kind .*index\.txt\.bz2: bertdata reads \.xml, \.xml\.bz2, \.xml\.gz"),
+        ("x.epub", WIKI, "use --books"),
+    ],
+)
+def test_a_named_file_of_another_kind_is_refused_with_the_way_out(
+    tmp_path: Path, name: str, suffixes: tuple[str, ...], way: str
+) -> None:
     _tree(tmp_path, name)
-    with pytest.raises(UsageError, match=rf"not \.7z: unpack it{way}$"):
-        find([str(tmp_path / name)], TXT, "--books")
-
-
-def test_a_dump_that_is_there_in_another_form_as_well(tmp_path: Path) -> None:
-    _tree(tmp_path, "x.xml.7z", "x.xml.bz2", "notes.7z")
-    assert _names(find([str(tmp_path)], WIKI, "--wikipedia")) == ["x.xml.bz2"]
-    _tree(tmp_path, "y.xml.7z")
-    with pytest.raises(UsageError, match=r"y\.xml\.7z"):
-        find([str(tmp_path / "*")], WIKI, "--wikipedia")
-
-
-def test_the_parts_of_a_dump(tmp_path: Path) -> None:
-    """The Foundation puts the numbers of a part's pages behind ``.xml``."""
-    names = ["xwiki-multistream1.xml-p1p41242.bz2", "xwiki-multistream2.xml-p41243p151573.bz2", "xwiki.xml-p1p9"]
-    _tree(tmp_path, *names, "xwiki-multistream-index1.txt-p1p41242.bz2", "xwiki.xml-p1p9.md5")
-    assert _names(find([str(tmp_path)], WIKI, "--wikipedia")) == names
+    with pytest.raises(UsageError, match=way):
+        find([str(tmp_path / name)], suffixes, "--kind")
+    if name.startswith("x.xml"):  # and in a directory, unless it is there in another form as well
+        with pytest.raises(UsageError, match=way):
+            find([str(tmp_path / "*")], suffixes, "--kind")
+        _tree(tmp_path, "x.xml.bz2", "notes.7z")
+        assert _names(find([str(tmp_path)], suffixes, "--kind")) == ["x.xml.bz2"]
 
 
 @pytest.mark.parametrize("parts", [("",), ("1", "2")])
 def test_the_input_of_the_readme_is_all_parts_of_a_dump(tmp_path: Path, parts: tuple[str, ...]) -> None:
+    """The Foundation puts the numbers of a part's pages behind ``.xml``."""
     pages = {part: f"-p{part}p{part}9" if part else "" for part in parts}
     dumps = [f"enwiki-20261101-pages-articles-multistream{part}.xml{pages[part]}.bz2" for part in parts]
     indexes = [f"enwiki-20261101-pages-articles-multistream-index{part}.txt{pages[part]}.bz2" for part in parts]
-    for name in (*dumps, *indexes, "enwiki-20261101-sha1sums.txt"):
-        (tmp_path / name).write_bytes(b"")
+    _tree(tmp_path, *dumps, *indexes, "enwiki-20261101-sha1sums.txt", "xwiki.xml-p1p9", "xwiki.xml-p1p9.md5")
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert set(re.findall(r"build-corpus --wikipedia (\S+)", text)) == {"dumps"}  # where the dumps are downloaded to
-    assert [name for name, _ in find([str(tmp_path)], INPUTS["wikipedia"].suffixes, "--wikipedia")] == dumps
+    for pattern in (tmp_path, tmp_path / "*"):
+        assert _names(find([str(pattern)], WIKI, "--wikipedia")) == [*dumps, "xwiki.xml-p1p9"]
 
 
 JSON = b'{"text": "Tea."}\n'
@@ -217,16 +158,51 @@ def test_json_lines_are_found_by_their_contents(tmp_path: Path) -> None:
     for name in ("a.ndjson", "b.json", "AA/wiki_00", "c4-train.00000-of-00512.json.gz"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(gzip.compress(JSON) if name.endswith("gz") else JSON)
+    (tmp_path / "array.json").write_bytes(b'\xef\xbb\xbf\n[{"text": "Tea."}]')
     (tmp_path / "config.json").write_bytes(b'{\n  "text": 1\n}\n')
-    (tmp_path / "array.json").write_bytes(b'[{"text": "Tea."}]')
     (tmp_path / "AA/wiki_01").write_bytes(b'<doc id="12">\nTea.\n</doc>\n')
     (tmp_path / "LICENSE").write_bytes(JSON)
     found = _names(find([str(tmp_path)], texts, "--text", others := set()))
     assert found == ["AA/wiki_00", "a.ndjson", "b.json", "c4-train.00000-of-00512.json.gz"]
     assert {os.path.basename(path) for path in others} == {"config.json", "array.json", "wiki_01", "LICENSE"}
     assert _names(find([str(tmp_path / "LICENSE")], texts, "--text")) == ["LICENSE"], "a named file has any name"
-    for name, hint in (("array.json", "jq -c '.[]' array.json > array.jsonl"), ("AA/wiki_01", "WikiExtractor with --json")):
+    for name, hint in [
+        ("array.json", "jq -c '.[]' array.json > array.jsonl"),
+        ("config.json", "jq -c . config.json > config.jsonl"),
+        ("AA/wiki_01", "WikiExtractor with --json"),
+    ]:
         with pytest.raises(UsageError, match=re.escape(hint)):
             find([str(tmp_path / name)], texts, "--text")
         with pytest.raises(UsageError):
-            find([str(tmp_path / name)], INPUTS["wikipedia"].suffixes, "--wikipedia")
+            find([str(tmp_path / name)], WIKI, "--wikipedia")
+
+
+@pytest.mark.parametrize("head", [b"\xef\xbb\xbf", b"\n \r\n", b"\xef\xbb\xbf\r\n\n", b"\n\xef\xbb\xbf"])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".ndjson", ".json.gz"])
+def test_json_lines_may_begin_with_a_mark_or_blank_lines(tmp_path: Path, head: bytes, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    data = gzip.compress(head + JSON * 2) if suffix.endswith("gz") else head + JSON * 2
+    path.write_bytes(data)
+    assert _names(find([str(path)], INPUTS["text"].suffixes, "--text")) == [path.name]
+    found = texts_of([FileRange(path.name, str(path), 0, len(data))])
+    assert [record.paragraphs for record in found if isinstance(record, Prose)] == [["Tea."]] * 2 == [["Tea."]] * len(found)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.train", "a.txt.gz", "a.zip"])
+@pytest.mark.parametrize("documents", ["file", "blank-lines", "lines"])
+def test_json_lines_in_a_text_file_are_rejected_or_read(tmp_path: Path, encoding: str, name: str, documents: str) -> None:
+    data = ("\r\n" + '{"text": "Tea."}\r\n' * 9).encode(encoding)
+    if name.endswith("zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("a.txt", data)
+    else:
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    if encoding == "utf-16" and (documents != "file" or name.endswith("gz")):
+        return
+    found = texts_of([FileRange(name, str(tmp_path / name), 0, (tmp_path / name).stat().st_size)], documents=documents)
+    if name.endswith("gz"):
+        assert all(isinstance(record, Prose) and record.paragraphs == ["Tea."] for record in found)
+    else:
+        (reject,) = found
+        assert isinstance(reject, Reject) and reject.reason == "json-lines" and "ends in .jsonl" in reject.where

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
 import json
-import lzma
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +13,7 @@ from hypothesis import strategies as st
 from made import texts_of
 
 from bertdata.records import Drop, FileRange, Prose, Reject
-from bertdata.sources.lines import drop_controls, fold_case, join_lines, paragraphs, read_lines, split_lines
+from bertdata.sources.lines import drop_controls, fold_case, join_lines, paragraphs, split_lines
 from bertdata.sources.lists import drop_lists, drop_markdown
 from bertdata.sources.tables import Columns
 from bertdata.sources.text import Reading, split
@@ -229,42 +224,6 @@ def test_rows_become_documents_with_the_chosen_columns(tmp_path: Path) -> None:
     assert found == Prose("text:a.jsonl:k/1", "text", "en", "T", "http://***@h/", ["Tea.", "Hot."], licence=licence)
 
 
-BROKEN_ROWS = [
-    (b"{", "malformed-json"),
-    (b"[1]", "malformed-json"),
-    (b"[" * 100_000, "too-large"),
-    (b'{"text": "\xff"}', "bad-utf-8"),
-    (b'{"text": "\\ud800"}', "bad-utf-8"),
-    (b'{"text": 1}', "no-text"),
-    (b'{"txt": "a"}', "no-text"),
-    (b'{"text": null}', "no-text"),
-    (b'{"text": []}', "empty"),
-    (b'{"text": " \\n "}', "empty"),
-    (b'{"text": "' + b"a" * 2000 + b'"}', "too-large"),
-]
-
-
-@pytest.mark.parametrize(("line", "reason"), BROKEN_ROWS)
-def test_a_broken_row_costs_itself(tmp_path: Path, line: bytes, reason: str) -> None:
-    for name in ("a.jsonl", "b.ndjson", "c.json", "AA/wiki_00"):
-        found = read(tmp_path / "a", rows({"text": "One."}, line, {"text": "Two."}), name)
-        assert brief(found) == [["One."], reason, ["Two."]]
-        assert isinstance(found[1], Drop) == (reason == "empty")
-
-
-def test_every_packing_gives_the_same_rows(tmp_path: Path) -> None:
-    from backports import zstd
-
-    data = rows(*({"text": f"Tea {n}."} for n in range(400)))
-    plain = brief(read(tmp_path / "a", data, "a.jsonl"))
-    for suffix, pack in {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}.items():
-        for kind in ("jsonl", "ndjson", "json"):
-            name = f"a.{kind}.{suffix}"
-            assert brief(read(tmp_path / name, pack(data), name)) == plain
-            cut = brief(read(tmp_path / name, pack(data)[:-9], name))
-            assert cut[-1] == "truncated" and cut[:-1] == plain[: len(cut) - 1]
-
-
 def test_ranges_of_rows_change_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(rows(*({"text": f"Tea {n}."} for n in range(400))))
@@ -273,22 +232,3 @@ def test_ranges_of_rows_change_nothing(tmp_path: Path) -> None:
     assert len(parts) > 5 and texts_of(parts) == texts_of([FileRange("a.jsonl", str(path), 0, path.stat().st_size)])
     truncated = texts_of([FileRange("a.jsonl", str(path), 0, path.stat().st_size + 9)])[-1]
     assert isinstance(truncated, Reject) and truncated.reason == "truncated"
-
-
-def test_a_line_of_any_length_takes_a_block_of_memory() -> None:
-    class Zeros(io.RawIOBase):
-        left = 64 << 20
-
-        def readable(self) -> bool:
-            return True
-
-        def readinto(self, buffer: Any) -> int:
-            size = min(len(buffer), self.left)
-            buffer[:size] = b"a" * size
-            self.left -= size
-            return size
-
-    tracemalloc.start()
-    assert list(read_lines(io.BufferedReader(Zeros()), None, 1000)) == [(0, None)]
-    assert tracemalloc.get_traced_memory()[1] < 8 << 20
-    tracemalloc.stop()
