@@ -26,11 +26,11 @@ class BuildCorpus(beam.PTransform):
     def expand(self, begin: Any) -> Any:
         job = self._job
         tasks = begin | "Tasks" >> beam.Create(self._tasks)
-        if job.unpacks:
+        if job.archives:
             archives = begin | "Archives" >> beam.Create(job.archives) | "Unpack" >> beam.Map(job.unpack)
             unpacked = archives | "All archives" >> beam.combiners.Count.Globally() | "Unpacked" >> beam.FlatMap(job.numbers)
             tasks = (tasks, unpacked) | "After unpacking" >> _TasksAfter()
-        if job.learns:
+        if job.samples:
             learned = (
                 begin
                 | "Dumps" >> beam.Create(self._tasks[: job.pages])

@@ -6,10 +6,8 @@ from typing import Any
 
 from ..errors import few
 
-__all__ = ["FIELDS_WITHOUT_EFFECT", "differences"]
-
 FIELDS_WITHOUT_EFFECT = {"seen"}  # fields of a run that affect no output byte: timestamps of inputs
-_MAX_NAMED_INPUTS = 3  # maximum inputs of a kind that a message names
+_MAX_NAMED = 3  # maximum inputs of a kind, or parts of a value, that a message names
 
 
 def differences(known: Any, now: Any, path: str = "") -> list[str]:
@@ -20,15 +18,12 @@ def differences(known: Any, now: Any, path: str = "") -> list[str]:
     """
     if path == "inputs" and isinstance(known, list) and isinstance(now, list):
         return _of_inputs(*({entry["name"]: entry for entry in entries} for entries in (known, now)))
-    if _has_parts(known) and _has_parts(now):
-        old, new = _parts(known), _parts(now)
+    old, new = _parts(known), _parts(now)
+    if old is not None and new is not None:
         names = sorted({*old, *new} - (set() if path else FIELDS_WITHOUT_EFFECT))
         return [d for name in names for d in differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)]
-    if known == now:
-        return []
-    if _has_parts(known) or _has_parts(now):
-        return [f"{path}: {_in_words(known)} then, {_in_words(now)} now"]
-    return [f"{path}: {known!r} then, {now!r} now"]
+    then, here = (repr(value) if parts is None else few(sorted(parts), _MAX_NAMED) for value, parts in ((known, old), (now, new)))
+    return [] if known == now else [f"{path}: {then} then, {here} now"]
 
 
 def _of_inputs(known: dict[str, dict[str, object]], now: dict[str, dict[str, object]]) -> list[str]:
@@ -43,21 +38,14 @@ def _of_inputs(known: dict[str, dict[str, object]], now: dict[str, dict[str, obj
         ("has changed", "have changed", [f"{name} ({what})" for name, what in sorted(changed.items()) if what]),
     )
     return [
-        f"{len(names)} {f'input {one}' if len(names) == 1 else f'inputs {more}'}: {few(names, _MAX_NAMED_INPUTS)}"
+        f"{len(names)} {f'input {one}' if len(names) == 1 else f'inputs {more}'}: {few(names, _MAX_NAMED)}"
         for one, more, names in kinds
         if names
     ]
 
 
-def _has_parts(value: Any) -> bool:
-    """Return True if a value is a dict, or a list of dicts."""
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value))
-
-
-def _parts(value: Any) -> dict[str, object]:
-    return value if isinstance(value, dict) else {str(index): entry for index, entry in enumerate(value)}
-
-
-def _in_words(value: Any) -> str:
-    """Format a value that has parts by their names, and a value that is compared with one."""
-    return few(sorted(_parts(value)), _MAX_NAMED_INPUTS) if _has_parts(value) else "none" if value is None else repr(value)
+def _parts(value: Any) -> dict[str, object] | None:
+    """Return the values of a dict, or of a list that contains dicts or lists, by name."""
+    if isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value):
+        return {str(index): entry for index, entry in enumerate(value)}
+    return value if isinstance(value, dict) else None

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -50,28 +50,19 @@ def local_copy(source: Path, manifest: Manifest, files: Iterable[File]) -> Path:
     with lock(root / "lock", wait=True):
         remove_temporary(root)  # of killed processes
         # A file under its final name has the right digest: only its size is compared again.
-        missing = [file for file in files if not _is_here(root / file.name, file)]
-        _require_space(root, missing)
+        missing = [file for file in files if not (path := root / file.name).is_file() or path.stat().st_size != file.bytes]
+        needed, free = sum(file.bytes for file in missing), shutil.disk_usage(root).free
+        if free < needed:
+            advice = "set XDG_CACHE_HOME to a larger disk"
+            raise StorageError(f"{root} has room for {free:,} bytes, but the copy needs {needed:,}: {advice}")
         with storage_errors(f"cannot write {root}"), ThreadPoolExecutor(_AT_ONCE) as pool, _progress() as progress:
-            bar = progress.add_task(f"copy {source}", total=sum(file.bytes for file in missing), visible=bool(missing))
+            bar = progress.add_task(f"copy {source}", total=needed, visible=bool(missing))
             for size in pool.map(partial(_fetch, source, root), missing):
                 progress.advance(bar, size)
         with replacing(root / NAME) as file:
             file.write(contents)
     read(root, type(manifest), sha256=sha256)
     return root
-
-
-def _is_here(path: Path, file: File) -> bool:
-    return path.is_file() and path.stat().st_size == file.bytes
-
-
-def _require_space(root: Path, missing: Sequence[File]) -> None:
-    needed, free = sum(file.bytes for file in missing), shutil.disk_usage(root).free
-    if free < needed:
-        raise StorageError(
-            f"{root} has room for {free:,} bytes, but the copy needs {needed:,}: set XDG_CACHE_HOME to a larger disk"
-        )
 
 
 def _progress() -> Progress:

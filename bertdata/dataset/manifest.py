@@ -23,8 +23,7 @@ from ..storage.storage import storage_errors
 from ..tally import Tally
 from .build import DATA, MANIFEST, STATE, builds, is_complete
 from .manifest_records import File, Input, RowFile
-from .manifest_rules import CARD, FORMAT, checked
-from .manifest_types import KINDS, Manifest
+from .manifest_types import CARD, FORMAT, KINDS, Manifest, checked
 from .versions import versions
 
 M = TypeVar("M", bound=Manifest)
@@ -101,19 +100,13 @@ def read(directory: Path, kind: type[Manifest] = Manifest, *, sha256: str = "") 
     that was modified, names files outside the directory, has an invalid field, or differs from `sha256`, its digest when the run
     began.
     """
-    path = directory / NAME
-    data = read_bytes(directory)
+    path, data = directory / NAME, read_bytes(directory)
     if sha256 and hashlib.sha256(data).hexdigest() != sha256:
         raise VerificationError(f"{path} has changed since this run began: start again with `overwrite`")
-    return typed(directory, parse(directory, data), kind)
-
-
-def typed(directory: Path, contents: dict[str, Any], kind: type[M]) -> M:
-    """Convert the output of `parse` to a manifest of a kind."""
     try:
-        manifest = checked(contents)
+        manifest = checked(_parsed(path, data))
     except WrongValue as error:
-        raise VerificationError(f"{directory / NAME}: {error}: {_RESTORE_ADVICE}") from error
+        raise VerificationError(f"{path}: {error}: {_RESTORE_ADVICE}") from error
     if not isinstance(manifest, kind):
         name = next(name for name, each in KINDS.items() if each is kind)
         raise UsageError(f"{directory} contains {manifest.kind}, not {name}: pass another directory")
@@ -131,9 +124,8 @@ def read_bytes(directory: Path) -> bytes:
         return path.read_bytes()
 
 
-def parse(directory: Path, data: bytes) -> dict[str, Any]:
+def _parsed(path: Path, data: bytes) -> dict[str, Any]:
     """Return the fields of an unmodified manifest. Their values are not checked."""
-    path = directory / NAME
     try:
         contents = json.loads(data.decode("utf-8"))
         if not isinstance(contents, dict) or "bertdata" not in contents:

@@ -127,7 +127,7 @@ class DocumentBatch:
         self._paragraph_ends.append(len(self._paragraphs))
 
     def take(self) -> pa.RecordBatch:
-        """Return the batch and start an empty one."""
+        """Return the documents as a record batch."""
         sentences = pa.StringArray.from_buffers(len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._text))
         paragraphs = pa.array(self._paragraphs, pa.uint32())
         columns = [pa.array([row[i] for row in self.rows], pa.string()) for i in range(6)]
@@ -135,7 +135,6 @@ class DocumentBatch:
             pa.ListArray.from_arrays(pa.array(self._starts, pa.int32()), sentences),
             pa.ListArray.from_arrays(pa.array(self._paragraph_ends, pa.int32()), paragraphs),
         ]
-        self.__init__()  # type: ignore[misc]
         return pa.RecordBatch.from_arrays(columns, schema=DOCUMENT)
 
 

@@ -167,14 +167,8 @@ def unfinished(directory: Path, identity: dict[str, Any]) -> dict[str, int]:
     """
     for root, stored in builds(directory).items():
         if isinstance(stored, dict) and not differences(stored, {**stored, **identity}):
-            return finished_tasks(root)
-    return {}
-
-
-def finished_tasks(root: Path) -> dict[str, int]:
-    """Return the number of finished tasks of each stage of a build."""
-    with contextlib.suppress(OSError):
-        return {name: count_done(root, name) for name in sorted(path.name for path in (root / STATE / "tasks").iterdir())}
+            with contextlib.suppress(OSError):
+                return {path.name: count_done(root, path.name) for path in sorted((root / STATE / "tasks").iterdir())}
     return {}
 
 

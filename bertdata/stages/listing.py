@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
@@ -12,8 +13,6 @@ from ..codec import encode
 from ..dataset import manifest
 from ..dataset.manifest_records import RowFile
 from ..storage.files import open_file, replacing
-
-_BUFFER_BYTES = 1 << 20  # copy buffer
 
 
 class Listing(contextlib.ExitStack):
@@ -30,12 +29,11 @@ class Listing(contextlib.ExitStack):
         self._open_list().write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
         self.rows += 1
 
-    def copy(self, path: Path) -> None:
+    def copy(self, root: Path, entry: RowFile) -> None:
         """Append the lines of another list."""
-        with open_file(path) as source:
-            while block := source.read(_BUFFER_BYTES):
-                self._open_list().write(block)
-                self.rows += block.count(b"\n")
+        self.rows += entry.rows
+        with open_file(root / entry.name) as source:
+            shutil.copyfileobj(source, self._open_list())
 
     def entries(self) -> Iterator[RowFile]:
         """Yield the manifest entry of the file if it exists."""

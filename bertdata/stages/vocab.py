@@ -23,8 +23,9 @@ from ..config import VocabConfig
 from ..dataset import manifest, manifest_records, shards
 from ..dataset.build import STATE
 from ..dataset.manifest_records import File, RowFile
-from ..dataset.manifest_types import CorpusManifest, VocabManifest
+from ..dataset.manifest_types import VocabManifest
 from ..dataset.tasks import TaskReport
+from ..errors import few
 from ..records import FileRange, Task
 from ..reports.coverage import Coverage
 from ..reports.page import write_beside
@@ -160,7 +161,10 @@ class VocabJob(Job):
         unread = corpus.rows - tally.entered
         tally.entered += unread
         tally.dropped["not in the sample"] += unread
-        strip, accents = _accents(self.config, _characters(corpus))
+        characters = Counter[str]()
+        for source in corpus.sources.values():
+            characters.update({language: amounts.characters for language, amounts in source.languages.items()})
+        strip, accents = _accents(self.config, characters)
         config = replace(self.config, strip_accents=strip)
         for _, counts in _read_words(files, config):
             words.update(counts)
@@ -179,14 +183,6 @@ class VocabJob(Job):
         )
         write_beside(root, contents)
         manifest.store(root, contents)
-
-
-def _characters(corpus: CorpusManifest) -> Counter[str]:
-    """Return the number of characters per language, from a corpus' manifest."""
-    characters = Counter[str]()
-    for source in corpus.sources.values():
-        characters.update({language: counts.characters for language, counts in source.languages.items()})
-    return characters
 
 
 def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
@@ -211,9 +207,8 @@ def _accents(config: VocabConfig, characters: Counter[str]) -> tuple[bool, str]:
     if not share:
         return False, "kept, because they tell words apart in languages other than English"
     order = sorted(others, key=lambda language: (-others[language], language))
-    named = [f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order[:_MAX_NAMED_LANGUAGES]]
-    more = len(order) - _MAX_NAMED_LANGUAGES
-    languages = f" ({', '.join([*named, f'{more} more'] if more > 0 else named)})" if named else ""
+    named = few([f"{language or 'unknown'} {100 * others[language] / total:.1f} %" for language in order], _MAX_NAMED_LANGUAGES)
+    languages = f" ({named})" if named else ""
     if share >= _ENGLISH_SHARE:
         return True, f"stripped, as {100 * share:.1f} % of the text is English{languages}"
     return False, f"kept, because less than {100 * _ENGLISH_SHARE:.0f} % of the text is English{languages}"

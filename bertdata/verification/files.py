@@ -19,8 +19,7 @@ import pyarrow as pa
 from ..dataset.build import MANIFEST, REPORT, STATE
 from ..dataset.manifest import check_inside
 from ..dataset.manifest_records import File, RowFile
-from ..dataset.manifest_rules import CARD
-from ..dataset.manifest_types import Manifest
+from ..dataset.manifest_types import CARD, Manifest
 from ..errors import VerificationError
 from ..storage.files import TEMPORARY_PREFIX, digest, is_local, to_path
 from ..storage.storage import storage_errors

@@ -145,7 +145,7 @@ def test_differences_name_inputs_and_show_no_table() -> None:
         "7 inputs are new: d.txt, e.txt, f.txt and 4 more",
         "1 input is gone: a.txt",
         "1 input has changed: b.txt (bytes)",
-        "table: none then, a now",
+        "table: None then, a now",
     ]
 
 

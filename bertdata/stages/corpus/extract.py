@@ -106,6 +106,7 @@ def _batches(
                 facts.add(record, batch.bytes - before)
             if batch.is_full:
                 yield count_text(batch.take(), counts)
+                batch = shards.DocumentBatch()
         elif isinstance(record, Drop):
             counts[f"dropped/{record.reason}"] += 1
             if record.id:

@@ -33,7 +33,7 @@ class CorpusJob(Job):
     Attributes:
         sources: Number of tasks by source, in order. Each task writes a shard.
         samples: Where each wiki's articles are read to learn its templates. Empty to learn none.
-        archives: Large archives of rendered pages, with the starts of the ranges that their tasks read.
+        archives: Large archives of rendered pages, which are unpacked first, with the starts of the ranges that their tasks read.
         inputs: The manifest entry of each input file.
         ignored: Number of files that are not read, by kind of input and suffix.
     """
@@ -75,16 +75,6 @@ class CorpusJob(Job):
         """Whether documents are chosen after the extraction."""
         choice = self.config.choice
         return bool(self.pages) or choice.dedup != "none" or choice.dedup_paragraphs or facts.samples(choice)
-
-    @property
-    def unpacks(self) -> bool:
-        """Whether large archives of rendered pages are unpacked before the extraction."""
-        return bool(self.archives)
-
-    @property
-    def learns(self) -> bool:
-        """Whether templates are learned before the extraction."""
-        return bool(self.samples)
 
     @on_worker
     def collect(self, task: Task) -> int:
@@ -138,10 +128,10 @@ class CorpusJob(Job):
 
     def stages(self, tasks: Sequence[Task]) -> list[Stage]:
         """Return the stages of a run on this machine."""
-        learn = [Stage("collect", self.collect, tasks[: self.pages]), Stage("learn", self.learn, [None])]
+        unpack = [Stage("unpack", self.unpack, self.archives)] if self.archives else []
+        learn = [Stage("collect", self.collect, tasks[: self.pages]), Stage("learn", self.learn, [None])] if self.samples else []
         choose = [Stage("choose", self.choose, [None]), Stage("rewrite", self.rewrite, range(self.count))]
-        unpack = [Stage("unpack", self.unpack, self.archives)]
-        return [*unpack * self.unpacks, *learn * self.learns, Stage("extract", self.extract, tasks), *choose * self.chooses]
+        return [*unpack, *learn, Stage("extract", self.extract, tasks), *choose * self.chooses]
 
     def finish(self) -> None:
         """Add up the counts, and write the data card and the manifest."""

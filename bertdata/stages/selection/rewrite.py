@@ -66,7 +66,7 @@ def rewrite(root: Path, drops_name: str, report: CorpusReport, lost: pa.RecordBa
     counts = without_text(report.counts)
     with Listing(root, _CHOSEN_PREFIX + drops_name) as listed:
         for drops in report.drops:  # the new list starts with the drops of the first step
-            listed.copy(root / drops.name)
+            listed.copy(root, drops)
         batches = _batches(shards.read_batches(root / shard.name), lost, counts, listed)
         written = shards.write(root, _CHOSEN_PREFIX + shard.name, shards.DOCUMENT, batches)
     shard = replace(written, text_bytes=counts["text_bytes"])
