@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY, command_line, digests
-from processes import start
+from conftest import REPOSITORY
 from tiny import write_pairs
 
 from bertdata import Shards
@@ -84,23 +83,16 @@ def test_a_run_is_built_under_a_lock_and_moved_into_place(directory: Path) -> No
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("name", ["thesis.tex", "data/measurements.csv"])
-def test_other_files_are_refused_and_untouched(directory: Path, name: str, overwrite: bool) -> None:
-    write_text(directory / name, "years of work")
-    with pytest.raises(OutputExistsError, match="choose another `output`") as caught:
-        finish(directory, overwrite=overwrite)
-    assert caught.value.exit_code == 5 and content(directory) == {name: "years of work"}
-    assert not (directory / STATE).exists()
-
-
-def test_a_strange_file_beside_a_dataset_and_a_file_as_output_are_refused(directory: Path) -> None:
+def test_files_of_others_are_refused_and_untouched(directory: Path, overwrite: bool) -> None:
+    write_text((thesis := directory.with_name("thesis")) / "data" / "thesis.tex", "years of work")
     finish(directory)
-    (directory / "notes.txt").write_text("mine")
-    with pytest.raises(OutputExistsError, match=r"notes\.txt"):
-        finish(directory, overwrite=True)
-    with pytest.raises(OutputExistsError, match="is a file"):
-        finish(directory / "notes.txt")
+    write_text(directory / "notes.txt", "mine")
+    for path, problem in ((directory, r"notes\.txt"), (directory / "notes.txt", "is a file"), (thesis, "are not a bertdata")):
+        with pytest.raises(OutputExistsError, match=problem) as caught:
+            finish(path, overwrite=overwrite)
+        assert caught.value.exit_code == 5 and "choose another `output`" in str(caught.value)
     assert content(directory) == {**COMPLETE, "notes.txt": "mine"}
+    assert content(thesis) == {"data/thesis.tex": "years of work"}
 
 
 def test_the_same_run_continues_and_then_is_complete(directory: Path) -> None:
@@ -115,38 +107,32 @@ def test_the_same_run_continues_and_then_is_complete(directory: Path) -> None:
     assert content(directory) == {"data/part": "done so far", MANIFEST: "{}\n"} and state(directory) == AT_REST
 
 
-CHANGES = [
-    ({"config": {"seed": 2, "mix": "a"}}, r"config\.seed: 1 then, 2 now"),
-    ({"config": {"seed": 1}}, r"config\.mix: 'a' then, None now"),
-    ({"inputs": [{"name": "a.xml", "bytes": 11}, {"name": "b.xml", "bytes": 20}]}, r"1 input has changed: a\.xml \(bytes\)"),
-    ({"inputs": [{"name": "a.xml", "bytes": 10}]}, "1 input is gone: b\\.xml[;:]"),
-]
-
-
-@pytest.mark.parametrize(("changed", "named"), CHANGES)
-def test_other_settings_are_refused_with_the_difference(directory: Path, changed: dict[str, Any], named: str) -> None:
-    root = begin(directory)
-    with pytest.raises(ResumeError, match=rf"{root} .*is an unfinished run.*{named}.*`overwrite`") as caught:
-        finish(directory, identity={**IDENTITY, **changed})
-    assert caught.value.exit_code == 5 and (root / "data" / "part").exists()
-    finish(directory, identity={**IDENTITY, **changed}, overwrite=True)
-    assert content(directory) == COMPLETE and state(directory) == AT_REST, "overwrite removes the unfinished run"
-    finish(other := directory.with_name("finished"))
-    with pytest.raises(OutputExistsError, match=f"a finished dataset with other settings.*{named}.*`overwrite`"):
-        finish(other, identity={**IDENTITY, **changed})
-    assert content(other) == COMPLETE and state(other) == AT_REST
-
-
-def test_differences_name_inputs_and_show_no_table() -> None:
+def test_differences_name_settings_and_inputs_and_show_no_table() -> None:
     then = [{"name": f"{name}.txt", "bytes": 1} for name in "abc"]
     now = [{"name": f"{name}.txt", "bytes": 1 + (name == "b")} for name in "bcdefghij"]
-    found = differences({"inputs": then, "table": None, "seen": 1}, {"inputs": now, "table": {"a": [{"b": 2}]}, "seen": 2})
-    assert found == [
+    old = {"inputs": then, "table": None, "seen": 1, "config": {"seed": 1, "mix": "a"}}
+    new = {"inputs": now, "table": {"a": [{"b": 2}]}, "seen": 2, "config": {"seed": 2}}
+    assert differences(old, new) == [
+        "config.mix: 'a' then, None now",
+        "config.seed: 1 then, 2 now",
         "7 inputs are new: d.txt, e.txt, f.txt and 4 more",
         "1 input is gone: a.txt",
         "1 input has changed: b.txt (bytes)",
         "table: None then, a now",
     ]
+
+
+def test_other_settings_are_refused_with_the_difference(directory: Path) -> None:
+    changed, named = {**IDENTITY, "config": {"seed": 2, "mix": "a"}}, r"config\.seed: 1 then, 2 now"
+    root = begin(directory)
+    with pytest.raises(ResumeError, match=rf"{root} .*is an unfinished run.*{named}.*`overwrite`") as caught:
+        finish(directory, identity=changed)
+    assert caught.value.exit_code == 5 and (root / "data" / "part").exists()
+    finish(directory, identity=changed, overwrite=True)
+    assert content(directory) == COMPLETE and state(directory) == AT_REST, "overwrite removes the unfinished run"
+    with pytest.raises(OutputExistsError, match=r"a finished dataset with other settings.*seed: 2 then, 1 now.*`overwrite`"):
+        finish(directory)
+    assert content(directory) == COMPLETE and state(directory) == AT_REST
 
 
 def test_overwrite_builds_apart_and_replaces_when_complete(directory: Path) -> None:
@@ -181,13 +167,10 @@ def test_data_without_a_manifest_or_state_is_replaced_only_when_asked(directory:
     assert content(other) == COMPLETE
 
 
-def test_links_to_the_output_are_followed_and_links_to_data_are_replaced(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_to_the_output_are_followed_and_links_to_data_are_replaced(directory: Path, tmp_path: Path) -> None:
     (tmp_path / "big" / "corpus").mkdir(parents=True)
     directory.symlink_to(tmp_path / "big" / "corpus")
-    monkeypatch.chdir(directory)
-    finish(Path("."), "zero")
+    finish(directory, "zero")
     write_text(tmp_path / "mine" / "thesis.txt", "mine")
     os.rename(directory / "data", tmp_path / "gone")
     (directory / "data").symlink_to(tmp_path / "mine")
@@ -294,18 +277,6 @@ def test_readers_refuse_a_dataset_between_the_renames_and_one_that_is_replaced(
         Shards(root)
     with steady(root):
         assert len(Shards(root)) == 4
-
-
-@pytest.mark.slow
-def test_two_commands_at_once(parts: Path, text: Path, tmp_path: Path) -> None:
-    """One of them builds. The other fails with a locked output, or finds the dataset complete."""
-    output, arguments = tmp_path / "out", command_line("build-corpus", text, parts)
-    processes = [start("build-corpus", *arguments, "--output", output, "--workers", 1) for _ in range(2)]
-    printed = [process.communicate(timeout=120) for process in processes]
-    codes = [process.returncode for process in processes]
-    assert 0 in codes and {*codes} <= {0, 5}, printed
-    assert all(b"is being written by " in err for code, (_, err) in zip(codes, printed, strict=True) if code)
-    assert digests(output) == digests(parts / "build-corpus")
 
 
 # --- tasks ---

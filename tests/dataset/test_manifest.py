@@ -95,10 +95,7 @@ def test_a_directory_without_a_readable_dataset_is_refused_with_the_reason(tmp_p
         manifest.store(tmp_path, made(bertdata=number), "# Tea")
         with pytest.raises(UsageError, match=f"has format .*{advice}"):
             manifest.read(tmp_path)
-    (tmp_path / "corpus" / ".bertdata").mkdir(parents=True)
-    with pytest.raises(NoInputError, match="did not finish. It kept nothing"):
-        manifest.read(tmp_path / "corpus")
-    (tmp_path / "corpus" / ".bertdata" / "build-1").mkdir()
+    (tmp_path / "corpus" / ".bertdata" / "build-1").mkdir(parents=True)
     with pytest.raises(NoInputError, match="did not finish. It keeps its finished tasks"):
         manifest.read(tmp_path / "corpus")
 
@@ -108,20 +105,8 @@ def with_shard(**values: Any) -> dict[str, Any]:
     return fields | {"shards": [{**fields["shards"][0], **values}, *fields["shards"][1:]]}
 
 
-NAMES = [
-    "/etc/passwd",
-    "../secret",
-    "data/../../secret",
-    "data//a",
-    "a/b/c",
-    "",
-    ".",
-    "..",
-    "data/",
-    ".bertdata/run.json",
-    "data/.a",
-]
-NAMES += ["data\\a", "C:a", "s3://bucket/a", "a\nb", "a\x00b", "a b", "\x1b[31m", "a" * 300, "data/a?", "~/a", "dáta/a"]
+NAMES = ["/etc/passwd", "../secret", "data/../../secret", "data//a", "a/b/c", "", "..", "data/", ".bertdata/run.json", "data/.a"]
+NAMES += ["data\\a", "s3://bucket/a", "a\nb", "a\x00b", "a b", "\x1b[31m", "a" * 300, "~/a", "dáta/a"]
 
 
 @pytest.mark.parametrize("name", NAMES)
