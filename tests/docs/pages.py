@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import importlib.util
-import inspect
+import pkgutil
 import re
 import shlex
 import shutil
@@ -13,13 +12,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 from click.testing import CliRunner
 from conftest import REPOSITORY, SAMPLE
 
 from bertdata.cli import cli
+from bertdata.errors import BertDataError
 
 DOCS = REPOSITORY / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *REPOSITORY.glob("*.md")])
@@ -45,27 +45,21 @@ def commands(text: str) -> list[str]:
 
 
 def problem(line: str) -> str:
-    """Return why the parser of options refuses a command line, or an empty string."""
+    """Return why a command line is refused before it runs, or an empty string."""
     words = shlex.split(line.partition(" > ")[0], comments=True)[1:]
     command: click.Command | None = cli
-    while isinstance(command, click.Group):
-        if not words:
-            return "without a subcommand"
-        command = command.get_command(click.Context(command), words.pop(0))
-    if command is None:
-        return "no such command"
-    context = click.Context(command)
     try:
-        values, rest, _ = command.make_parser(context).parse_args(words)
-        for param in command.params:
-            given = values.get(param.name or "")
-            for value in given if isinstance(given, list) else [given]:
-                if isinstance(param.type, click.Choice | click.types._NumberRangeBase) and isinstance(value, str):
-                    param.type.convert(value, param, context)
+        while isinstance(command, click.Group):
+            name, command, words = command.resolve_command(click.Context(command), words)
+        assert command is not None
+        command.make_context(name, words)
+    except (click.exceptions.Exit, BertDataError):  # after help, or for want of a client of a store
+        pass
     except click.ClickException as error:
         return error.format_message()
-    missing = [param.name for param in command.params if param.required and values.get(param.name or "") in (None, ())]
-    return f"unexpected {rest}" if rest else f"without {missing}" if missing else ""
+    except IndexError:
+        return "Missing subcommand"
+    return ""
 
 
 def run(line: str) -> str:
@@ -85,31 +79,17 @@ def copy_sample(place: Path) -> None:
 
 
 def unknown_names(text: str) -> Iterator[str]:
-    """Yield the modules, names and arguments of bertdata in a snippet of Python that do not exist."""
+    """Yield the modules and names of bertdata in a snippet of Python that do not exist."""
     for node in ast.walk(ast.parse(text)):
+        names = [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
         if isinstance(node, ast.Import | ast.ImportFrom):
             module = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names = [".".join([*module, alias.name]) for alias in node.names]
-        else:
-            names = [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
-        yield from (name for name in names if re.fullmatch(r"bertdata(\.\w+)*", name) and _find(name) is None)
-        if isinstance(node, ast.Call) and (function := _find(ast.unparse(node.func))) is not None:
-            known = {*inspect.signature(function).parameters}
-            if "options" not in known:  # fields of a configuration, which the function checks
-                yield from (
-                    f"{ast.unparse(node.func)}({each.arg}=)" for each in node.keywords if each.arg and each.arg not in known
-                )
-
-
-def _find(name: str) -> Any:
-    """Return the object with a dotted name below ``bertdata``, or None."""
-    first, *rest = name.split(".")
-    found: Any = importlib.import_module("bertdata") if first == "bertdata" else None
-    for part in rest if found else ():
-        inner = f"{found.__name__}.{part}" if isinstance(found, ModuleType) else ""
-        is_module = inner and not hasattr(found, part) and importlib.util.find_spec(inner)
-        found = importlib.import_module(inner) if is_module else getattr(found, part, None)
-    return found
+        for name in (name for name in names if re.fullmatch(r"bertdata(\.\w+)*", name)):
+            try:
+                pkgutil.resolve_name(name)
+            except (ImportError, AttributeError):
+                yield name
 
 
 def hook(name: str) -> ModuleType:

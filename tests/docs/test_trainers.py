@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -32,12 +33,9 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Work beside a small dataset, as the page does, on one thread."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
-    threads, environment = torch.get_num_threads(), dict(os.environ)
     torch.set_num_threads(1)
-    yield write_pairs(tmp_path / "pairs", {"train": [LENGTHS], "validation": [LENGTHS[:53]]})
-    torch.set_num_threads(threads)
-    os.environ.clear()
-    os.environ.update(environment)
+    with mock.patch.dict(os.environ):  # restores what the trainers change
+        yield write_pairs(tmp_path / "pairs", {"train": [LENGTHS], "validation": [LENGTHS[:53]]})
 
 
 @pytest.fixture
