@@ -8,15 +8,9 @@ from itertools import groupby
 
 from .blocks import PART_GAP_LINES, Block, is_paragraph, is_prose, is_table
 from .footnotes import is_note, read_footnotes
-from .headings import TRANSCRIBER, begins_notes, is_chapter, is_contents, is_heading, is_notes
+from .headings import TRANSCRIBER, begins_notes, is_chapter, is_contents, is_heading, is_notes, words
 
-_KINDS = (
-    r"illustrations?|illustratie|illustrazione|ilustración|ilustração|ilustracion|abbildung|afbeelding|bild|kuva|picture|image|photo"
-    r"|figure|fig|plate|frontispiece|map|diagram"
-    r"|(?:music|musique|musik|muziek|música|musica)(?=[^\w\s]|\s+notation|\s*\d)"
-    r"|decoration|ornament|vignette|blank page|transcribers?|sidenote|side note|running head|headpiece|tailpiece|portrait"
-    rf"|cover|logo|colophon|插图|插圖|{TRANSCRIBER}"
-)
+_KINDS = f"{words('pictures')}|{TRANSCRIBER}"
 _PICTURE = re.compile(rf"\[\s*_?(?:{_KINDS})\b(?:[^\[\]]|\[[^\[\]]*\])*\]", re.IGNORECASE)
 _PICTURE_OPENS = re.compile(rf"\[\s*_?(?:{_KINDS})\b", re.IGNORECASE)
 _MAX_CAPTION_BLOCKS = 12  # blocks in a bracketed caption; an unclosed bracket drops only its own block

@@ -1,7 +1,7 @@
 """Turn the text of a book into paragraphs: drop its license and apparatus, and unwrap its lines.
 
 The steps are in separate files: `gutenberg` (license), `blocks` (lines -> blocks), `apparatus` (page numbers, pictures,
-contents, notes), `footnotes`, `headings`, and `unwrap` (blocks -> paragraphs).
+contents, notes), `footnotes`, `headings`, and here, from blocks to paragraphs.
 """
 
 from __future__ import annotations
@@ -17,15 +17,10 @@ from ..lines import join_lines, one_line, unify_newlines
 from .apparatus import drop_apparatus, drop_page_numbers
 from .blocks import PART_GAP_LINES, Block, is_list, is_table, is_verse, margin, split_blocks, split_unparted
 from .gutenberg import Parts, header_field, is_credit, language_code, strip_licence
-from .headings import is_heading, is_short, plain_name, speakers, title_case
+from .headings import TABLES, is_heading, is_short, plain_name, speakers, title_case
 
 _SPACED_DASHES = frozenset(("da", "de", "nl", "no", "sv"))  # spelling rules of Duden, Taalunie and the Nordic language councils
 _BEFORE_MARK = re.compile(r"-- (?=[,;:.!?)\]])")
-# Words that follow a suspended hyphen: "three- and fourfold".
-_SUSPENDED = {
-    *("and", "or", "to", "nor", "but", "und", "oder", "bis", "sowie", "wie", "en", "of", "tot", "et", "ou", "y", "o", "e", "a"),
-    *("och", "eller", "og"),
-}
 _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=[^\s_])|(?<=[^\s_])_{1,2}(?!\w)")  # not the blank of "Mr. ____"
 _OTHER_EMPHASIS = re.compile(r"(?<![\w=+#~])([=+#~])(?=[^\W\d_])([^=+#~]+)(?<=[^\s=+#~])\1(?![\w=+#~])")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6});")  # left over from an HTML version
@@ -144,7 +139,7 @@ def unwrap(lines: list[str]) -> str:
     parts: list[str] = []
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         second = re.match(r"[\w-]+", after) if line.endswith("-") and line[-2:-1].isalnum() else None
-        goes_on = second is not None and second.group().lower() not in _SUSPENDED
+        goes_on = second is not None and second.group().lower() not in TABLES["suspended"]
         parts.append(line if after and (goes_on or line.endswith(_DASHES) or after.startswith(_DASHES)) else line + "\n")
     return join_lines("".join(parts).split("\n"))
 

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 
 from ..lines import fold_case
 from .blocks import PART_GAP_LINES, Block, margin
-from .headings import is_chapter
+from .headings import is_chapter, words
 
-_NOTE_WORDS = (
-    "foot-?notes?|endnotes?|fu(?:ß|ss)noten?|voetnoo?te?n?|notes? de bas de page|notas? (?:al|a) pie"
-    "|notas? de rodapé|not[ae] a piè|fotnot(?:er)?|fodnoter?|alaviit(?:e|teet)"
-)
+_NOTE_WORDS = words("footnotes")
 _MARK = r"(?:\d{1,4}|[A-Za-z]|[*†‡§¹²³]{1,3})"
 # [Footnote 1: text], also within a block, and with brackets in it.
 _BRACKETED = re.compile(

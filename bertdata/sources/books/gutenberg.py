@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from .headings import TABLES
+
 _GUTENBERG = r"(?:TH(?:E|IS)\s+)?(?:PROJE[CK]T\w*\s+GUTENBERG|PG\b)"
 _START = re.compile(
     rf"""(?:
@@ -65,16 +67,6 @@ _CREDIT = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_LANGUAGES = {  # value of the header's Language: field -> ISO 639-1
-    "afrikaans": "af", "arabic": "ar", "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "czech": "cs",
-    "danish": "da", "dutch": "nl", "english": "en", "esperanto": "eo", "estonian": "et", "farsi": "fa",
-    "finnish": "fi", "french": "fr", "galician": "gl", "german": "de", "greek": "el", "hebrew": "he",
-    "hungarian": "hu", "icelandic": "is", "interlingua": "ia", "irish": "ga", "italian": "it",
-    "japanese": "ja", "korean": "ko", "latin": "la", "lithuanian": "lt", "maori": "mi", "norwegian": "no",
-    "occitan": "oc", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "sanskrit": "sa",
-    "serbian": "sr", "slovenian": "sl", "spanish": "es", "swedish": "sv", "tagalog": "tl", "telugu": "te",
-    "welsh": "cy", "yiddish": "yi",
-}  # fmt: skip
 
 
 class Parts(NamedTuple):
@@ -185,7 +177,7 @@ def header_field(header: list[str], name: str) -> str:
 def language_code(name: str) -> str:
     """Return the ISO 639-1 code of the first language named, or ``""``."""
     word = re.match(r"[A-Za-z]*", name.strip())
-    return _LANGUAGES.get(word.group().lower(), "") if word else ""
+    return TABLES["languages"].get(word.group().lower(), "") if word else ""
 
 
 def is_credit(paragraph: str) -> bool:

@@ -5,63 +5,38 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
+from ...config import read_toml
 from ..lines import fold_case
 from .blocks import Block
 
-_DIVISIONS = {  # words that name a part of a book, by language
-    "en": "chapter|chap|book|part|volume|vol|act|scene|letter|canto|stave|section|lecture|essay|sermon|tale|story|number",
-    "fr": "chapitre|chap|livre|partie|tome|volume|acte|scène|scene|lettre|chant|épisode|section",
-    "de": "kapitel|capitel|buch|teil|theil|band|akt|aufzug|szene|scene|auftritt|brief|gesang|abschnitt|abteilung|abtheilung",
-    "nl": "hoofdstuk|boek|deel|bedrijf|tooneel|toneel|brief|zang|afdeeling|afdeling",
-    "es, pt, it": "capítulo|capitulo|capitolo|libro|livro|parte|tomo|acto|atto|escena|scena|jornada|carta|canto",
-    "sv, da, no, fi": "kapitlet|kapitel|boken|del|akten|scenen|luku|osa|näytös|kirja",
-    "la": "liber|caput|pars",
-}
-_APPARATUS = {  # headings before, after and between the parts
-    "en": "preface|introduction|introductory|foreword|prologue|epilogue|appendix|dedication|conclusion|postscript"
-    "|note|notes|footnotes?|endnotes|index|glossary|bibliography|errata|illustrations|the end|finis|end|argument"
-    "|dramatis personae|persons represented|characters|advertisements?|interlude|explanatory|preamble|afterword"
-    "|\\(?_?to be continued[._]*\\)?",
-    "fr": "préface|avant-propos|introduction|prologue|épilogue|appendice|dédicace|conclusion|notes?|fin|au lecteur",
-    "de": "vorwort|vorrede|einleitung|einführung|prolog|epilog|nachwort|anhang|anmerkungen|fußnoten|widmung|schluß|ende|personen",
-    "nl": "voorwoord|voorrede|voorbericht|inleiding|proloog|epiloog|nawoord|bijlage|aanteekeningen|noten|voetnoten|besluit|einde",
-    "es, pt, it": "prólogo|prefacio|prefácio|prefazione|introducción|introdução|introduzione|epílogo|epilogo|notas|fim|fine",
-    "zh": "序|序言|自序|前言|楔子|引子|后记|後記|跋|附录|附錄|尾声|尾聲",
-}
-_CONTENTS = (
-    "(?:table of )?contents|contents of .{1,40}|(?:(?:general|alphabetical|subject) )?index(?: of .{1,50})?"
-    "|list of (?:illustrations|plates|figures|tables|maps)|table|illustrations"
-    "|(?:sach|namen|namens|personen|orts|zaak|zaken|sak)?register|table (?:alphabétique|analytique).{0,30}|hakemisto"
-    "|(?:table|liste) des (?:matières|chapitres|illustrations|gravures)|sommaire|inhalt|inhaltsverzeichni(?:s|ß)|inhaltsangabe"
-    "|inhoud|inhoudsopgave|índice|indice|sumário|innehåll|indhold|sisällys|sisältö|目录|目錄|目次"
-)
+TABLES: dict[str, Any] = read_toml(Path(__file__).with_name("words.toml"))
+
+
+def words(name: str) -> str:
+    """Return a pattern of the words of a list of words.toml, or of a table by language."""
+    table = TABLES[name]
+    return "|".join(table if isinstance(table, list) else [word for words in table.values() for word in words])
+
+
 _NUMBER = r"(?:[ivxlcdm]+|\d{1,4})(?:st|nd|rd|th|e|er|º|ª|°)?"
-_SPELT = (
-    "(?:the )?(?:first|second|third|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|thir|twen)\\w*|one|two|three|five|nine|last"
-    "|premi\\w+|deuxi\\w+|second\\w*|troisi\\w+|quatri\\w+|cinqui\\w+|derni\\w+|unique"
-    "|erste\\w*|zweite\\w*|dritte\\w*|vierte\\w*|fünfte\\w*|sech\\w*|siebe\\w*|acht\\w*|neun\\w*|zehn\\w*|letzte\\w*"
-    "|eerste|tweede|derde|vierde|vijfde|zesde|zevende|negende|tiende|laatste"
-    "|prim\\w+|segund\\w+|tercer\\w+|terceir\\w+|cuart\\w+|quart\\w+|quint\\w+|seconda|terz\\w+)"
-)
-_WORD = "|".join(_DIVISIONS.values())
+_SPELLED = f"(?:the )?(?:{words('spelled')})"
+_WORD = words("divisions")
 _CHAPTER = re.compile(
     rf"(?i:(?:{_WORD})\b\.?\s+{_NUMBER})(?=[\W_]*$|[.:,;)\]—–-]|\s+[^a-z\s])"  # not "Book I sent you"
-    rf"|(?i:(?:{_WORD})\s+{_SPELT}|{_SPELT}\s+(?:{_WORD}))(?=[\W_]*$|[.:,;—–-])"
+    rf"|(?i:(?:{_WORD})\s+{_SPELLED}|{_SPELLED}\s+(?:{_WORD}))(?=[\W_]*$|[.:,;—–-])"
     r"|[第卷][\d０-９零〇一二三四五六七八九十百千兩两廿卅上中下]{1,7}\s*(?:[章回卷節节部篇幕集折齣出]|$)"
 )
-_CHAPTER_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELT}")} | {"第", "卷"}  # of `_CHAPTER`
+_CHAPTER_STARTS = {word[:3] for word in re.findall(r"[^\W\d_]{3,}", f"{_WORD}|{_SPELLED}")} | {"第", "卷"}  # of `_CHAPTER`
 # From here to `_NOTES_BEGIN`, patterns match what `fold_case` returns.
-_APPARATUS_LINE = re.compile(rf"(?:{'|'.join(_APPARATUS.values())})[\s.:!]*")
-_CONTENTS_LINE = re.compile(rf"(?:{_CONTENTS})[\s.:]*")
-_NOTE_WORD = (  # words for a note, in the languages of `TRANSCRIBER`
-    "notes?|notas?|note|not[ae]n?|noot|opmerking(?:en)?|aantekening(?:en)?|anmerkung(?:en)?|hinweise?|bemerkung(?:en)?|remarques?"
-    "|avvertenz[ae]|aviso|advertencias?|observaç(?:ão|ões)"
-)
+_APPARATUS_LINE = re.compile(rf"(?:{words('apparatus')})[\s.:!]*")
+_CONTENTS_LINE = re.compile(rf"(?:{words('contents')})[\s.:]*")
 TRANSCRIBER = (  # the beginning of a transcriber's note or of its heading, after `fold_case`
     rf"(?:(?:e-?text )?trans[ck]ri\w*['’]?s?['’]?[ -]{{0,9}}(?:notes?|remarks?|comments?|anmerkung(?:en)?|hinweise?|opmerkingen)"
     rf"(?:\(s\))?\b(?: de transcription)?"
-    rf"|(?:{_NOTE_WORD}) (?:[\w'’]{{1,12}} ){{0,5}}['’\w]{{0,2}}(?:transs?[ck]ri|trascri|bewerker|digital)\w*)"
+    rf"|(?:{words('notes')}) (?:[\w'’]{{1,12}} ){{0,5}}['’\w]{{0,2}}(?:transs?[ck]ri|trascri|bewerker|digital)\w*)"
 )
 _NOTES_LINE = re.compile(rf"{TRANSCRIBER}|[^.]{{0,30}}\b(?:errors?|corrections?|changes)\b[^.]{{0,40}}\btranscriber")
 _NOTES_BEGIN = re.compile(
@@ -76,10 +51,7 @@ _NOTES_BEGIN = re.compile(
 _NAMES_TRANSCRIBER = re.compile("transs?[ck]ri|trascri|bewerker|digital")
 _NUMERAL = re.compile(r"[\[(§_=]*(?:[IVXLCDM]+|\d{1,3})[\])_=]*[.:]?[_=]*")
 _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
-_SCENE = re.compile(  # after `fold_case`
-    r"\W{0,99}(?:act|scene|akt|aufzug|szene|auftritt|acte|scène|bedrijf|tooneel|toneel|acto|atto|escena|scena|jornada|cena|akten|scenen"
-    r"|dramatis personae|persons represented|personages?|personnages|personen|personaggi|personas)\b"
-)
+_SCENE = re.compile(rf"\W{{0,99}}(?:{words('scenes')})\b")  # after `fold_case`
 _CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continued_
 _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
 _MARKS = "_*=+~# \t"
