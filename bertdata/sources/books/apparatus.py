@@ -41,24 +41,17 @@ def _drop_pictures(blocks: list[Block]) -> Iterator[Block]:
     """Remove ``[Illustration: …]`` and similar captions, inside a block or across several."""
     at = 0
     while at < len(blocks):
-        block = blocks[at]
+        start, text = at, "\n".join(blocks[at].lines)
         at += 1
-        text = "\n".join(block.lines)
-        if "[" not in text:
-            yield block
-            continue
-        end = at
-        # A long caption goes on in the next blocks, until its bracket closes. One that never does is a typing error.
-        if _opens_picture(text) and text.count("[") > text.count("]"):
-            while end < min(len(blocks), at + _MAX_CAPTION_BLOCKS) and text.count("[") > text.count("]"):
-                text += "\n" + "\n".join(blocks[end].lines)
-                end += 1
+        if _opens_picture(text):  # a long caption goes on in the next blocks until its bracket closes
+            while at < min(len(blocks), start + 1 + _MAX_CAPTION_BLOCKS) and text.count("[") > text.count("]"):
+                text += "\n" + "\n".join(blocks[at].lines)
+                at += 1
             if text.count("[") > text.count("]"):
+                at = start + 1
                 continue
-        at = end
-        lines = [line for line in _PICTURE.sub("", text).split("\n") if line.strip()]
-        if lines:
-            yield blocks[at - 1]._replace(lines=lines, before=block.before)
+        if lines := [line for line in _PICTURE.sub("", text).split("\n") if line.strip()]:
+            yield blocks[at - 1]._replace(lines=lines, before=blocks[start].before)
 
 
 def drop_apparatus(blocks: list[Block], *, keep_notes: bool) -> list[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from ..lines import fold_case
@@ -42,23 +43,24 @@ class Block(NamedTuple):
         return sum(map(len, self.lines))
 
 
-def split_blocks(lines: Iterable[str]) -> Iterator[Block]:
+def filled_runs(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each run of lines that are not blank."""
+    start = 0
+    for is_filled, run in groupby(lines, key=lambda line: line.strip() != ""):
+        stop = start + sum(1 for _ in run)
+        if is_filled:
+            yield start, stop
+        start = stop
+
+
+def split_blocks(lines: list[str]) -> list[Block]:
     """Group lines into blocks."""
-    block: list[str] = []
-    before = blank = 0
-    for line in lines:
-        if line.strip():
-            if block and blank:
-                yield Block(block, before, blank)
-                block = []
-            if not block:
-                before = blank
-            block.append(line.expandtabs().rstrip())
-            blank = 0
-        else:
-            blank += 1
-    if block:
-        yield Block(block, before, blank)
+    runs = list(filled_runs(lines))
+    stops, starts = [0, *(stop for _, stop in runs)], [*(start for start, _ in runs[1:]), len(lines)]
+    return [
+        Block([line.expandtabs().rstrip() for line in lines[start:stop]], start - last, after - stop)
+        for (start, stop), last, after in zip(runs, stops, starts, strict=False)
+    ]
 
 
 def margin(blocks: Iterable[Block]) -> int:

@@ -62,7 +62,7 @@ def clean(text: str, verse: str = "auto", footnotes: str = "keep") -> list[str]:
 
 def clean_parts(parts: Parts, reading: Reading) -> list[str]:
     """Return the paragraphs of a book without its license."""
-    blocks = list(split_unparted(list(split_blocks(drop_page_numbers(parts.body)))))
+    blocks = list(split_unparted(split_blocks(list(drop_page_numbers(parts.body)))))
     front = [block for block in blocks[:_FRONT_BLOCKS] if not is_credit(block.lines[0].strip(" _["))]
     blocks = front + blocks[_FRONT_BLOCKS:]
     blocks = drop_apparatus(blocks, keep_notes=reading.footnotes == "keep")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import groupby
 from typing import NamedTuple
 
+from .blocks import filled_runs
 from .headings import TABLES
 
 _GUTENBERG = r"(?:TH(?:E|IS)\s+)?(?:PROJE[CK]T\w*\s+GUTENBERG|PG\b)"
@@ -112,21 +112,11 @@ def _sister_header(lines: list[str]) -> int:
     if not any(map(_SISTER.search, [line for line in head if line.strip()][:_SISTER_LINES])):
         return 0
     end = gap = 0
-    for start, stop in _blocks(head):
+    for start, stop in filled_runs(head):
         end, gap = (stop, 0) if _NOTICE.search("\n".join(lines[start:stop])) else (end, gap + 1)
         if gap > _MAX_HEADER_GAP:
             break
     return end
-
-
-def _blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each run of lines that are not blank."""
-    start = 0
-    for is_filled, run in groupby(lines, key=lambda line: line.strip() != ""):
-        stop = start + sum(1 for _ in run)
-        if is_filled:
-            yield start, stop
-        start = stop
 
 
 def _is_footer(lines: list[str]) -> bool:
@@ -142,7 +132,7 @@ def _without_notices(lines: list[str]) -> Iterator[str]:
     """Drop the licenses between the works of a file: from an end marker to a start marker, and blocks about the project."""
     starts = [number for number, line in enumerate(lines) if line.lstrip()[:1] == "*" and _START.match(line.strip())]
     at = 0
-    for start, stop in _blocks(lines):
+    for start, stop in filled_runs(lines):
         if start < at:
             continue
         yield from lines[at:start]

@@ -54,6 +54,7 @@ _NUMBERED = re.compile(r"(?:[IVXLC]+|\d{1,3})(?:[.:]|\.?[-—]+|\s[-—])\s*\S")
 _SCENE = re.compile(rf"\W{{0,99}}(?:{words('scenes')})\b")  # after `fold_case`
 _CONTINUED = re.compile(r"(?:--|—)_?[a-z]{1,12}_?\W*$")  # THE STORM--_continued_
 _SUBTITLE = re.compile(r"[^\W_][^.!?。！？…]{1,75}\.?")
+_ENDS = re.compile(r"[.!?:…。！？][_*=)\]’”\"']{0,99}$")  # of a sentence
 _MARKS = "_*=+~# \t"
 _QUOTES = "\"“”'‘«»„「『"
 _MAX_HEADING_CHARACTERS = 150  # with its subtitle
@@ -104,8 +105,7 @@ def is_heading(block: Block, previous: str) -> bool:
 def is_short(block: Block) -> bool:
     """Return True if a block is one or two lines of a title page: it does not contain a sentence."""
     text = " ".join(map(str.strip, block.lines)).strip(_MARKS)
-    ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
-    return len(block.lines) <= 2 and len(text) <= _MAX_TITLE_CHARACTERS and (not ends or title_case(text))
+    return len(block.lines) <= 2 and len(text) <= _MAX_TITLE_CHARACTERS and (not _ENDS.search(text) or title_case(text))
 
 
 def title_case(text: str) -> bool:
@@ -161,5 +161,4 @@ def _stands_as_title(block: Block, text: str, previous: str) -> bool:
         return False
     if block.before >= 2 and _NUMBERED.match(text):
         return True
-    ends = text.rstrip("_*=)]’”\"'")[-1:] in ".!?:…。！？"
-    return not ends or (not previous and title_case(text) and not any(map(str.isdigit, text)))
+    return not _ENDS.search(text) or (not previous and title_case(text) and not any(map(str.isdigit, text)))
