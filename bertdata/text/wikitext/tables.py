@@ -3,9 +3,10 @@
     >>> drop_tables("before\\n{| class=wikitable\\n| cell\\n|} after")
     'before\\n----\\n\\nafter'
 
-Templates often close a table.  An unclosed one ends where no row follows a blank line, or at a heading:
+Templates often close a table.  An unclosed one ends at a blank line or a heading; later
+lines that look like rows are dropped with the other lines that are no prose:
 
-    >>> drop_tables("{|\\n| cell\\nmore\\n\\n| cell\\n\\ntext")
+    >>> drop_tables("{|\\n| cell\\nmore\\n\\ntext")
     '----\\n\\n\\n\\ntext'
 """
 
@@ -15,8 +16,7 @@ _WIKI = r"\n(?=[ \t:{|])(?:[ \t:]*(\{\|)|[ \t]*\|\}[ \t]*)"
 _HTML = re.compile("</?table", re.IGNORECASE)
 _EDGE = re.compile(_WIKI)  # starts with a literal character, which is much faster
 _ANY_EDGE = re.compile(_WIKI + r"|<(/?)table\b[^<>]*>[ \t]*", re.IGNORECASE)
-_ROW = re.compile(r"[ \t:]*(?:(\|\})|[|!]|\{\||</?(?:t[rdh]|tbody|thead|tfoot|caption|colgroup|col)\b)", re.IGNORECASE)
-_BLANK = re.compile(r"(?:\n[ \t]*(?=\n|$))+")
+_AFTER = re.compile(r"\n(?=[ \t]*\n|=)")  # a table that is never closed
 
 
 def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
@@ -33,29 +33,11 @@ def _spans(text: str, edges: re.Pattern[str]) -> list[tuple[int, int]]:
         elif opened:
             spans.append((opened.pop(), edge.end()))
     end = -1
-    # A table that is never closed would swallow the article. It ends where its rows end, and tables nested in those rows
-    # end with it.
-    for start in opened:
+    for start in opened:  # a table that is never closed would swallow the article
         if end < start:
-            end = _end_of_rows(text, start)
+            end = after.start() if (after := _AFTER.search(text, start + 1)) else len(text)
             spans.append((start, end))
     return sorted(spans)
-
-
-def _end_of_rows(text: str, start: int) -> int:
-    """Return the end of the rows that follow the start of a table."""
-    end = text.find("\n", start + 1)
-    in_cell = False
-    while end >= 0:
-        blank = _BLANK.match(text, end)
-        line = blank.end() + 1 if blank else end + 1
-        # A row continues over lines of its last cell, but text after a blank line, or a heading, is the article again.
-        row = _ROW.match(text, line)
-        if row is None and (blank or not in_cell or text.startswith("=", line)):
-            return end
-        in_cell = row is None or not row[1]
-        end = text.find("\n", line)
-    return len(text)
 
 
 def drop_tables(text: str) -> str:
