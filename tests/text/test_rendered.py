@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import html as escapes
 import json
 import lzma
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bertdata.text import rendered
 from bertdata.text.rendered import read_rendered
 from bertdata.text.wikitext import Extractor, extract_paragraphs
 
@@ -137,10 +135,6 @@ CASES: dict[str, tuple[str, list[str]]] = {
 def test_a_page(name: str) -> None:
     html, paragraphs = CASES[name]
     assert extract(f"<html><body>{html}</body></html>", language="zh" if "variant" in name else "en") == paragraphs
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(rendered).failed == 0
 
 
 def test_variants_by_the_option() -> None:

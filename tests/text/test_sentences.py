@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import hashlib
-import importlib
 import json
 import os
 import subprocess
@@ -241,9 +239,3 @@ def test_the_command_uses_it_and_the_manifest_names_it(run: Run, build: Build, m
     (tmp_path / "text.jsonl").write_text('{"text": "The tea is ready."}\n')
     for workers in (1, 2):
         assert "'The tea is ready.' (en)" in run(*broken, "--workers", workers, "--overwrite", cwd=tmp_path, code=2).stderr
-
-
-@pytest.mark.parametrize("name", ["lower_case", "quotation", "split", "thai", "words"])
-def test_examples_of_the_documentation(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(f"bertdata.text.sentences.{name}"))
-    assert found.attempted and not found.failed

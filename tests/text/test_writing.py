@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from bertdata.text.language import writing
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(writing).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,13 @@ def test_redirect_words() -> None:
         assert is_redirect(f"#{word} [[A]]")
         assert is_redirect(f"#{word.replace('_', ' ')}: [[A]]")
         assert not is_redirect(f"#{word}")
+
+
+@pytest.mark.parametrize("text", ["#redirect:[[A]]", "\n #Redirect [[A#b]] {{R from c}}", "#पुर्ननिर्देशन [[A]]"])
+def test_redirects(text: str) -> None:
+    assert is_redirect(text)
+
+
+@pytest.mark.parametrize("text", ["# REDIRECT is a word", "a\n#REDIRECT [[A]]", "#one [[A]]", "", "#Cups [[A]]\n#Pots [[B]]"])
+def test_articles(text: str) -> None:
+    assert not is_redirect(text)
