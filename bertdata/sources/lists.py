@@ -98,7 +98,7 @@ _BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})
 _MARKDOWN_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\S)")
 _DEFINITION = re.compile(r" {0,3}\[[^\[\]]{1,200}\]:")
 _QUOTE = re.compile(r"^ {0,3}>+[ \t]?")
-_MAX_FRONT_LINES = 200  # of a block of metadata at the beginning
+_FRONT = re.compile(r"[ \t]*(---|\+\+\+)[ \t]*\n(?:.*\n){0,198}?[ \t]*\1[ \t]*(?:\n|\Z)")  # metadata at the beginning
 _INLINE = [  # what is shown of each kind of markup
     (re.compile(r"!\[[^\[\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), ""),  # a picture
     (re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),  # a link of a wiki
@@ -123,7 +123,8 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
         text = _without(text, opening, closing)
     lines = [_QUOTE.sub("", line) for line in text.split("\n")]
     kinds = [""] * len(lines)
-    at = _front_matter(lines)
+    front = _FRONT.match(text)
+    at = front[0].count("\n") if front else 0
     kinds[:at] = ["metadata"] * at
     ends = {
         mark: [n for n, line in enumerate(lines) if mark in line and not line.strip(f"{mark[0]} \t")] for mark in ("```", "~~~")
@@ -163,11 +164,3 @@ def _without(text: str, begin: str, end: str) -> str:
     """Remove what is between two marks; one without an end is text."""
     first, *parts = text.split(begin)
     return first + "".join(part.partition(end)[2] if end in part else begin + part for part in parts)
-
-
-def _front_matter(lines: list[str]) -> int:
-    """Return the number of lines of metadata at the beginning of a text, between two lines of dashes or plus signs."""
-    mark = lines[0].strip()
-    if mark not in ("---", "+++"):
-        return 0
-    return next((at + 1 for at in range(1, min(len(lines), _MAX_FRONT_LINES)) if lines[at].strip() == mark), 0)

@@ -25,7 +25,6 @@ from .lines import check_end, read_lines, split_lines
 from .packed import PACKED, BrokenFile, check_package, open_packed
 
 _OTHER_SUFFIXES = (*PLAIN, *ARCHIVES, ".epub", ".xml")
-_MAX_PARAGRAPHS = 250_000  # maximum per document; the Bible has 31,000 verses
 _NAMED, _NAME = 12, 40  # columns listed in a reject, and characters of a name
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can contain half a character, which cannot be encoded
 _MIN_CHECKED_BYTES = 1 << 20  # minimum bytes of a JSON line that is checked before parsing
@@ -77,8 +76,6 @@ class Table(NamedTuple):
     def row(self, at: int | str, words: str, values: dict[str, Any]) -> Row | Drop | Reject:
         """Make a row from its columns; an empty one is a drop. Reasons: ``no-text``, ``no-id``, ``too-large``, ``bad-utf-8``."""
         columns, value = self.columns, values.get(self.columns.text)
-        if isinstance(value, list) and len(value) > _MAX_PARAGRAPHS:
-            return self.reject(at, words, "too-large", f"a text of more than {_MAX_PARAGRAPHS} paragraphs")
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             value = "\n\n".join(value)
         if not isinstance(value, str):

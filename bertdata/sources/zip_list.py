@@ -18,15 +18,19 @@ class TooLarge(ValueError):
 
 
 def open_zip(file: IO[bytes], max_list_bytes: int) -> zipfile.ZipFile:
-    """Open a zip file whose list of members has at most `max_list_bytes` bytes; raise `TooLarge` or one of `BROKEN_ZIP`."""
+    """Open a zip file whose list of members has at most `max_list_bytes` bytes, and sort the list by offset.
+
+    Raise `TooLarge` or one of `BROKEN_ZIP`.
+    """
     reader = _BoundedList(file, max_list_bytes)
     archive = zipfile.ZipFile(cast("IO[bytes]", reader))
     reader.most = sys.maxsize
+    archive.filelist.sort(key=lambda info: info.header_offset)
     return archive
 
 
 class _BoundedList:
-    """A zip file that raises TooLarge for reads of more than `most` bytes, so that its list of members cannot fill the memory."""
+    """A zip file that raises an error for reads of more than `most` bytes, and for positions that a damaged list can cause."""
 
     def __init__(self, file: IO[bytes], most: int) -> None:
         self._file, self.most = file, most
@@ -35,13 +39,11 @@ class _BoundedList:
         return getattr(self._file, name)
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes; raise `TooLarge` if `size` exceeds the limit."""
         if size > self.most:
             raise TooLarge(f"its list of files has more than {self.most} bytes")
         return self._file.read(size)
 
     def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position; raise BadZipFile if it is negative, which a damaged list can cause."""
         if whence == io.SEEK_SET and at < 0:
             raise zipfile.BadZipFile("its list of files leads out of it")
         return self._file.seek(at, whence)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import tarfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -46,29 +43,6 @@ def test_pipes_and_devices_are_refused_and_not_waited_for(build: Build, tmp_path
     for option in ("--text", "--books", "--wikipedia"):
         with pytest.raises(BertDataError):
             build("build-corpus", tmp_path / "corpus", option, tmp_path / name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["tar", "zip"])
-def test_members_of_archives_stay_in_their_archive(build: Build, secret: Path, tmp_path: Path, kind: str, name: str) -> None:
-    (tmp_path / "in").mkdir()
-    path = tmp_path / "in" / f"a.{kind}"
-    if kind == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(name, TEXT)
-    else:
-        with tarfile.open(path, "w") as tar:
-            member = tarfile.TarInfo(name)
-            member.size = len(TEXT)
-            tar.addfile(member, io.BytesIO(TEXT.encode()))
-            link = tarfile.TarInfo("link.txt")
-            link.type, link.linkname = tarfile.SYMTYPE, str(secret)
-            tar.addfile(link)
-    (good := tmp_path / "good.txt").write_text(TEXT)
-    before = {*tmp_path.rglob("*")}
-    corpus = build("build-corpus", tmp_path / "corpus", "--books", path, "--text", good, "--max-rejects", 1)
-    assert {path for path in tmp_path.rglob("*") if corpus not in (path, *path.parents)} == before
-    assert "Nobody" not in json.dumps(read_rows(corpus)) and not Path("/tmp/evil-of-a-test.txt").exists()
 
 
 @pytest.mark.parametrize("name", ["data", "rejects", ".bertdata"])

@@ -112,7 +112,6 @@ def test_no_command_line_is_repeated_with_its_secret(run: Run, tmp_path: Path) -
         ["make-pairs", url, "--vocab", url, "--output", url],
         ["inspect", url],
         ["download", "wikipedia", "--language", "en", "--base-url", url, "--output", "x"],
-        ["download", "hub", url, "--revision", url, "--output", "x"],
         [f"--no-such-option={url}"],
     ):
         done = run(*words, code=(2, 4), cwd=tmp_path, HF_TOKEN=SIGNATURE, HF_HOME=str(tmp_path))
