@@ -84,7 +84,8 @@ def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list
     for piece, i in ids.items():
         pieces[i] = piece
     roles = {role: int(ids.get(named.get(f"{role}_token", ""), -1)) for role in ROLES}
-    unused = {entry["id"] for entry in added if entry["special"]}.union(i for i, piece in enumerate(pieces) if not piece)
+    unused = {entry["id"] for entry in added if entry["special"]}
+    unused.update(i for i, piece in enumerate(pieces if "" in pieces else ()) if not piece)
     return pieces, Special(**roles, others=tuple(sorted(unused.difference(roles.values()))), mark=_mark(tokenizer))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
+
+import msgspec
 
 from ..errors import VerificationError
 from ..pieces import Special, of_tokenizer
@@ -12,6 +13,12 @@ from ..storage.storage import storage_errors
 from .manifest_types import PairsManifest, VocabManifest
 
 _REMAKE_ADVICE = "build the dataset again with `overwrite`"
+
+
+_MALFORMED = (  # what foreign JSON of a wrong shape raises
+    *(msgspec.MsgspecError, ValueError, LookupError, TypeError),
+    *(AttributeError, RecursionError, OverflowError, MemoryError),
+)
 
 
 def read_vocabulary(directory: Path, contents: PairsManifest | VocabManifest) -> tuple[list[str], Special]:
@@ -27,8 +34,10 @@ def read_vocabulary(directory: Path, contents: PairsManifest | VocabManifest) ->
         if hashlib.sha256(files[file.name]).hexdigest() != file.sha256:
             raise VerificationError(f"{path} differs from its manifest (SHA-256): {_REMAKE_ADVICE}")
     try:
-        tokens, special = of_tokenizer(*(json.loads(files[name]) for name in ("tokenizer.json", "tokenizer_config.json")))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
+        # In half the time of `json`, because each reader of rows and each of its workers waits for this.
+        parsed = (msgspec.json.decode(files[name]) for name in ("tokenizer.json", "tokenizer_config.json"))
+        tokens, special = of_tokenizer(*parsed)
+    except _MALFORMED as error:
         problem = f"cannot be read ({type(error).__name__}: {error})"
         raise VerificationError(f"{directory}: the vocabulary {problem}: {_REMAKE_ADVICE}") from error
     if len(tokens) != contents.pieces:
