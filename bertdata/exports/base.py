@@ -28,9 +28,12 @@ class ExportSource(NamedTuple):
     directory: str
     sha256: str
 
-    def manifest(self) -> ReadableManifest:
+    @functools.lru_cache(maxsize=2)  # noqa: B019  (its argument is a pair of strings)
+    def manifest(self) -> CorpusManifest | PairsManifest:
         """Read the manifest; raise VerificationError if it has changed."""
-        return _manifest(self)
+        contents = manifest.read(to_path(self.directory), sha256=self.sha256)
+        assert isinstance(contents, CorpusManifest | PairsManifest), "`read` has refused any other kind"
+        return contents
 
     def batches(self, task: Task, tally: Tally) -> Iterator[pa.RecordBatch]:
         """Yield and count a shard's record batches; raise VerificationError if the shard does not match the manifest."""
@@ -43,13 +46,6 @@ class ExportSource(NamedTuple):
             for batch in shards.read_batches(path, part.start, part.end):
                 tally.entered += batch.num_rows
                 yield batch
-
-
-@functools.lru_cache(maxsize=2)
-def _manifest(source: ExportSource) -> ReadableManifest:
-    contents = manifest.read(to_path(source.directory), sha256=source.sha256)
-    assert isinstance(contents, CorpusManifest | PairsManifest), "`read` has refused any other kind"
-    return contents
 
 
 def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:

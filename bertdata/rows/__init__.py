@@ -11,7 +11,7 @@ exchange.py         matches of chunks, of which one of every two exchanges its B
 sentence_pairs.py   chunks -> pairs
 documents.py        documents -> rows of one document
 pack.py             several rows packed into one
-masking.py          masks of rows, stored or drawn during loading
+masking.py          masks of rows, stored or drawn during loading, and the tokens they may use
 
 Google's algorithm draws B at random and cuts it to fit, so the length of a pair reveals its label. Here, pairs of both labels
 have the same lengths, documents and text, each used once per copy. They differ only in whether B follows A.

@@ -15,26 +15,66 @@ of (seed, epoch, row).  So it is the same in any batch, rank and worker, and cha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import keys
-from ..config import mask_shares
+from ..config import PairsConfig, mask_shares
 from ..labels import IGNORED
-from .mask_vocabulary import MaskVocabulary, mask_vocabulary, max_predictions_of, predictions_per_row
-
-__all__ = ["UNITS", "MaskVocabulary", "mask", "mask_vocabulary", "max_predictions_of", "predictions_per_row"]
+from ..pieces import Special, continues_word, of_bert
 
 UNITS = ("piece", "word")
+_EXTRA_POSITIONS = 8  # positions beyond the share, for the last word, which may reach over it
 _RANDOM_STREAMS = 4
 _ORDER, _KINDS, _WORDS, _LAST = range(_RANDOM_STREAMS)  # the streams of random numbers of a row, one per use
 _TOKENS_AT_ONCE = 1 << 15  # tokens for which numbers are drawn at a time: they stay in the processor's cache
 _STREAM_NUMBERS = keys.child(np.arange(_RANDOM_STREAMS, dtype=np.uint64))[:, None]
 Ids = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
+
+
+class MaskVocabulary(NamedTuple):
+    """What masking needs of a vocabulary of V pieces."""
+
+    mask_id: int
+    maskable: Flags  # [V]
+    continues: Flags  # whether a piece continues a word (``##ing``) [V]
+    words: npt.NDArray[np.int64]  # the ids from which random replacements are drawn
+
+
+def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> MaskVocabulary:
+    """Return which tokens of a vocabulary can be masked, and which can replace a masked token.
+
+    Special tokens are never masked, and neither they nor [UNK] replace a token. `special` is for vocabularies other than BERT's.
+    """
+    special = special or of_bert(pieces)
+    maskable = np.ones(len(pieces), bool)
+    maskable[sorted(special.never)] = False
+    words = maskable.copy()
+    # [UNK] can be masked, because the model sees it in text, but it never replaces another token.
+    if special.unk >= 0:
+        words[special.unk] = False
+    continues = np.array([continues_word(piece, special.mark) for piece in pieces])
+    drawn = np.flatnonzero(words)
+    return MaskVocabulary(special.mask, maskable, continues, drawn if len(drawn) else np.array([special.mask]))
+
+
+def predictions_per_row(length: int, masked_lm_prob: float = 0.15, unit: str = "piece") -> int:
+    """Return the `max_predictions` with which rows of `length` tokens, at least two of them special, get their full share.
+
+    >>> predictions_per_row(128), predictions_per_row(512), predictions_per_row(128, unit="word")
+    (19, 76, 27)
+    """
+    return max(1, int(np.rint((length - 2) * masked_lm_prob))) + (_EXTRA_POSITIONS if unit != "piece" else 0)
+
+
+def max_predictions_of(config: PairsConfig) -> int:
+    """Return the most tokens that are masked in a row of a dataset with static masks."""
+    return config.max_predictions or predictions_per_row(config.max_seq_length, config.masked_lm_prob or 0.0, config.unit)
 
 
 def mask(

@@ -13,6 +13,7 @@ names, or from the tokens that the tokenizer adds around a text, such as ``<s>``
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,39 +67,28 @@ def read_any(
     is_bert = _is_bert(directory)
     if form is None and tokens is not None:
         if special_tokens:
-            raise UsageError(
-                f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option",
-                field="special_tokens",
-            )
+            wrong = f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option"
+            raise UsageError(wrong, field="special_tokens")
         return from_vocab_txt(tokens, settings, _DEFAULTS if is_bert else {}, options)
     if form is None:
         text, named = _read_by_transformers(path)
-        return _refuse(_from_tokenizer(path, text, named, special_tokens, {}), path, options)
-    forced = {**_DEFAULTS, **settings} if is_bert else {}
-    found = _from_tokenizer(form, read_text(form), _named(directory), special_tokens, forced)
-    if tokens is not None and set(lines(read_text(tokens))) != set(found.pieces):
-        found = _noted(found, f"{tokens.name} and {form.name} have different tokens: {form.name} is used, as in transformers")
-    if tokens is not None and found.normalizer.get("lowercase") is False and is_cased(found.pieces) is False:
-        found = _noted(
-            found,
-            f"{form.name} does not lowercase text, and is used as in transformers, but {tokens.name} has small letters only:"
-            " words with capitals become [UNK]",
-        )
-    return _refuse(found, form, options)
-
-
-def _refuse(found: Vocabulary, path: Path, options: dict[str, bool]) -> Vocabulary:
-    """Raise UsageError if an option differs from what a tokenizer.json does."""
+        found = _from_tokenizer(path, text, named, special_tokens, {})
+    else:
+        forced = {**_DEFAULTS, **settings} if is_bert else {}
+        found = _from_tokenizer(form, read_text(form), _named(directory), special_tokens, forced)
     for name, value in options.items():
         if not found.normalizer or _resolved(name, found.normalizer) != value:
-            raise UsageError(
-                f"`{name}={value}` is for a vocab.txt, but the tokenizer in {path} sets it itself. Omit it", field=name
-            )
-    return found
-
-
-def _noted(found: Vocabulary, *notes: str) -> Vocabulary:
-    return Vocabulary(found.form, found.named, found.library, (*found.notes, *notes))
+            wrong = f"`{name}={value}` is for a vocab.txt, but the tokenizer in {form or path} sets it itself. Omit it"
+            raise UsageError(wrong, field=name)
+    notes = list(found.notes)
+    if form and tokens and set(lines(read_text(tokens))) != set(found.pieces):
+        notes.append(f"{tokens.name} and {form.name} have different tokens: {form.name} is used, as in transformers")
+    if form and tokens and found.normalizer.get("lowercase") is False and is_cased(found.pieces) is False:
+        notes.append(
+            f"{form.name} does not lowercase text, and is used as in transformers, but {tokens.name} has small letters only:"
+            " words with capitals become [UNK]"
+        )
+    return replace(found, notes=tuple(notes))
 
 
 def _files(path: Path) -> tuple[Path | None, Path | None]:
@@ -165,11 +155,8 @@ def roles_of(option: str) -> dict[str, str]:
     for part in filter(None, map(str.strip, option.split(","))):
         role, _, token = part.partition("=")
         if role not in ROLES or not token:
-            raise UsageError(
-                f"`special_tokens` {part}: write ROLE=TOKEN, with commas between; the roles are {', '.join(ROLES)}",
-                field="special_tokens",
-                value=part,
-            )
+            wrong = f"`special_tokens` {part}: write ROLE=TOKEN, with commas between; the roles are {', '.join(ROLES)}"
+            raise UsageError(wrong, field="special_tokens", value=part)
         roles[f"{role}_token"] = token
     return roles
 

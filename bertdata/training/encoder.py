@@ -49,12 +49,8 @@ class Encoder(NamedTuple):
     @property
     def shape(self) -> str:
         """The class of the model, and where it comes from."""
-        source = (
-            f"continued from {self.name}"
-            if self.weights
-            else "new weights" + (f", configuration of {self.name}" * bool(self.name))
-        )
-        return f"{self.target.name}, {source}"
+        new = f"new weights, configuration of {self.name}" if self.name else "new weights"
+        return f"{self.target.name}, {f'continued from {self.name}' if self.weights else new}"
 
     def identity(self) -> dict[str, object]:
         """Return the facts that determine the first weights, apart from the seed."""
@@ -126,10 +122,11 @@ def _read(name: str, directory: Path, config: TrainConfig) -> Any:
     """Read config.json of a model."""
     from transformers import AutoConfig
 
-    if not (directory / "config.json").is_file() and (config.init_from or not directory.is_file()):
-        raise UsageError(f"{name}: no config.json found. Pass the directory of a model that save_pretrained wrote")
-    if config.init_from and not _weights(directory):
-        raise UsageError(f"{name}: no {' or '.join(_WEIGHTS)} found. Pass the directory of a model that save_pretrained wrote")
+    absent = "config.json" if not (directory / "config.json").is_file() and (config.init_from or not directory.is_file()) else ""
+    if config.init_from and not absent and not _weights(directory):
+        absent = " or ".join(_WEIGHTS)
+    if absent:
+        raise UsageError(f"{name}: no {absent} found. Pass the directory of a model that save_pretrained wrote")
     try:
         return AutoConfig.from_pretrained(directory, trust_remote_code=False)
     except (ValueError, OSError, KeyError) as error:
