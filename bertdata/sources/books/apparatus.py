@@ -1,4 +1,4 @@
-"""Remove the parts of a printed book that are not its text: contents, pictures, page numbers, transcriber's notes."""
+"""Remove the parts of a printed book that are not its text: contents, pictures, page numbers, footnotes, transcriber's notes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from .blocks import PART_GAP_LINES, Block, is_paragraph, is_prose, is_table
-from .footnotes import is_note, read_footnotes
+from ..lines import fold_case
+from .blocks import PART_GAP_LINES, Block, is_paragraph, is_prose, margin
 from .headings import TRANSCRIBER, begins_notes, is_chapter, is_contents, is_heading, is_notes, words
 
 _KINDS = f"{words('pictures')}|{TRANSCRIBER}"
@@ -27,6 +27,18 @@ _MIN_PAGES = 3  # entries with a page number
 _WORD_CHARACTERS = 6  # with the space after it
 _MAX_LOST_CHARACTERS = 200 * _WORD_CHARACTERS
 _MAX_UNNAMED_SHARE = 0.02  # of a book
+_NOTE_WORDS = words("footnotes")
+_MARK = r"(?:\d{1,4}|[A-Za-z]|[*†‡§¹²³]{1,3})"
+# [Footnote 1: text], also within a block, and with brackets in it.
+_BRACKETED = re.compile(
+    rf"\[\s*_?(?:(?:{_NOTE_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?|(\d{{1,4}}))\s*_?:((?:[^\[\]]|\[[^\[\]]*\])*)\]", re.IGNORECASE
+)
+_NOTE_OPENS = re.compile(rf"\s*\[\s*_?(?:{_NOTE_WORDS}|note(?=\s*\d))(?:\s*({_MARK}))?\s*_?[:.]?\s", re.IGNORECASE)
+_DEFINITION = re.compile(rf"\s*\[_?({_MARK})_?\][.:]?\s+(?=\S)")
+_REFERENCE = re.compile(rf"(?<=[^\s\[(]) ?\[_?({_MARK})_?\]")
+_FOOTNOTES_HEADING = re.compile(rf"[\W_]{{0,99}}(?:{_NOTE_WORDS})[\W_]{{0,99}}")  # after `fold_case`
+_NUMBERED_NOTE = re.compile(rf"\s{{0,99}}(?:[\[(]?{_MARK}[\])]|\d{{1,4}}\.?)\s{{0,99}}\S")
+_MAX_NOTE_BLOCKS = 40  # blocks of a note; an unclosed bracket drops only its own block
 
 
 def drop_page_numbers(lines: list[str]) -> Iterator[str]:
@@ -62,7 +74,7 @@ def drop_apparatus(blocks: list[Block], *, keep_notes: bool) -> list[Block]:
     of its form) are kept, with all that follows. A run of more than 2 % of the book without such a block is kept.
     """
     blocks = [block._replace(at=at) for at, block in enumerate(blocks)]
-    after = _drop_contents(read_footnotes(list(_drop_notes(list(_drop_pictures(blocks)))), keep=keep_notes))
+    after = _drop_contents(_read_footnotes(list(_drop_notes(list(_drop_pictures(blocks)))), keep=keep_notes))
     kept = {block.at for block in after}
     max_unnamed = _MAX_UNNAMED_SHARE * sum(block.size for block in blocks)
     for is_removed, group in groupby(blocks, key=lambda block: block.at not in kept):
@@ -84,7 +96,7 @@ def drop_apparatus(blocks: list[Block], *, keep_notes: bool) -> list[Block]:
 
 def _names_section(block: Block) -> bool:
     first, last = block.lines[0], block.lines[-1]
-    if _opens_picture(first) or is_note(block) or is_notes(first) or begins_notes(first):
+    if _opens_picture(first) or _is_note(block) or is_notes(first) or begins_notes(first):
         return True
     return is_contents(first) or is_chapter(first) or _ends_with_number(last)
 
@@ -166,9 +178,101 @@ def _is_text(block: Block, previous: Block) -> bool:
     if not is_prose(block) or is_chapter(block.lines[0]) or is_heading(block, "."):
         return False
     entries = sum(_PAGE_AT_END.fullmatch(line[-6:]) is not None for line in block.lines)
-    return not is_table(block) and not _ends_with_number(block.lines[-1]) and entries < 2 and block.lines[0].count("--") < 2
+    return not _ends_with_number(block.lines[-1]) and entries < 2 and block.lines[0].count("--") < 2
 
 
 def _entry(line: str) -> str:
     """Reduce a heading or a contents entry to its letters and digits, without the page number."""
     return "".join(re.findall(r"\w", _PAGE_AT_END.sub("", re.split(r"\s{3,}|\.{3,}", line.strip())[0]))).lower()
+
+
+def _read_footnotes(blocks: list[Block], *, keep: bool) -> list[Block]:
+    """Remove the reference marks of footnotes from the text, and either the notes too or, with `keep`, their marks and brackets.
+
+    A note is text in brackets after a word such as "Footnote", a block that begins with a mark that the text refers to, or a
+    block under a heading for notes, up to a wide gap or the next part.
+    """
+    if not any("[" in line or _FOOTNOTES_HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
+        return blocks
+    references = {mark for block in blocks for line in block.lines for mark in _REFERENCE.findall(line)}
+    marks: set[str] = set()  # of the notes: "[2]" in "It is [2] late" is none unless there is a note with this mark
+    read: list[Block] = []
+    left, at, inset, is_section = (
+        margin(blocks),
+        0,
+        0,
+        False,
+    )  # `inset`: indent of the current note, if it differs from the text's
+    while at < len(blocks):
+        block, first, start = blocks[at], blocks[at].lines[0], at
+        indent = len(first) - len(first.lstrip())
+        at += 1
+        if inset and indent >= inset and not is_chapter(first):  # another paragraph of the note
+            read += _note([block], 0, keep)
+            continue
+        inset = 0
+        if opening := _NOTE_OPENS.match(first):
+            marks.add(opening[1] or "")
+            at = _end_of_note(blocks, start)
+            read += _note(blocks[start:at], opening.end(), keep, closing="]")
+        elif (definition := _DEFINITION.match(first)) and definition[1] in references:
+            marks.add(definition[1])
+            inset = indent if indent > left else 0
+            read += _note([block], definition.end(), keep)
+        elif _is_footnotes_heading(block):
+            is_section = not keep
+        elif not is_section or is_chapter(first) or (block.before >= PART_GAP_LINES and not _NUMBERED_NOTE.match(first)):
+            is_section = False
+            read += _bracketed_inside(block, marks, keep)
+    return [_without_marks(block, marks) for block in read] if marks else read
+
+
+def _is_note(block: Block) -> bool:
+    """Return True if a block begins a note, or is the heading of notes."""
+    first = block.lines[0]
+    return first.lstrip().startswith("[") or _NUMBERED_NOTE.match(first) is not None or _is_footnotes_heading(block)
+
+
+def _is_footnotes_heading(block: Block) -> bool:
+    """Return True if a block is the heading of notes."""
+    return len(block.lines) == 1 and _FOOTNOTES_HEADING.fullmatch(fold_case(block.lines[0])) is not None
+
+
+def _end_of_note(blocks: list[Block], start: int) -> int:
+    """Return the index of the first block after a bracketed note."""
+    depth = 0
+    for at in range(start, min(len(blocks), start + _MAX_NOTE_BLOCKS)):
+        depth += sum(line.count("[") - line.count("]") for line in blocks[at].lines)
+        if depth <= 0:
+            return at + 1
+    return start + 1
+
+
+def _note(blocks: list[Block], opening: int, keep: bool, closing: str = "") -> list[Block]:
+    """Return a note at the margin, because short lines that are set in would be verse, without its mark and last bracket."""
+    if not keep:
+        return []
+    lines = [[line.lstrip() for line in block.lines] for block in blocks]
+    lines[0][0] = blocks[0].lines[0][opening:].lstrip()
+    lines[-1][-1] = lines[-1][-1].removesuffix(closing)
+    return [block._replace(lines=part) for block, part in zip(blocks, lines, strict=True) if any(part)]
+
+
+def _bracketed_inside(block: Block, marks: set[str], keep: bool) -> Iterator[Block]:
+    """Remove bracketed notes from a block, and with `keep` yield them after it."""
+    text = "\n".join(block.lines)
+    notes = list(_BRACKETED.finditer(text)) if "[" in text else []
+    if not notes:
+        yield block
+        return
+    marks.update(note[1] or note[2] or "" for note in notes)
+    for part in (_BRACKETED.sub("", text), *(note[3].strip() for note in notes if keep)):
+        if lines := [line for line in part.split("\n") if line.strip()]:
+            yield block._replace(lines=lines)
+
+
+def _without_marks(block: Block, marks: set[str]) -> Block:
+    """Remove the marks of notes from a block."""
+    if not any("[" in line for line in block.lines):
+        return block
+    return block._replace(lines=[_REFERENCE.sub(lambda mark: "" if mark[1] in marks else mark[0], line) for line in block.lines])

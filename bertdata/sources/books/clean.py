@@ -1,7 +1,7 @@
 """Turn the text of a book into paragraphs: drop its license and apparatus, and unwrap its lines.
 
 The steps are in separate files: `gutenberg` (license), `blocks` (lines -> blocks), `apparatus` (page numbers, pictures,
-contents, notes), `footnotes`, `headings`, and here, from blocks to paragraphs.
+contents, notes), `headings`, and here, from blocks to paragraphs.
 """
 
 from __future__ import annotations

@@ -84,7 +84,8 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Epub:
     items = {item.get("id"): item for item in reversed(_elements(package, "item"))}
     guide = [part for part in _elements(package, "reference") if part.get("type").lower() in SKIPPED_PAGES]
     skipped = {_resolved(path, part.get("href"), archive) for part in guide}
-    pages = [_resolved(path, items[id].get("href"), archive) for id in spine if id in items and _is_page(items[id])]
+    read = [items[id] for id in spine if id in items and items[id].get("media-type").lower() in _PAGES]
+    pages = [_resolved(path, item.get("href"), archive) for item in read if "nav" not in item.get("properties").split()]
     pages = [page for page in dict.fromkeys(pages) if page not in skipped]  # a spine may name a page many times
     if _ENCRYPTION in archive.NameToInfo:  # fonts are often encrypted and not needed
         parts = _elements(parse(_decoded(_member(archive, _ENCRYPTION, list_bytes))), "cipherreference")
@@ -157,10 +158,6 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     if len(data) > most:
         raise Unreadable("too-large", f"its pages take more than the bytes allowed, up to {name}")
     return data
-
-
-def _is_page(item: Tag) -> bool:
-    return item.get("media-type").lower() in _PAGES and "nav" not in item.get("properties").split()
 
 
 def _resolved(base: str, href: str, archive: zipfile.ZipFile) -> str:

@@ -153,21 +153,15 @@ def _is_notice(block: list[str]) -> bool:
 
 def header_field(header: list[str], name: str) -> str:
     """Return a field of the header with its continuation lines, or ``""``."""
-    for number, line in enumerate(header[:_FIELD_LINES]):
-        if line.lower().startswith(f"{name.lower()}:"):
-            parts = [line[len(name) + 1 :].strip()]
-            for more in header[number + 1 : number + 4]:
-                if not more.startswith("   ") or not more.strip():
-                    break
-                parts.append(more.strip())
-            return " ".join(parts)
-    return ""
+    fields = "\n".join(header[:_FIELD_LINES])
+    field = re.search(rf"^{name}:(.*(?:\n {{3}}[ \t]*\S.*){{0,3}})", fields, re.MULTILINE | re.IGNORECASE)
+    return " ".join(field[1].split()) if field else ""
 
 
 def language_code(name: str) -> str:
     """Return the ISO 639-1 code of the first language named, or ``""``."""
-    word = re.match(r"[A-Za-z]*", name.strip())
-    return TABLES["languages"].get(word.group().lower(), "") if word else ""
+    code: str = TABLES["languages"].get(re.split("[^A-Za-z]", name.strip())[0].lower(), "")
+    return code
 
 
 def is_credit(paragraph: str) -> bool:
