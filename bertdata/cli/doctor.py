@@ -32,14 +32,12 @@ def command() -> None:
     for needed in map(Requirement, metadata.requires("bertdata") or ()):
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
             version = _version(needed.name)
-            advice = "" if version else f"pip install '{needed.name}{needed.specifier}'"
-            _show(needed.name, version or "not installed", advice)
+            _show(needed.name, version or "not installed", "" if version else f"pip install '{needed.name}{needed.specifier}'")
     limits, total = cgroup.limits(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
-    limit = "" if limits.memory is None else f", limit of the container {size(limits.memory)}"
     is_little = min(total, limits.memory or total) < _MIN_MEMORY
     advice = "use fewer --workers: each needs about 300 MB, the driver 250 MB" if is_little else ""
-    _show("memory", f"{size(total)}{limit}", advice)
+    _show("memory", size(min(total, limits.memory or total)), advice)
     for name, directory in (("disk here", os.getcwd()), ("disk of TMPDIR", tempfile.gettempdir())):
         disk = shutil.disk_usage(directory)
         _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,8 @@ _FIGURES = {  # of a record of metrics
     "tokens_per_second": "{:,.0f} tokens/s",
     "padding_share": "padding {:.1%}",
 }
+_INIT_FROM = options_of(TrainConfig)["init_from"]
 _GO_ON = "continue with the same command"
-
-
-def _option(name: str) -> Callable[[Any], Any]:
-    """Return the option of a field of `TrainConfig`."""
-    option = options_of(TrainConfig)[name]
-    help = f"{option.help}  [default: {name} in RUN.TOML]"
-    return click.option(f"--{name.replace('_', '-')}", metavar=option.metavar, help=help)
 
 
 @click.command("train", cls=Command)
@@ -62,7 +56,11 @@ def _option(name: str) -> Callable[[Any], Any]:
     help="Train a masked language model of transformers from random weights, with the configuration of this model: a directory, "
     "a config.json, or a model of the Hugging Face Hub.  [default: model in RUN.TOML]",
 )
-@_option("init_from")
+@click.option(
+    "--init-from",
+    metavar=_INIT_FROM.metavar,
+    help=f"{_INIT_FROM.help}  [default: init_from in RUN.TOML]",
+)
 @click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
 @output_options
 def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **options: Any) -> None:

@@ -126,14 +126,15 @@ def _plan(directory: Path, paths: Mapping[str, tuple[str, ...]], settings: Corpu
         return Plan(outputs={directory: record}, summary=summary)
     cut = cut_input(settings, files)._replace(ignored=ignored)
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
-    sizes = [entry.bytes for entry in cut.inputs]
+    sizes, unread = [entry.bytes for entry in cut.inputs], sum(sum(suffixes.values()) for suffixes in ignored.values())
+    left_out = f"; {count(unread, 'file')} ignored" if unread else ""
     return Plan(
         outputs={directory: identity},
         tasks=cut.tasks,
         bytes=sum(sizes),
         estimate=_estimate(cut.inputs, settings),
         job=partial(CorpusJob.of, cut, settings),
-        summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{_left_out(ignored)} -> {directory}",
+        summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{left_out} -> {directory}",
         notes=(*_listed(cut.inputs), *_choosing(cut.inputs, settings), *_excluded(settings)),
         warnings=partial(_warnings, settings),
     )
@@ -230,11 +231,6 @@ def _is_input(path: str) -> bool:
 def _suffix(path: str) -> str:
     suffix = to_path(path).suffix.lower()
     return suffix if re.fullmatch(r"\.[a-z]\w{0,11}", suffix) else "no suffix"
-
-
-def _left_out(ignored: Mapping[str, Mapping[str, int]]) -> str:
-    number = sum(sum(suffixes.values()) for suffixes in ignored.values())
-    return f"; {count(number, 'file')} ignored" if number else ""
 
 
 def _with_functions(config: CorpusConfig, maps: Maps) -> CorpusConfig:

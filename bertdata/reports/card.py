@@ -104,8 +104,7 @@ def _of_rows(manifest: PairsManifest) -> Iterator[str]:
         yield (
             f"Rows are packed: {1 - statistics.padding_share:.2%} of {config.max_seq_length} positions are filled, with "
             f"{statistics.parts:,} segments of the form above, which begin at `document_starts`. A model must not attend from "
-            "one segment to another. `bertdata.batches` with `for_model` prevents that. Trainers that treat a row as one "
-            "sequence, and `transformers.Trainer` with `datasets`, which removes the column, need rows made without `--pack`."
+            "one segment to another: `bertdata.batches` with `for_model` prevents it, other trainers need rows without `--pack`."
         )
     if config.masking == "static":
         yield (
@@ -145,7 +144,13 @@ def amounts(sources: dict[str, SourceEntry], tokens: dict[str, dict[str, int]] |
 def settings(manifest: Manifest) -> list[tuple[str, Any]]:
     """Return the settings that a dataset was made with, those of nested configurations too, without empty ones."""
     nested = [value.items() if isinstance(value, dict) else [(name, value)] for name, value in manifest.config.items()]
-    return [(name, value) for group in nested for name, value in group if value not in ("", [], None)]
+    return [(name, _named(value)) for group in nested for name, value in group if value not in ("", [], None)]
+
+
+def _named(value: Any) -> Any:
+    """Return the names of files and functions without their digests, or the value."""
+    is_named = isinstance(value, list) and all(isinstance(each, dict) and "name" in each for each in value)
+    return ", ".join(each["name"] for each in value) if is_named else value
 
 
 def inputs_of(manifest: Manifest) -> Sequence[Input]:

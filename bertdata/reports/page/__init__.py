@@ -104,12 +104,13 @@ def _contents(path: Path, manifest: Manifest) -> dict[str, Any]:
 def _settings(manifest: PairsManifest) -> list[str]:
     """Describe how rows were made: the settings that distinguish datasets of one corpus."""
     config = manifest.settings
-    settings = [f"objective {config.objective}", f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}"]
-    settings += [f"vocabulary of {manifest.vocab_size:,} tokens"]
-    settings += [f"words by {config.chinese_words}"] if config.chinese_words != "none" else []
-    settings += ["masks stored"] if config.masking != "none" else []
-    settings += [f"{config.dupe_factor:,} copies of each document"] if config.dupe_factor > 1 else []
-    return [*settings, f"seed {config.seed}"]
+    return [
+        f"objective {config.objective}",
+        f"{config.max_seq_length:,} tokens a row{', packed' if config.pack else ''}",
+        f"vocabulary of {manifest.vocab_size:,} tokens",
+        *([f"words by {config.chinese_words}"] if config.chinese_words != "none" else []),
+        f"seed {config.seed}",
+    ]
 
 
 def _render(**contents: Any) -> str:

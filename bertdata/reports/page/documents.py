@@ -8,7 +8,7 @@ from typing import Any
 from ...dataset.manifest_types import CorpusManifest
 from ..card import amounts
 from ..examples import pick
-from ..summary import count, size
+from ..summary import size
 from ..vocabulary_warnings import has_spaces, text_by_language
 from .charts import flow, histogram
 from .sample import DocumentSample, read_documents
@@ -38,16 +38,14 @@ def contents(directory: Path, manifest: CorpusManifest) -> dict[str, Any]:
 
 def _figures(manifest: CorpusManifest) -> list[tuple[str, str]]:
     languages = text_by_language(manifest.sources)
-    spaced = [counts for code, counts in languages.items() if has_spaces(code)]
-    figures = [
+    words = sum(counts["words"] for code, counts in languages.items() if has_spaces(code))
+    return [
         ("documents", f"{manifest.rows:,}"),
         ("text", size(sum(source.text_bytes for source in manifest.sources.values()))),
         ("characters", f"{sum(counts['characters'] for counts in languages.values()):,}"),
+        ("words, in languages with spaces", f"{words:,}"),
+        ("languages", f"{len(languages):,}"),
     ]
-    if spaced:
-        where = "" if len(spaced) == len(languages) else ", in languages with spaces"
-        figures.append((f"words{where}", f"{sum(counts['words'] for counts in spaced):,}"))
-    return [*figures, (count(len(languages), "language").split()[1], f"{len(languages):,}")]
 
 
 def _documents(sample: DocumentSample) -> list[dict[str, Any]]:
