@@ -16,7 +16,6 @@ from .formulas import CHOICES, Formulas, figures_of_tags
 from .inline import finish
 from .links import resolve_links
 from .marks import HOLE, clean_input, unshield
-from .namespaces import Namespaces
 from .pages import drop_switches, is_redirect
 from .paragraphs import Paragraph, paragraphs
 from .quotes import ENDED
@@ -190,5 +189,5 @@ _STEPS: tuple[tuple[str, Callable[[str, PageContext, Mapping[str, int] | None], 
     ("templates", lambda text, page, _: expand_templates(text, page)),
     ("language variants", lambda text, page, _: resolve_variants(text, page.language, page.variant)),
     ("tables and switches", lambda text, _, __: drop_switches(drop_tables(text))),
-    ("links", lambda text, _, namespaces: resolve_links(text, Namespaces.build(namespaces))),
+    ("links", lambda text, _, namespaces: resolve_links(text, namespaces)),
 )

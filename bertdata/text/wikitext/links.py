@@ -1,21 +1,21 @@
 """Replace links with their labels; drop files, categories and links to other languages.
 
-    >>> names = Namespaces.build()
-    >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]", names) == "see Foo, quxs" + AWAY
+    >>> resolve_links("see [[Foo (bar)|]], [[Baz|qux]]s [[Category:X]]") == "see Foo, quxs" + AWAY
     True
-    >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c", names) == VANISHED + " c"
+    >>> resolve_links("[[File:x.jpg|thumb|a [[b]]]] c") == VANISHED + " c"
     True
 
 For an unclosed link, remove the brackets and keep the text; for a file, keep its caption:
 
-    >>> resolve_links("a [[b|c d", names), resolve_links("[[File:x.jpg|thumb|A house. More", names)
+    >>> resolve_links("a [[b|c d"), resolve_links("[[File:x.jpg|thumb|A house. More")
     ('a c d', 'A house. More')
 """
 
 import re
+from collections.abc import Mapping
 
 from .marks import AWAY, FOOTNOTE, VANISHED, as_text, shield
-from .namespaces import CATEGORY, FILE, Namespaces
+from .namespaces import CATEGORY, FILE, namespace
 from .quotes import drop_quotes
 
 # Most links: [[target]] or [[target|label]] without a colon, quotes or marks.  `split` alternates text and labels:
@@ -39,15 +39,15 @@ def _trick(target: str) -> str:
     return short.strip() or name
 
 
-def _words(content: str, names: Namespaces) -> str | None:
+def _words(content: str, names: Mapping[str, int] | None = None) -> str | None:
     """Return the words of ``[[content]]``, a mark for a file, or None for a category, which removes the space before it.
 
-    >>> _words("fr:Rome", Namespaces.build()), _words("fr:Rome|in French", Namespaces.build())
+    >>> _words("fr:Rome"), _words("fr:Rome|in French")
     (None, 'in French')
     """
     target, bar, label = content.partition("|")
     if ":" in target:
-        kind = names.kind(target)
+        kind = namespace(target, names)
         # An image leaves a mark: the reader sees it between the words. A category or a link to another language is not
         # there at all, so its line must vanish too (None).
         if kind == FILE:
@@ -71,7 +71,7 @@ class _Links:
     link.  A ``]]`` that closes no link may close brackets in the text or an external link, so it stays.
     """
 
-    def __init__(self, names: Namespaces) -> None:
+    def __init__(self, names: Mapping[str, int] | None = None) -> None:
         self.names = names
         self.parts: list[str] = []
         self.open: list[int] = []
@@ -134,7 +134,7 @@ class _Links:
         parts = self.parts
         # The target ends at the first bar, which is before any nested link: only the first piece can hold it.
         target, bar, label = parts[index + 1].partition("|")
-        if ":" in target and self.names.kind(target) in (FILE, CATEGORY):
+        if ":" in target and namespace(target, self.names) in (FILE, CATEGORY):
             parts[index:] = [VANISHED]
         else:
             parts[index] = ""
@@ -147,7 +147,7 @@ class _Links:
             parts[index] = ""
             line, newline, rest = parts[index + 1].partition("\n")
             target, bar, label = line.partition("|")
-            if bar and ":" in target and self.names.kind(target) == FILE:
+            if bar and ":" in target and namespace(target, self.names) == FILE:
                 caption = label.rpartition("|")[2].strip()
                 parts[index + 1] = (as_text(caption) if " " in caption else "") + newline + rest
             elif bar:
@@ -155,7 +155,7 @@ class _Links:
         return "".join(parts)
 
 
-def resolve_links(text: str, names: Namespaces) -> str:
+def resolve_links(text: str, names: Mapping[str, int] | None = None) -> str:
     """Replace each link in ``text`` with its words."""
     if "[[" not in text and "]]" not in text:
         return text

@@ -7,7 +7,7 @@ from footing import extract_paragraphs
 
 from bertdata.config import read_toml
 from bertdata.text.wikitext import is_redirect, namespaces
-from bertdata.text.wikitext.namespaces import CATEGORY, FILE, OTHER_LANGUAGE, TEMPLATE, Namespaces
+from bertdata.text.wikitext.namespaces import CATEGORY, FILE, OTHER_LANGUAGE, TEMPLATE, namespace
 from bertdata.text.wikitext.pages import drop_switches
 
 LARGE = """
@@ -65,8 +65,7 @@ def test_every_large_wikipedia_has_its_names() -> None:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_namespaces(kind: int) -> None:
-    known = Namespaces.build()
-    assert [name for name in NAMES[kind].split() if known.kind(f"{name}: X") != kind] == []
+    assert [name for name in NAMES[kind].split() if namespace(f"{name}: X") != kind] == []
 
 
 def test_no_name_has_two_meanings() -> None:

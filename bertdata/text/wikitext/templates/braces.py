@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Optional, Union
 
-from ..namespaces import TEMPLATE, Namespaces
+from ..namespaces import TEMPLATE, namespace
 
 _OPENING = re.compile(r"\{(?=\{)\{(?:([^{}]*)\}\}|\{*)")  # one literal character, then a look-ahead: faster than two literals
 _CLOSING = re.compile(r"\}\}+")
@@ -206,7 +206,7 @@ def normalize(name: str) -> str:
     name = name.strip().lower()
     while ":" in name:
         prefix, _, rest = name.partition(":")
-        if prefix not in _SUBST and Namespaces.build().kind(name) != TEMPLATE:
+        if prefix not in _SUBST and namespace(name) != TEMPLATE:
             return prefix.rstrip() + ":"
         name = rest.lstrip()
     return " ".join(name.replace("_", " ").split()) if "_" in name or "  " in name else name

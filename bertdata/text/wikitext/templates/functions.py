@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 
 from ..boxes import drop_boxes
 from ..marks import FOOTNOTE, LOST, VANISHED
-from ..namespaces import CATEGORY, Namespaces
+from ..namespaces import CATEGORY, namespace
 from .braces import Argument, Parts
 from .expressions import ExpressionError, evaluate
 from .formats import format_date, format_number, parse_number
@@ -68,8 +68,7 @@ def visible(text: str) -> str:
     'a[[d]]'
     """
     text = drop_boxes(text) if "display" in text else text
-    kind = Namespaces.build().kind
-    return _TAG.sub("", _LINK.sub(lambda link: "" if kind(link[1]) == CATEGORY else link[0], text))
+    return _TAG.sub("", _LINK.sub(lambda link: "" if namespace(link[1]) == CATEGORY else link[0], text))
 
 
 def _either(arguments: Arguments, first: int) -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..extensions import resolve_extensions
 from ..marks import LINE_MARKUP, clean_input
-from ..namespaces import CATEGORY, Namespaces
+from ..namespaces import CATEGORY, namespace
 from ..pages import is_redirect
 from ..tables import drop_tables
 from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, title
@@ -124,7 +124,7 @@ def _without_categories(text: str) -> str:
             if not depth:
                 parts.append(text[done:start])
                 done = edge.end()
-        elif edge[0] == "[[" and Namespaces.build().kind(text[edge.end() : edge.end() + _MAX_NAMESPACE]) == CATEGORY:
+        elif edge[0] == "[[" and namespace(text[edge.end() : edge.end() + _MAX_NAMESPACE]) == CATEGORY:
             depth, start = 1, edge.start()
     return "".join([*parts, text[done:]])
 
