@@ -54,6 +54,11 @@ class Started(subprocess.Popen[bytes]):
                 file.close()
         return code
 
+    def kill(self) -> None:
+        """Kill the process and wait for its end."""
+        super().kill()
+        self.wait()
+
 
 def start(*arguments: object) -> Started:
     """Start `bertdata ARGUMENTS`."""
