@@ -37,24 +37,6 @@ class PhaseRows(NamedTuple):
         """The first step after this phase."""
         return self.first + self.phase.steps
 
-    def drawn(self, plan: EpochPlan, step: int, every: int) -> dict[str, dict[str, int]]:
-        """Count the rows of the last steps before `step`, since the last multiple of `every`, by source and language.
-
-        Return an empty dict for rows of one source and language.
-        """
-        origins, first = self.shards.origins, max(self.first, (step - 1) // every * every)
-        if len(origins) < 2:
-            return {}
-        rows = np.concatenate([plan[number - self.first].rows for number in range(first, step)])
-        counts = {"rows_by_source": dict.fromkeys([source for source, _ in origins], 0)}
-        counts["rows_by_language"] = dict.fromkeys([language for _, language in origins], 0)
-        for origin, count in zip(
-            origins, np.bincount(self.shards.origins_of(rows), minlength=len(origins)).tolist(), strict=True
-        ):
-            for by, name in zip(counts.values(), origin, strict=True):
-                by[name] += count
-        return counts
-
     def tokens_per_step(self) -> float:
         """Return the expected number of tokens in a step, from the tokens and rows that the manifests count."""
         tokens = [contents.splits[self.shards.split].tokens for contents in self.shards.manifests]

@@ -116,7 +116,7 @@ class _Run:
             self.step += 1
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
-                self._log(result.norm, part.drawn(loader.dataset.plan, self.step, self.config.log_every))
+                self._log(result.norm)
             # Evaluation and saving are not training: subtract their time from the reported speed.
             since = time.perf_counter()
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
@@ -134,10 +134,10 @@ class _Run:
         options |= {**share, **part.options, "masks": part.masks, "pin_memory": device.type == "cuda"}
         return batches(rows, batch_size, for_model=CUSTOM, dense_labels=False, **options)
 
-    def _log(self, norm: float, rows: Record) -> None:
+    def _log(self, norm: float) -> None:
         learning_rate = self.config.rate(self.step - 1)
         means = self.window.close(self.config.total_steps - self.step)
-        self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None, **rows)
+        self._report("train", **means, learning_rate=learning_rate, gradient_norm=norm if math.isfinite(norm) else None)
 
     def _evaluate(self, part: PhaseRows, rows: Shards) -> None:
         """Evaluate on the first batches of the validation split, with the same rows and masks each time."""
