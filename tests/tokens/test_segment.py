@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bertdata.tokens.segment import Segmenter, _simplified, is_chinese
-from bertdata.tokens.vocab import SPECIAL, from_tokens
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +50,6 @@ def test_each_character_becomes_one_that_stays() -> None:
     assert len(table) > 3000 and all(len(new) == 1 for new in table.values())
     assert not {ord(new) for new in table.values()} & table.keys()
     assert "歷史學家爲著衞裡".translate(table) == "历史学家为着卫里" and "历史学家什么".translate(table) == "历史学家什么"
-
-
-TEXT = st.text(
-    st.one_of(
-        st.sampled_from("我们的北京大学研究生命起源學歷著乾麼薴。，a b\u0301㐀豈𠀀"), st.characters(exclude_categories=["Cs"])
-    ),
-    max_size=30,
-)
-
-
-@settings(deadline=None, max_examples=150)
-@given(TEXT)
-def test_the_parts_are_the_sentence_and_give_its_pieces(segmenter: Segmenter, text: str) -> None:
-    parts = list(segmenter.parts(text))
-    assert "".join(part for part, _ in parts) == text
-    vocabulary = from_tokens([*SPECIAL, *"我们的北京大学研究起源。，ab", "##b"], lowercase=True, strip_accents=True)
-    tokenizer = vocabulary.tokenizer()
-    whole = tokenizer.encode(text, add_special_tokens=False).ids
-    pieces = [tokenizer.encode(part, add_special_tokens=False).ids for part, _ in parts]
-    assert [i for part in pieces for i in part] == whole
-    assert all(len(ids) == len(part) for ids, (part, word) in zip(pieces, parts, strict=True) if word)
 
 
 @pytest.mark.parametrize(("code", "expected"), [("zh", True), ("zh-hant", True), ("yue", True), ("ja", False), ("", False)])
