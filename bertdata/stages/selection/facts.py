@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from ...dataset.build import STATE
 from ...dataset.manifest_records import RowFile
 from ...records import Document
 from ..counts import count_words
-from .minhash import SIGNATURE_VALUES, Signer
+from .minhash import SIGNATURE_VALUES, signature
 
 FACTS_PREFIX = f"{STATE}/work/facts-"  # prefix of the file names
 HASH_BYTES = 16
@@ -95,7 +94,7 @@ class Facts:
         if "hash" in names:
             row["hash"] = fingerprint(text)
         if "signature" in names:
-            row["signature"] = _signer()([text])[0].tobytes()
+            row["signature"] = signature(text).tobytes()
         if "long_hash" not in names:
             return
         paragraphs, normalized = document.paragraphs(), compared.paragraphs()
@@ -116,11 +115,6 @@ class Facts:
     def _take(self) -> None:
         self._batches.append(pa.RecordBatch.from_pylist(self._rows, self._schema))
         self._rows = []
-
-
-@cache
-def _signer() -> Signer:
-    return Signer()
 
 
 def normal(text: str) -> str:
