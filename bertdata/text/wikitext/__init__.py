@@ -2,7 +2,7 @@
 
 from .extract import Extraction, Extractor, extract_paragraphs
 from .pages import is_redirect
-from .templates import Templates, load_templates
+from .templates.table import Templates, load_templates
 from .variants import check_variant
 
 __all__ = [

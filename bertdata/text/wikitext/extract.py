@@ -20,7 +20,8 @@ from .pages import drop_switches, is_redirect
 from .paragraphs import Paragraph, paragraphs
 from .quotes import ENDED
 from .tables import drop_tables
-from .templates import PageContext, Templates, expand_templates, load_templates
+from .templates.expand import PageContext, expand_templates
+from .templates.table import Templates, load_templates
 from .variants import resolve_variants
 
 _CHOICES = (("list_introductions", ("drop", "keep")), ("math", CHOICES))

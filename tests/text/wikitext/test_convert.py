@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from bertdata.config import read_toml
 from bertdata.text import wikitext
-from bertdata.text.wikitext.convert import convert, units
+from bertdata.text.wikitext.convert import units
 from bertdata.text.wikitext.convert.call import read_amount
-from bertdata.text.wikitext.convert.measurement import write_number
+from bertdata.text.wikitext.convert.measurement import convert, write_number
 from bertdata.text.wikitext.convert.units import Unit, default_outputs, find_unit, tables
 
 TABLE = read_toml(Path(__file__).with_name("convert.toml"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ....config import read_toml
-from ..convert import convert
+from ..convert.measurement import convert
 from ..formulas import chemical, root
 from ..marks import HOLE, shield
 from ..tex import tex_to_text
