@@ -17,7 +17,7 @@ from ..dataset.versions import versions
 from ..errors import UsageError
 from ..pieces import BEGINS, BERT_TOKENS
 from ..reports.summary import count, size
-from ..reports.vocabulary_warnings import chinese_without_words, poor_fit
+from ..reports.vocabulary_warnings import chinese_without_words, poor_fit, text_by_language
 from ..run.estimate import of_rows
 from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
@@ -142,14 +142,9 @@ def lone_documents(pairs: DataSet[PairsManifest]) -> str:
     contents, config = pairs.manifest, pairs.manifest.settings
     if config.objective != "nsp" or config.pair_across_languages:
         return ""
-    documents, tokens, counted = Counter[str](), Counter[str](), contents.tokens
-    for source, entry in contents.corpus.sources.items():
-        for language, amounts in entry.languages.items():
-            documents[language] += amounts.documents
-            tokens[language] += counted.get(source, {}).get(language, 0)
-    lone = [
-        f"{language or 'unknown'} ({tokens[language]:,} tokens)" for language in sorted(documents) if documents[language] == 1
-    ]
+    text = text_by_language(contents.corpus.sources)
+    tokens = sum(map(Counter, contents.tokens.values()), Counter[str]())
+    lone = [f"{code or 'unknown'} ({tokens[code]:,} tokens)" for code in sorted(text) if text[code]["documents"] == 1]
     if not lone:
         return ""
     return (

@@ -73,7 +73,7 @@ def poor_fit(rows: PairsManifest) -> str:
     more has at most 2.5 tokens per word, or 1.25 per character where words are not spaced. Of all tokens at most 2 % are [UNK].
     """
     text = text_by_language(rows.corpus.sources)
-    tokens, unknown = (sum(map(Counter, (of or {}).values()), Counter[str]()) for of in (rows.tokens, rows.unknown_tokens))
+    tokens, unknown = (sum(map(Counter, each.values()), Counter[str]()) for each in (rows.tokens, rows.unknown_tokens))
     total = sum(counts["characters"] for counts in text.values())
     found = []
     for language in sorted(text, key=lambda code: -text[code]["characters"]):

@@ -148,7 +148,7 @@ def test_masks_and_pairs_are_those_of_the_rows(sample_corpus: Path, sample_vocab
     assert rows is not None
     masks, pairs = masks_of(rows, config, vocabulary), pairs_of(rows, config)
     assert masks is not None and pairs is not None
-    assert 0.14 < len(masks.originals) / masks.maskable < 0.16
+    assert 0.14 < len(masks[1]) / masks[2] < 0.16
     assert int(pairs.labels.sum()) == made.manifest.statistics.not_next
     assert int((pairs.a + pairs.b).sum()) == made.manifest.statistics.tokens
     page = Page(made.path / "report.html")

@@ -31,16 +31,6 @@ class PairSample(NamedTuple):
     positions: Array
 
 
-class Masks(NamedTuple):
-    """Masked tokens [M]: row, position, shown id and original id; and the number of tokens to choose from."""
-
-    rows: Array
-    positions: Array
-    shown: Array
-    originals: Array
-    maskable: int
-
-
 def pairs_of(rows: RowSample, config: PairsConfig) -> PairSample | None:
     """Return the pairs in rows, or None for objectives without pairs."""
     if config.objective not in LABEL_1_COUNTS:
@@ -66,25 +56,26 @@ def predictors(pairs: PairSample, pairings: dict[str, dict[str, Pairing]]) -> It
     yield from ((f"{fact} of A and B", *partner_auc(counts)) for fact, counts in pairings.items() if counts)
 
 
-def masks_of(rows: RowSample, config: PairsConfig, vocabulary: Vocabulary) -> Masks | None:
-    """Return the stored masks of rows, or those of epoch 0. Return None for an objective without masks."""
+def masks_of(rows: RowSample, config: PairsConfig, vocabulary: Vocabulary) -> tuple[Array, Array, int] | None:
+    """Return the masked tokens of rows, as stored or as in epoch 0: shown and original ids [M], and how many can be masked.
+
+    Return None for an objective without masks.
+    """
     if not OBJECTIVES[config.objective].masks:
         return None
     ids, ends = rows.flat("input_ids")
-    special, maskable = vocabulary.special, masking.mask_vocabulary(vocabulary.pieces, vocabulary.special).maskable
+    whole, maskable = ids.astype(np.int64), masking.mask_vocabulary(vocabulary.pieces, vocabulary.special).maskable
     if config.masking == "static":
-        (positions, of_row), (labels, _) = rows.flat("masked_lm_positions"), rows.flat("masked_lm_labels")
-        row = np.repeat(np.arange(len(ends) - 1), np.diff(of_row))
-        places, originals, whole = positions.astype(np.int64) + ends[row], labels.astype(np.int64), ids.astype(np.int64)
+        (positions, of_row), (originals, _) = rows.flat("masked_lm_positions"), rows.flat("masked_lm_labels")
+        places = positions.astype(np.int64) + np.repeat(ends[:-1], np.diff(of_row))
         whole[places] = originals
-        return Masks(row, positions, ids[places], originals, int(maskable[whole].sum()))
+        return ids[places], originals, int(maskable[whole].sum())
     numbers = rows.numbers[:_MAX_MASKED_ROWS]
     indices, width = np.arange(len(numbers)), int(np.diff(ends[: len(numbers) + 1]).max(initial=1))
-    whole = padded(ids.astype(np.int64), ends, indices, width, max(special.pad, 0))
+    whole = padded(whole, ends, indices, width, max(vocabulary.special.pad, 0))
     continues = None
     if "continues_word" in rows.table.column_names:
         continues = padded(rows.flat("continues_word")[0], ends, indices, width, 0)
     masked, positions, labels = mask_in_epoch(vocabulary, config, 0, whole, numbers, continues)
-    row, column = np.nonzero(labels != IGNORED)
-    positions = positions[row, column]
-    return Masks(row, positions, masked[row, positions], labels[row, column], int(maskable[whole].sum()))
+    used = labels != IGNORED
+    return np.take_along_axis(masked, positions, 1)[used], labels[used], int(maskable[whole].sum())

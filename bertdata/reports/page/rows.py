@@ -61,11 +61,12 @@ def contents(directory: Path, manifest: PairsManifest) -> dict[str, Any]:
             "leak_note": _ACROSS if config.pair_across_languages else _APART if config.pair_within == "none" else "",
             "pairs": len(pairs.labels),
         }
-    if masks is not None and len(masks.originals):
-        hidden, kept = masks.shown == vocabulary.special.mask, masks.shown == masks.originals
+    if masks is not None and len(masks[1]):
+        shown, originals, maskable = masks
+        hidden, kept = shown == vocabulary.special.mask, shown == originals
         mask = vocabulary.pieces[vocabulary.special.mask]
         shares = [(mask, hidden.mean()), ("a random token", (~hidden & ~kept).mean()), ("the token itself", kept.mean())]
-        shown_parts |= {"masks": shares, "mask": mask, "masked_share": len(masks.originals) / max(1, masks.maskable)}
+        shown_parts |= {"masks": shares, "mask": mask, "masked_share": len(originals) / max(1, maskable)}
         shown_parts |= {"whole_words": unit_of(config) == "word", "stored": config.masking == "static"}
     rows = [(index, sample.table.slice(index, 1).to_pylist()[0]) for index in pick(sample.table.num_rows, _MAX_ROWS)]
     return {
