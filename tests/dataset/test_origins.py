@@ -14,13 +14,7 @@ from bertdata.dataset.rows import Origin, Shards
 from bertdata.dataset.shards import read_batches
 from bertdata.verification.check import verify
 
-ROWS = {
-    "pairs": [],
-    "packed pairs": ["--pack"],
-    "documents": ["--objective", "documents"],
-    "packed": ["--objective", "documents", "--pack"],
-    "full-sentences": ["--objective", "documents", "--max-seq-length", 300],
-}
+ROWS = {"pairs": [], "packed pairs": ["--pack"], "packed": ["--objective", "documents", "--pack"]}
 
 
 @pytest.mark.slow

@@ -181,13 +181,6 @@ def test_drops_are_listed_with_what_is_kept(inputs: Files, tmp_path: Path) -> No
     assert sum(source["removed_paragraphs"] for source in manifest["sources"].values()) > 0
 
 
-def test_words_are_limited_exactly(inputs: Files, tmp_path: Path) -> None:
-    full = read_manifest(build(tmp_path / "full", inputs))["sources"]
-    limited = read_rows(build(tmp_path / "limited", inputs, max_words="text=900,1500"))
-    words = {source: sum(words_of(row) for row in limited if row["source"] == source) for source in full}
-    assert sum(words.values()) == 1500 and words["text"] <= 900 < full["text"]["words"]
-
-
 def test_a_larger_sample_contains_the_smaller_one(inputs: Files, tmp_path: Path) -> None:
     small, large = (read_rows(build(tmp_path / str(n), inputs, sample_documents=n)) for n in (10, 20))
     assert (len(small), len(large)) == (10, 20)

@@ -30,39 +30,32 @@ def test_a_task_is_read_in_slices_of_bounded_size(tmp_path: Path) -> None:
     assert [len(part) for part in slices] == [2, 2, 1, 3, 3, 7, 1]
 
 
+def corpus_of(root: Path, *batches: int) -> corpus.Corpus:
+    """A corpus whose shards have these numbers of record batches."""
+    (root / "data").mkdir()
+    shards: list[dict[str, Any]] = []
+    for number, count in enumerate(batches):
+        (root / f"data/{number}.arrow").write_bytes(bytes(5000))
+        shards.append({"name": f"data/{number}.arrow", "rows": 1, "batches": count, "bytes": 5000, "sha256": "", "text_bytes": 1})
+    manifest.store(root, corpus_manifest(shards), "# Corpus\n")
+    return corpus.read(root)
+
+
 def test_a_shard_is_cut_into_tasks_of_equal_size(tmp_path: Path) -> None:
     """Workers take tasks in turn, so one that gets every second shard's short end would have the least to do."""
-    shards: list[dict[str, Any]] = []
-    for number, batches in enumerate([1, 8, 9, 11, 16, 17, 0]):
-        name = f"data/{number}.arrow"
-        (tmp_path / "data").mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(bytes(5000))
-        shards.append({"name": name, "rows": 1, "batches": batches, "bytes": 5000, "sha256": "", "text_bytes": 1})
-    manifest.store(tmp_path, corpus_manifest(shards), "# Corpus\n")
     found: dict[str, list[tuple[int, int]]] = {}
-    for task in corpus.read(tmp_path).tasks:
+    for task in corpus_of(tmp_path, 1, 8, 9, 16, 17, 0).tasks:
         (part,) = task.parts
         found.setdefault(part.name, []).append((part.start, part.end))
-    assert list(found.values()) == [
-        [(0, 1)],
-        [(0, 8)],
-        [(0, 4), (4, 9)],
-        [(0, 5), (5, 11)],
-        [(0, 8), (8, 16)],
-        [(0, 5), (5, 11), (11, 17)],
-    ]
+    ranges = [[(0, 1)], [(0, 8)], [(0, 4), (4, 9)], [(0, 8), (8, 16)], [(0, 5), (5, 11), (11, 17)]]
+    assert list(found.values()) == ranges
 
 
 def test_tasks_of_a_large_corpus_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks times partitions are the pieces that make-pairs moves: a task then reads several shards."""
-    (tmp_path / "data").mkdir()
-    shards: list[dict[str, Any]] = []
-    for number in range(7):
-        (tmp_path / f"data/{number}.arrow").write_bytes(bytes(5000))
-        shards.append({"name": f"data/{number}.arrow", "rows": 1, "batches": 9, "bytes": 5000, "sha256": "", "text_bytes": 1})
-    manifest.store(tmp_path, corpus_manifest(shards), "# Corpus\n")
-    parts = [part for task in corpus.read(tmp_path).tasks for part in task.parts]
-    assert len(corpus.read(tmp_path).tasks) == len(parts) == 14
+    tasks = corpus_of(tmp_path, *[9] * 7).tasks
+    parts = [part for task in tasks for part in task.parts]
+    assert len(tasks) == len(parts) == 14
     monkeypatch.setattr(corpus, "_USUAL_TASKS", 5)
     for together, count in ((8, 5), (2, 7)):
         monkeypatch.setattr(corpus, "_MAX_GROUP", together)

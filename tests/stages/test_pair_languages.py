@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Build, Run, digests, read_manifest, read_rows
+from conftest import Build, read_manifest, read_rows
 from tiny import corpus_manifest
 
 from bertdata.codec import decode
@@ -129,12 +129,6 @@ def test_the_manifest_counts_pairs_by_language_script_and_source(made: Made) -> 
                 expected[a].update(pairs=1, not_next=row["next_sentence_label"], other=a != b)
             assert contents["pairings"][fact] == expected
         assert set(contents["pairings"]["script"]) >= {"Hans", "Hant", "Cyrl", "Latn"}
-
-
-def test_same_bytes_with_two_workers(made: Made, run: Run, tmp_path: Path) -> None:
-    common = (made["corpus"], "--vocab", made["vocab"], "--max-seq-length", 64, "--provenance", "--shards", SHARDS)
-    run("make-pairs", *common, "--workers", 2, "--output", tmp_path / "two")
-    assert digests(tmp_path / "two") == digests(made["pairs"])
 
 
 def test_pairs_within_a_source(build: Build, sample_corpus: Path, sample_vocab: Path, tmp_path: Path) -> None:

@@ -160,17 +160,6 @@ def test_a_shard_that_changed_after_its_task_is_found(tmp_path: Path, monkeypatc
         build(tmp_path / "out", tmp_path / "dumps")
 
 
-@pytest.mark.slow
-def test_overlapping_parts_with_two_workers_in_any_order(tmp_path: Path) -> None:
-    REPEATS["in parts that overlap"](tmp_path / "dumps")
-    one, two = tmp_path / "dumps" / "a.xml.bz2", tmp_path / "dumps" / "b.xml.bz2"
-    one.write_bytes(bz2.compress(bz2.decompress(one.read_bytes()), 1))  # in one stream, which is cut at blocks
-    for workers, dumps in ((1, [one, two]), (2, [two, one])):
-        build_files(tmp_path / str(workers), {"wikipedia": dumps}, workers=workers)
-    assert digests(tmp_path / "1") == digests(tmp_path / "2")
-    assert sorted(ids(tmp_path / "1")) == list(range(1, 200))
-
-
 def test_a_dump_without_copies_is_not_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("no shard loses a page")

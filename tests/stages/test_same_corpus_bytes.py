@@ -11,10 +11,6 @@ import pytest
 from conftest import SAMPLE, Build, Run, digests, leftovers
 
 DUMPS = sorted(SAMPLE.glob("*multistream.xml.bz2"))
-REAL = (  # in many streams with an index, in one, of an export, the first streams of a dump, and XML as it is
-    *("enwiki-20220720-multistream.xml.bz2", "enwiki-20160501-sample.xml.bz2", "jawiki-200608-sample-export03.xml.bz2"),
-    *("bnwiki-20230501-first-pages.xml.bz2", "zhwiki-sample.xml"),
-)
 PACKED = ("--objective", "documents", "--pack", "--max-seq-length", 512, "--shards", 3)
 BOOKS = sorted((SAMPLE / "books").glob("*.txt"))
 
@@ -68,28 +64,3 @@ def test_input_elsewhere(run: Run, reference: dict[str, str], tmp_path: Path) ->
     output = tmp_path / "output"
     output.mkdir()
     assert everything(run, ["--wikipedia", moved, "--books", moved / "books"], output, "--workers", 1) == reference
-
-
-@pytest.mark.nightly
-def test_real_dumps(run: Run, shared: Path, tmp_path: Path) -> None:
-    """Five real samples, each in a form of its own, and five books, at one and two workers."""
-    wiki = [shared / "data" / "wiki" / name for name in REAL]
-    books = [path for path in sorted((shared / "data" / "books").iterdir()) if path.stat().st_size < 400_000]
-    assert len(books) == 5
-    inputs = [*arguments(wiki, books), "--task-bytes", 400_000, "--output"]
-    for workers in (1, 2):
-        run("build-corpus", *inputs, tmp_path / f"corpus-{workers}", "--workers", workers)
-        run(
-            "make-pairs", tmp_path / f"corpus-{workers}", "--vocab", write_vocab(tmp_path), "--shards", 4,
-            "--output", tmp_path / f"pairs-{workers}", "--workers", workers,
-        )  # fmt: skip
-    assert digests(tmp_path / "corpus-1") == digests(tmp_path / "corpus-2")
-    assert digests(tmp_path / "pairs-1") == digests(tmp_path / "pairs-2")
-
-
-def write_vocab(directory: Path) -> Path:
-    """A vocabulary of single characters, which is quick to make."""
-    path = directory / "vocab.txt"
-    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    path.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters), ".", ","]))
-    return path
