@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import sys
 import tempfile
 from importlib import metadata
 
@@ -33,26 +34,24 @@ def command() -> None:
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
             version = _version(needed.name)
             _show(needed.name, version or "not installed", "" if version else f"pip install '{needed.name}{needed.specifier}'")
-    limits, total = cgroup.limits(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     _show("CPUs", f"{usable_cpus()} usable: up to {count(cores(), 'worker')} by default")
-    is_little = min(total, limits.memory or total) < _MIN_MEMORY
-    advice = "use fewer --workers: each needs about 300 MB, the driver 250 MB" if is_little else ""
-    _show("memory", size(min(total, limits.memory or total)), advice)
+    memory = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), cgroup.limits().memory or sys.maxsize)
+    _show("memory", size(memory), "use fewer --workers: each needs 300 MB, the driver 250 MB" if memory < _MIN_MEMORY else "")
     for name, directory in (("disk here", os.getcwd()), ("disk of TMPDIR", tempfile.gettempdir())):
         disk = shutil.disk_usage(directory)
         _show(name, f"{size(disk.free)} free of {size(disk.total)} in {directory}")
     for extra, libraries in EXTRAS.items():
-        lacking = [name for library in libraries for name in _lacking(Requirement(library))]
-        _show(f"extra {extra}", f"not installed: {install(extra)}" if lacking else "installed")
+        is_complete = all(map(_is_installed, map(Requirement, libraries)))
+        _show(f"extra {extra}", "installed" if is_complete else f"not installed: {install(extra)}")
 
 
-def _lacking(requirement: Requirement) -> list[str]:
-    """Return the packages of a requirement and of its extras that are not installed."""
+def _is_installed(requirement: Requirement) -> bool:
+    """Return True if a package is installed, and all packages of its requested extras, such as Dask's for apache-beam[dask]."""
     if not _version(requirement.name):
-        return [requirement.name]
-    inner = [*map(Requirement, metadata.requires(requirement.name) or ())] if requirement.extras else []
-    of_extras = (each for extra in requirement.extras for each in inner if each.marker and each.marker.evaluate({"extra": extra}))
-    return [each.name for each in of_extras if not _version(each.name)]
+        return False
+    of_extras = map(Requirement, metadata.requires(requirement.name) or () if requirement.extras else ())
+    markers = [(each.name, extra, each.marker) for each in of_extras for extra in requirement.extras if each.marker]
+    return all(_version(name) for name, extra, marker in markers if marker.evaluate({"extra": extra}))
 
 
 def _version(name: str) -> str:

@@ -129,10 +129,13 @@ def test_the_shell_completes_commands(run: Run) -> None:
 def test_doctor_checks_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     from bertdata.cli import doctor
 
-    monkeypatch.setattr(doctor, "_version", lambda package: "" if re.match("nanotoken|rich|jieba", package) else "1.2")
+    monkeypatch.setattr(
+        doctor, "_version", lambda package: "" if re.match("nanotoken|rich|jieba|distributed", package) else "1.2"
+    )
     shown = call("doctor").out
     assert re.search(r"^  apache-beam\S* +1\.2$", shown, re.M) and re.search(
         r"^! rich\S* +not installed: pip install 'rich", shown, re.M
     )
     assert re.search(r"^  extra chinese +not installed: pip install jieba opencc$", shown, re.M)
+    assert re.search(r"^  extra dask +not installed: pip install 'apache-beam\[dask\]'$", shown, re.M), "Beam alone is not enough"
     assert all(re.search(rf"^. {name} +\d", shown, re.M) for name in ("CPUs", "memory", "disk here"))
