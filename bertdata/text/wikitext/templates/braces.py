@@ -1,11 +1,11 @@
 """Match double and triple braces like MediaWiki, in one pass with a stack.
 
-A ``Span`` is one matched pair with those inside it.  ``parse`` converts it to a tree of calls, functions and
+A ``Span`` is one matched pair with those inside it.  ``parse`` converts it to a tree of calls and
 parameters, in which plain text is ``str``:
 
     >>> parse("a {{b|c|d={{{1|e}}}}} {{lc:F}}")
     ('a ', Call(name='b', arguments=((None, 'c'), ('d', Parameter(name='1', default='e')))), ' ', \
-Function(name='lc', arguments=((None, 'F'),)))
+Call(name='lc:', arguments=((None, 'F'),)))
 """
 
 import re
@@ -46,20 +46,13 @@ class Parameter(NamedTuple):
 
 
 class Call(NamedTuple):
-    """``{{name|value|key=value}}``; a positional argument has no key."""
+    """``{{name|value|key=value}}``; a positional argument has no key. The name of a parser function ends with a colon."""
 
     name: str
     arguments: tuple["Argument", ...]
 
 
-class Function(NamedTuple):
-    """``{{name:value|value}}``, with the arguments of a call."""
-
-    name: str
-    arguments: tuple["Argument", ...]
-
-
-Node = Union[Parameter, Call, Function]  # noqa: UP007 - a name in quotes is not evaluated by "|" on Python 3.10
+Node = Union[Parameter, Call]  # noqa: UP007 - a name in quotes is not evaluated by "|" on Python 3.10
 Parts = Union[str, Node, tuple[Union[str, Node], ...]]  # noqa: UP007
 Argument = tuple[Optional[str], Parts]  # noqa: UP045
 
@@ -245,7 +238,7 @@ def _node(text: str, span: Span) -> Node:
         while (head := first.partition(":"))[0].strip().lower() in _SUBST:
             first = head[2]
         pieces[0][0] = head[2]
-    return Function(name[:-1], tuple(map(_keyed, pieces)))
+    return Call(name, tuple(map(_keyed, pieces)))
 
 
 def parse(text: str) -> tuple[str | Node, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ..formulas import Formulas
 from ..marks import LINE_MARKUP, LOST, SHIELD, VANISHED
-from .braces import CALL, Argument, Call, Function, Node, Parameter, Parts, Span, node, scan, title
+from .braces import CALL, Argument, Call, Node, Parameter, Parts, Span, node, scan, title
 from .functions import FUNCTIONS, VARIABLES, Arguments, visible
 from .modules import MODULES
 from .table import Templates, no_templates
@@ -106,7 +106,7 @@ class _Expander:
                 self.left -= len(shown)
                 shown = shown if self.left >= 0 else ""
         else:
-            shown = self.call(item, frame) if isinstance(item, Call) else self.function(item, frame)
+            shown = self.function(item, frame) if item.name.endswith(":") else self.call(item, frame)
         self.depth -= 1
         return shown
 
@@ -114,7 +114,7 @@ class _Expander:
         """Return the text of a template."""
         name = call.name
         if name in VARIABLES and name in self.table.functions:
-            return self.function(Function(name, ()), frame)
+            return self.function(Call(name + ":", ()), frame)
         body = self.lookup(name)
         if body is None or body.mark:
             return body.mark if body else self.drop(name)
@@ -143,11 +143,11 @@ class _Expander:
             return shown
         return self.page.formulas.template(shown)
 
-    def function(self, call: Function, frame: Frame) -> str:
+    def function(self, call: Call, frame: Frame) -> str:
         """Return the text of a parser function, or of a function of this package."""
-        name = call.name
+        name = call.name[:-1]
         if name not in self.table.functions or self.left < 0:
-            return self.call(Call(name + ":", call.arguments), frame)
+            return self.drop(call.name)
         if name in MODULES:
             arguments = self.collect(call.arguments, frame)
             numbers = [int(key) for key in arguments if key.isdecimal() and 0 < int(key) <= _MAX_NUMBERED]
@@ -156,11 +156,11 @@ class _Expander:
         else:
             shown = FUNCTIONS[name](self.arguments(call, frame))
         if shown is None:
-            return self.drop(frame.get("0", name + ":"))
+            return self.drop(frame.get("0", call.name))
         self.left -= (_MODULE_COST if name in MODULES else _FUNCTION_COST) + len(shown)
         return VANISHED if not shown or shown.isspace() else shown
 
-    def arguments(self, call: Function, frame: Frame) -> Arguments:
+    def arguments(self, call: Call, frame: Frame) -> Arguments:
         """Return the arguments of a function, expanded on access."""
         page = self.page
         return Arguments(call.arguments, lambda parts: self.show(parts, frame), page.title, page.language, self.table.languages)

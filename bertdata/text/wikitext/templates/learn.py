@@ -21,7 +21,7 @@ from ..marks import LINE_MARKUP, clean_input
 from ..namespaces import CATEGORY, namespace
 from ..pages import is_redirect
 from ..tables import drop_tables
-from .braces import CALL, GONE, Call, Function, Span, normalize, parse, scan, title
+from .braces import CALL, GONE, Call, Span, normalize, parse, scan, title
 from .functions import FUNCTIONS, VARIABLES, visible
 from .table import Templates, walk
 
@@ -87,10 +87,12 @@ def compile_definition(text: str) -> Definition:
     needed: set[str] = set()
     reasons: list[str] = []
     for node, always in walk(parse(visible(text))):
-        if isinstance(node, Call) and node.name not in VARIABLES:
+        if not isinstance(node, Call) or node.name in VARIABLES:
+            continue
+        if not node.name.endswith(":"):
             calls.add(node.name)
             needed.update([node.name] if always else [])
-        elif isinstance(node, Function) and node.name not in FUNCTIONS and always:
+        elif node.name[:-1] not in FUNCTIONS and always:
             reasons.append(_reason(node))
     return Definition(body, min(reasons, default=""), frozenset(calls), frozenset(needed))
 
@@ -142,12 +144,12 @@ def _is_computed(text: str, span: Span) -> bool:
     return "|" not in text[span.start : span.children[0].start] and not title(text, span).endswith(":")
 
 
-def _reason(function: Function) -> str:
+def _reason(function: Call) -> str:
     """Return why a function cannot be used."""
     module = str(function.arguments[0][1]).strip().lower() if function.arguments else ""
-    if function.name in ("#property", "#statements") or (function.name == "#invoke" and module.startswith(_WIKIDATA)):
+    if function.name in ("#property:", "#statements:") or (function.name == "#invoke:" and module.startswith(_WIKIDATA)):
         return "needs Wikidata"
-    return "needs Lua" if function.name == "#invoke" else f"uses {{{{{function.name}:}}}}"
+    return "needs Lua" if function.name == "#invoke:" else f"uses {{{{{function.name}}}}}"
 
 
 def link(definitions: Mapping[str, Definition], names: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:

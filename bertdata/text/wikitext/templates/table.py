@@ -32,13 +32,13 @@ from ....config import parse_toml
 from ....errors import UsageError, did_you_mean
 from ..extensions import resolve_extensions
 from ..marks import FOOTNOTE, VANISHED
-from .braces import GONE, Call, Function, Parameter, Parts, parse, scan
+from .braces import GONE, Call, Node, Parameter, Parts, parse, scan
 from .functions import FUNCTIONS, PLAIN_FUNCTIONS, VARIABLES
 from .modules import MODULES
 
 _TABLES = Path(__file__).parent / "tables"
 # The first argument of a function that may not matter: a condition does not if both branches show the same.
-_BRANCHES = {"#if": 0, "#ifeq": 0, "#ifexpr": 1, "#iferror": 1, "#switch": 1, "#tag": 1}
+_BRANCHES = {"#if:": 0, "#ifeq:": 0, "#ifexpr:": 1, "#iferror:": 1, "#switch:": 1, "#tag:": 1}
 _SAME_LANGUAGE = {"simple": "en"}  # wikis that use the language of another
 # Arabic or Roman figures; not L, C, D and M alone, which are words with "e" behind them.
 _NUMBER = r"(?P<number>[0-9]{1,4}|(?=[ivx])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
@@ -134,11 +134,11 @@ def _read(file: str, text: str) -> Templates:
     return Templates(footnotes, formulas, bodies, {code.lower(): name for code, name in content.get("languages", {}).items()})
 
 
-def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call | Function, bool]]:
+def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Node, bool]]:
     """Yield the nodes of a tree, and whether each call of the template evaluates them."""
     if isinstance(parts, str):
         return
-    if not isinstance(parts, (Parameter, Call, Function)):
+    if not isinstance(parts, (Parameter, Call)):
         for part in parts:
             yield from walk(part, always)
         return
@@ -146,7 +146,7 @@ def walk(parts: Parts, always: bool = True) -> Iterator[tuple[Parameter | Call |
     if isinstance(parts, Parameter):
         yield from walk(parts.default or "", False)
         return
-    first = _BRANCHES.get(parts.name, len(parts.arguments)) if isinstance(parts, Function) else len(parts.arguments)
+    first = _BRANCHES.get(parts.name, len(parts.arguments))
     for index, (_, value) in enumerate(parts.arguments):
         yield from walk(value, always and index < first)
 
@@ -157,11 +157,11 @@ def _check(table: Templates, file: str, name: str, body: str) -> None:
         raise _fault(file, name, "braces without a partner")
     for node, _ in walk(_parsed(body).parts):
         if isinstance(node, Call) and table.lookup(node.name) is None:
+            if node.name.endswith(":"):
+                known = ", ".join(sorted(name for name in table.functions if name[0] == "#"))
+                raise _fault(file, name, f"unknown function {{{{{node.name}}}}}; there are {known}")
             more = did_you_mean(node.name, table.bodies)
             raise _fault(file, name, f"calls {{{{{node.name}}}}}, which is not in the table{more}")
-        if isinstance(node, Function) and node.name not in table.functions:
-            known = ", ".join(sorted(name for name in table.functions if name[0] == "#"))
-            raise _fault(file, name, f"unknown function {{{{{node.name}:}}}}; there are {known}")
 
 
 def _with(table: Templates, read: Templates) -> Templates:
