@@ -41,9 +41,7 @@ TRANSCRIBER = (  # the beginning of a transcriber's note or of its heading, afte
 _NOTES_LINE = re.compile(rf"{TRANSCRIBER}|[^.]{{0,30}}\b(?:errors?|corrections?|changes)\b[^.]{{0,40}}\btranscriber")
 _NOTES_BEGIN = re.compile(
     rf"{TRANSCRIBER}\W{{0,3}}:"
-    r"|(?:this (?:e-?book|e-?text|electronic (?:text|edition))|ce livre électronique|dieses (?:e-?book|elektronische buch)"
-    r"|dit e-?bo[eo]k|este libro electrónico|este livro eletr[óô]nico|questo e-?book)"
-    r" (?:reproduces?|follows|was|has been|reproduit|a été|folgt|entspricht|wurde|is|volgt|sigue|segue|è stato|foi)\b"
+    rf"|(?:{words('ebooks')}) (?:{words('ebook_verbs')})\b"
     r"|(?:le texte|the text|words?|text|passages|der text|de tekst) (?:printed |set )?"
     r"(?:en italiques?|in italics?|im kursiv\w*|in cursief)"
     r" (?:dans l['’]original|in the original|are|is|im original|in het origineel)\b"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..lines import CJK, drop_controls, fold_case, join_lines, one_line
 from .blocks import Block, is_paragraph
+from .headings import words
 from .marks import Initial, Styles, Tag, is_back_link, is_hidden, is_note_mark, join_initial, picture_initial, written_initial
 
 
@@ -42,11 +43,7 @@ _NO_PROSE = _AMBIGUOUS | _words("pagebreak pagenum pageno pg-boilerplate pgheade
 _NOTE_CLASS = re.compile(r"(?:_id|mso)?(?:foot|end|rear)[-_]?notes?(?:[-_\d].*|text|body|para|link|anchor|call|mark|ref.*)?")
 _VERSE = _words("poem poetry verse stanza poem-container z3998:poem z3998:verse lg")
 _NOTES_HEADING = re.compile(  # after `fold_case`
-    r"[\W\d]{0,9}(?:(?:.{1,40}\W)?(?:foot|end)?notes(?: (?:and references|(?:to|on|for) .{1,60})|\W{1,3}.{1,40})?|anmerkungen"
-    r"|(?:fu(?:ß|ss)|end|voet|eind)?noten"
-    r"|notas?(?: (?:al? pie(?: de página)?|finales|de rodapé))?|note(?: a piè di pagina| al testo)?|notes? de (?:bas de page|fin)"
-    r"|aantekeningen|(?:fot)?noter|fodnoter|viitteet|alaviitteet|примечания|сноски|przypisy|poznámky|jegyzetek|注释?|註釋?|脚注|원주|각주|주석?)"
-    r"(?: zum .{1,40}| zu .{1,40}| \d{1,3})?[\W\d]{0,9}"
+    rf"[\W\d]{{0,9}}(?:{words('note_headings')})(?: zum .{{1,40}}| zu .{{1,40}}| \d{{1,3}})?[\W\d]{{0,9}}"
 )
 _NUMBERED = re.compile(r"\W{0,3}(?:\d{1,4}|[*†‡§]{1,3})(?:\W|$)")
 _MIN_LINKS = 3  # of a page of contents; a note may have fewer
@@ -154,12 +151,12 @@ class Page:
 
     def _read_part(self, at: int, part: Tag | str) -> int:
         """Read a text, a tag, or an element that is skipped. Return the number of the part after it."""
+        if len(self._text) > _MAX_OPEN_CHARACTERS:  # otherwise, adding to it would take more than linear time
+            self._beginning.append(self._text[:-100])
+            self._text = self._text[-100:]
         if isinstance(part, str):
             self._text += part
             self._ids = self._ids if part.isspace() else set()
-            if len(self._text) > _MAX_OPEN_CHARACTERS:
-                self._beginning.append(self._text[:-100])
-                self._text = self._text[-100:]
             return at + 1
         end = self._ends.get(at, 0)
         if part.name in _BLOCKS:
