@@ -68,6 +68,7 @@ def clean_parts(parts: Parts, reading: Reading) -> list[str]:
     blocks = drop_apparatus(blocks, keep_notes=reading.footnotes == "keep")
     names = set() if reading.verse == "drop" else speakers(blocks)
     texts = list(_running_text(blocks, names, title_page=bool(parts.header)))
+    texts = _without_title_page(texts) if parts.header else texts
     kept = list(_choose(texts, reading.verse))
     return _paragraphs(kept, names, language_code(header_field(parts.header, "Language")))
 
@@ -89,29 +90,24 @@ def _running_text(blocks: list[Block], names: set[str], title_page: bool) -> Ite
     """Yield blocks of prose or verse; `names` are the speakers of a play."""
     # `previous` is the last line before a block, "" after a heading: then another heading (a subtitle) is likely.
     left, previous, section, verse = margin(blocks), "" if title_page else ".", 0, False
-    front: list[_Text] | None = [] if title_page else None  # the title page, if a heading or a new page follows
-
     for block in blocks:
         if not any(map(str.isalnum, "".join(block.lines))):
             continue
         if plain_name(block) not in names and is_heading(block, previous):
-            front = [] if front else front
-            section += previous != ""
-            previous, verse = "", False
+            previous, section, verse = "", section + 1, False
         elif not is_table(block) and not is_list(block):
             previous = block.lines[-1]
             verse = is_verse(block, left) or (verse and _is_source(block, left))
-            text = _Text(block, verse, section)
-            # A title page has short lines, then a heading or a wide gap. Hold them until it is clear.
-            if front is not None and is_short(block) and len(front) < _FRONT_BLOCKS:
-                front.append(text)
-                continue
-            if front and max(front[-1].block.after, block.before) >= PART_GAP_LINES:
-                front = None
-            yield from front or ()
-            front = None
-            yield text
-    yield from front or ()
+            yield _Text(block, verse, section)
+
+
+def _without_title_page(texts: list[_Text]) -> list[_Text]:
+    """Drop the short lines at the beginning of a book if a heading or a wide gap follows them."""
+    end = next((at for at, text in enumerate(texts) if not is_short(text.block)), 0)
+    if not 0 < end <= _FRONT_BLOCKS:
+        return texts
+    is_page = max(texts[end - 1].block.after, texts[end].block.before) >= PART_GAP_LINES
+    return [text for text in texts[:end] if text.section == texts[end].section and not is_page] + texts[end:]
 
 
 def _is_source(block: Block, left: int) -> bool:
