@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, TypeVar, cast
 from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
 from ..storage.files import open_file
-from .lines import read_lines
+from .lines import ranges_at, read_lines
 from .packed import BrokenFile, check_package, open_packed
 from .zip_list import BROKEN_ZIP, TooLarge, open_zip
 
@@ -58,15 +58,13 @@ def is_archive(name: str) -> bool:
 
 def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     """Cut an archive of `length` bytes into ranges of about `target` bytes, each starting at the beginning of a member."""
-    starts = [0]
+    places: list[int] = []
     if path.lower().endswith(".zip") and length > target:
         with contextlib.suppress(*BROKEN_ZIP), open_file(path) as file:  # the reader of the file reports the damage
-            for info in open_zip(file, _MAX_LIST_BYTES).infolist():
-                if info.header_offset - starts[-1] >= target:
-                    starts.append(info.header_offset)
+            places = [info.header_offset for info in open_zip(file, _MAX_LIST_BYTES).infolist()]
     elif not path.lower().endswith((".tar", ".zip")):
         check_package(path)
-    return list(zip(starts, [*starts[1:], length], strict=True))
+    return ranges_at(places, length, target)
 
 
 def read_archive(part: FileRange, wanted: Wanted) -> Iterator[Entry]:
@@ -185,7 +183,7 @@ def _each_tar_member(
     id, at = f"{source}:{part.name}", 0
     broken: Reject | None = None
     try:
-        with open_file(part.path) if part.name.lower().endswith(".tar") else open_packed(part.path, part.name) as file:
+        with open_packed(part.path, part.name) as file:
             try:
                 for archive, info in _tar_headers(_ForwardFile(file)):
                     at = info.offset

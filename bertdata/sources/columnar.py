@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from ..errors import UsageError, did_you_mean
 from ..storage.files import is_local, open_file, size, to_path
 from ..storage.storage import storage_errors
+from .lines import ranges_at
 from .tables import Columns, Rows, Table
 
 _MAX_FOOTER_BYTES = 8 << 20  # of the metadata of a Parquet file, which takes 13 times as much memory
@@ -43,11 +44,7 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
     if is_arrow and any("dictionary<" in str(kind) for kind in kinds.values()):
         raise UsageError(f"{path} has columns with dictionaries, which are only read from Parquet: write it as Parquet")
     _check_columns(path, kinds, columns)
-    starts = [0]
-    for place in places:
-        if place - starts[-1] >= target:
-            starts.append(place)
-    return list(zip(starts, [*starts[1:], length], strict=True))
+    return ranges_at(places, length, target)
 
 
 def _check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:

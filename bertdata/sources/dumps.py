@@ -13,6 +13,7 @@ import urllib.parse
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -163,7 +164,7 @@ def split(path: str, target: int) -> list[tuple[int, int]]:
     """Cut a dump into byte ranges of about `target` compressed bytes (plain XML: four times that)."""
     size, suffix = files.size(path), Path(path).suffix.lower()
     starts = block_starts(path, target) if suffix == ".bz2" else [0] if suffix in UNCUT else list(range(0, size, 4 * target))
-    return list(zip(starts, [*starts[1:], size], strict=True))
+    return list(pairwise([*starts, size]))
 
 
 def how_cut(path: str, starts: list[int]) -> str:

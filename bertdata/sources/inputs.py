@@ -20,7 +20,7 @@ from typing import Any
 
 from ..config.input_kinds import INPUTS, JSON_LINES
 from ..errors import NoInputError, UsageError
-from ..storage.files import open_file, to_path
+from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from .packed import PACKED, BrokenFile, open_packed
 
@@ -111,7 +111,7 @@ def _is_read(path: str, suffixes: tuple[str, ...], *, is_named: bool) -> bool:
 def _first_line(path: str) -> bytes:
     """Return the first line of a file that is not blank, without a byte order mark, or b"" if it cannot be read."""
     try:
-        with open_packed(path, path) if path.lower().endswith(PACKED) else open_file(path) as file:
+        with open_packed(path, path) as file:
             lines = (line.removeprefix(codecs.BOM_UTF8).strip() for line in iter(lambda: file.readline(_MAX_LINE_BYTES), b""))
             return next(filter(None, lines), b"")
     except BrokenFile:

@@ -91,6 +91,15 @@ def split_lines(path: str, size: int, target: int, *, extend: Extend | None = No
     return list(pairwise(ends))
 
 
+def ranges_at(places: Iterable[int], length: int, target: int) -> list[tuple[int, int]]:
+    """Cut a file of `length` bytes at some of the places, which are in order, into ranges of at least `target` bytes."""
+    starts = [0]
+    for place in places:
+        if place - starts[-1] >= target:
+            starts.append(place)
+    return list(pairwise([*starts, length]))
+
+
 def to_blank_line(file: IO[bytes], max_bytes: int) -> int:
     """Read to the end of the next blank line, or about `max_bytes`. Return the number of bytes read."""
     passed, blank = 0, True

@@ -68,10 +68,12 @@ def blocks(path: str, start: int = 0, end: int = 0) -> Iterator[Block | Damage]:
 
 
 def open_packed(path: str, name: str) -> IO[bytes]:
-    """Open a compressed file for reading. Reading raises BrokenFile, with `name` in its message, where the file is damaged.
+    """Open a file for reading, unpacked if it is compressed. Reading raises BrokenFile, with `name` in its message, at damage.
 
-    A damaged bzip2 file is not read further.
+    A damaged bzip2 file is not read further. Only a plain file is seekable.
     """
+    if _suffix(path) not in PACKED:
+        return open_file(path)
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(blocks(path), name), CHUNK_BYTES))
 
 

@@ -168,7 +168,7 @@ def _read_lines(part: FileRange, path: str, length: int | None, max_bytes: int, 
     """Read the pages of an NDJSON file from the start of a range on, in `length` bytes, or to its end."""
     packed = path.lower().endswith(PACKED)
     try:
-        with open_packed(path, part.name) if packed else open_file(path) as file:
+        with open_packed(path, part.name) as file:
             if not packed:
                 file.seek(part.start)
             for at, line in read_lines(file, None if packed else length, max_bytes):

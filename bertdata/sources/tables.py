@@ -19,7 +19,6 @@ from ..config.input_kinds import ARCHIVES, DELIMITED, PLAIN
 from ..credentials import hide
 from ..errors import few
 from ..records import Drop, FileRange, Reject
-from ..storage.files import open_file
 from .encodings import BROKEN_BYTE, MARK_BROKEN, REPAIR, BinaryData, encoding_of
 from .lines import check_end, read_lines, split_lines
 from .packed import PACKED, BrokenFile, check_package, open_packed
@@ -99,10 +98,9 @@ class Table(NamedTuple):
 
     def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         """Open a text file at the start of its range, unpacked if its name says that it is packed."""
-        if self.file is None and self.part.name.lower().endswith(PACKED):
-            return open_packed(self.part.path, self.part.name)
-        opened = open_file(self.part.path) if self.file is None else self.file
-        opened.seek(self.part.start)
+        opened = self.file or open_packed(self.part.path, self.part.name)
+        if opened.seekable():
+            opened.seek(self.part.start)
         return contextlib.nullcontext(opened) if opened is self.file else opened
 
 
