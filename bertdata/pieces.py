@@ -60,17 +60,6 @@ class Special(NamedTuple):
         return frozenset((self.pad, self.cls, self.sep, self.mask, *self.others)) - {-1}
 
 
-def of_bert(pieces: Sequence[str]) -> Special:
-    """Find the special tokens of a BERT: in square brackets.
-
-    >>> of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "tea"])
-    Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(5,), mark='##')
-    """
-    bracketed = {piece: i for i, piece in enumerate(pieces) if piece.startswith("[") and piece.endswith("]") and len(piece) > 2}
-    named = {role: bracketed.pop(token, -1) for role, token in BERT_TOKENS.items()}
-    return Special(**named, others=tuple(bracketed.values()), mark="##")
-
-
 def of_tokenizer(tokenizer: dict[str, Any], named: dict[str, str]) -> tuple[list[str], Special]:
     """Return the pieces by id, "" where an id has none, and the special tokens of a tokenizer.json.
 

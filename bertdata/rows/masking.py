@@ -3,7 +3,8 @@
 Another 10 % become random tokens, and 10 % stay unchanged (BERT's paper, section 3.1, task 1).  The mask of a row is a function
 of (seed, epoch, row).  So it is the same in any batch, rank and worker, and changes with the epoch (RoBERTa's paper, 4.1).
 
-    >>> vocabulary = mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##s", "cup", "of"])
+    >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##s", "cup", "of"]
+    >>> vocabulary = mask_vocabulary(pieces, Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(), mark="##"))
     >>> ids = np.array([[2, 7, 8, 5, 6, 3, 5, 6, 3, 0, 0]])
     >>> masked, positions, labels = mask(ids, vocabulary, seed=1, epoch=0, rows=np.array([7]), max_predictions=2)
     >>> positions.shape, bool(labels[0, 0] == ids[0, positions[0, 0]])
@@ -25,7 +26,7 @@ import numpy.typing as npt
 from .. import keys
 from ..config import PairsConfig, mask_shares
 from ..labels import IGNORED
-from ..pieces import Special, continues_word, of_bert
+from ..pieces import Special, continues_word
 
 UNITS = ("piece", "word")
 _EXTRA_POSITIONS = 8  # positions beyond the share, for the last word, which may reach over it
@@ -46,12 +47,11 @@ class MaskVocabulary(NamedTuple):
     words: npt.NDArray[np.int64]  # the ids from which random replacements are drawn
 
 
-def mask_vocabulary(pieces: Sequence[str], special: Special | None = None) -> MaskVocabulary:
+def mask_vocabulary(pieces: Sequence[str], special: Special) -> MaskVocabulary:
     """Return which tokens of a vocabulary can be masked, and which can replace a masked token.
 
-    Special tokens are never masked, and neither they nor [UNK] replace a token. `special` is for vocabularies other than BERT's.
+    Special tokens are never masked, and neither they nor [UNK] replace a token.
     """
-    special = special or of_bert(pieces)
     maskable = np.ones(len(pieces), bool)
     maskable[sorted(special.never)] = False
     words = maskable.copy()

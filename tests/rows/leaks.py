@@ -16,11 +16,11 @@ import pytest
 import bertdata
 from bertdata import rows
 from bertdata.config import PairsConfig
-from bertdata.pieces import of_bert
+from bertdata.pieces import Special
 from bertdata.rows import Partition
 
 FIRST = 10
-SPECIAL = of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+SPECIAL = Special(pad=0, unk=1, cls=2, sep=3, mask=-1, others=(), mark="##")
 SEEDS = range(8)
 
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.config import PairsConfig
-from bertdata.pieces import of_bert
+from bertdata.pieces import Special
 from bertdata.rows import Pairs, Partition, build
 
 CLS, SEP, FIRST = 2, 3, 10
-SPECIAL = of_bert(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+SPECIAL = Special(pad=0, unk=1, cls=2, sep=3, mask=-1, others=(), mark="##")
 LAW = settings(deadline=None, max_examples=60)
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertdata.labels import IGNORED
+from bertdata.pieces import Special
 from bertdata.rows import masking
 from bertdata.rows.masking import UNITS, mask, mask_vocabulary, predictions_per_row
 
@@ -19,8 +20,8 @@ LAW = settings(deadline=None, max_examples=60)
 UNUSED = [f"[unused{i}]" for i in range(20)]
 WORDS = [*(f"w{i}" for i in range(500)), *(f"##w{i}" for i in range(300))]
 PIECES = ["[PAD]", *UNUSED, "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "["]
-VOCABULARY = mask_vocabulary(PIECES)
-PAD, CLS, SEP, MASK = (PIECES.index(f"[{name}]") for name in ("PAD", "CLS", "SEP", "MASK"))
+PAD, UNK, CLS, SEP, MASK = (PIECES.index(f"[{name}]") for name in ("PAD", "UNK", "CLS", "SEP", "MASK"))
+VOCABULARY = mask_vocabulary(PIECES, Special(PAD, UNK, CLS, SEP, MASK, tuple(map(PIECES.index, UNUSED)), "##"))
 FIRST = PIECES.index("w0")
 
 

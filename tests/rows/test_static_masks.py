@@ -165,8 +165,8 @@ def made(build: Build, text: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_static_rows_are_the_others_masked(made: Path) -> None:
     masked, plain = read_rows(made / "static"), read_rows(made / "none")
-    pieces = read_any(made / "static").pieces
-    maskable, total, changed = masking.mask_vocabulary(pieces).maskable, 0, 0
+    vocabulary, total, changed = read_any(made / "static"), 0, 0
+    pieces, maskable = vocabulary.pieces, masking.mask_vocabulary(vocabulary.pieces, vocabulary.special).maskable
     assert list(masked[0]) == [*plain[0], "masked_lm_positions", "masked_lm_labels"]
     assert len(masked) == len(plain) > 500
     for row, other in zip(masked, plain, strict=True):

@@ -15,6 +15,7 @@ from bertdata.config.train import Phase, TrainConfig
 from bertdata.dataset.rows import Shards
 from bertdata.errors import VerificationError
 from bertdata.labels import IGNORED
+from bertdata.pieces import Special
 from bertdata.rows import masking
 
 torch = pytest.importorskip("torch")
@@ -112,7 +113,8 @@ def test_a_phase_has_its_own_share(tmp_path: Path) -> None:
 
 def test_words_end_with_their_document() -> None:
     """A part that begins with the rest of a word does not go on with the word that ends the part before."""
-    vocabulary = masking.mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b"])
+    special = Special(pad=0, unk=1, cls=2, sep=3, mask=4, others=(), mark="##")
+    vocabulary = masking.mask_vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b"], special)
     ids = np.repeat([[2, 5, 3, 2, 6, 3]], 200, 0)
     options: dict[str, Any] = {"seed": 1, "epoch": 0, "rows": np.arange(200), "max_predictions": 3, "masked_lm_prob": 0.5}
     for unit in ("word",):
