@@ -105,6 +105,7 @@ def test_a_small_letter_begins_a_sentence_in_text_without_capitals() -> None:
         *("he met mr. ames .", "a cup !", "is it late?")
     ]
     assert split_sentences("he waited... then he left. she came.") == ["he waited... then he left.", "she came."]
+    assert len(split_sentences("he met them, i.e. the two, at 5 p.m. then he left. it was late.")) == 3
     assert len(split_sentences(LONG * 400)) == 400
 
 
