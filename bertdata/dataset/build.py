@@ -51,16 +51,12 @@ def is_complete(directory: Path) -> bool:
     return (directory / MANIFEST).is_file()
 
 
-def is_begun(root: Path) -> bool:
-    """Return True if this is a build. False also on a host that does not mount the directory of the command."""
-    return (root / STATE / RUN).exists()
-
-
 def builds(directory: Path) -> dict[Path, Any]:
     """Return the builds of a directory, and the identity of each, or None if it has none. In a store, the directory is one."""
     if is_local(directory):
         return {path: read_json(path / STATE / RUN) for path in sorted((directory / STATE).glob("build-*"))}
-    return {} if is_complete(directory) or not is_begun(directory) else {directory: read_json(directory / STATE / RUN)}
+    path = directory / STATE / RUN
+    return {directory: read_json(path)} if path.exists() and not is_complete(directory) else {}
 
 
 def build_path(directory: Path, identity: dict[str, Any]) -> Path:

@@ -13,12 +13,8 @@ from ..storage.storage import storage_errors
 from .manifest_types import PairsManifest, VocabManifest
 
 _REMAKE_ADVICE = "build the dataset again with `overwrite`"
-
-
-_MALFORMED = (  # what foreign JSON of a wrong shape raises
-    *(msgspec.MsgspecError, ValueError, LookupError, TypeError),
-    *(AttributeError, RecursionError, OverflowError, MemoryError),
-)
+# What foreign JSON of a wrong shape raises; errors of msgspec are ValueErrors.
+_MALFORMED = ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, MemoryError
 
 
 def read_vocabulary(directory: Path, contents: PairsManifest | VocabManifest) -> tuple[list[str], Special]:

@@ -20,7 +20,7 @@ from ..codec import Count, Record, WrongValue, decode, encode
 from ..errors import ResumeError, StorageError, VerificationError
 from ..storage.files import PRIVATE_MODE, digest, is_local, read_json, read_state, write_json, write_text
 from ..storage.storage import storage_errors
-from .build import REPLACING, STATE, builds, is_begun, size
+from .build import REPLACING, RUN, STATE, builds, size
 from .differences import differences
 from .manifest_records import File
 
@@ -153,7 +153,7 @@ def _changed(inputs: Sequence[InputRange], paths: Mapping[str, str]) -> str:
 
 def check_begun(root: Path) -> None:
     """Raise StorageError if no run has begun in `root`, for example because this host does not share the directory."""
-    if not is_begun(root):
+    if not (root / STATE / RUN).exists():
         raise StorageError(
             f"{root}: not found. All workers must see the input and `output` under the same names: use a shared directory or a "
             "store"

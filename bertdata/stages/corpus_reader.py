@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -45,19 +45,15 @@ class DocumentReader(NamedTuple):
         digests = _digests(self)
         for part in task.parts:
             path = to_path(part.path)
-            before = stamp(path)
-            if (whole and part.start == 0) or self._is_later(before):
+            before, known = stamp(path), to_path(self.directory) / manifest.NAME
+            is_later = is_local(known) and before > stamp(known)  # in a store, this is unknown
+            if (whole and part.start == 0) or is_later:
                 _check(path, digests[part.name])
             batches = shards.read_batches(path, part.start, part.end)
             for cut in _slices((batch.select(names) for batch in batches), most or _SLICE_BYTES):
                 yield cut.columns
             if stamp(path) != before:
                 _check(path, digests[part.name])
-
-    def _is_later(self, changed: tuple[Any, ...]) -> bool:
-        """Return True if a file was modified after the manifest. For a file in a store, this is unknown."""
-        path = to_path(self.directory) / manifest.NAME
-        return is_local(path) and changed > stamp(path)
 
     def manifest(self) -> CorpusManifest:
         """Read the manifest. Raise VerificationError if it has changed."""

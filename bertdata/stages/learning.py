@@ -9,7 +9,6 @@ The result depends only on the dumps, the template tables and the division into 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -215,11 +214,6 @@ def _sha256(text: str) -> str:
 def read_learned(root: Path) -> dict[str, Learned]:
     """Return the learned templates of each wiki, or nothing if the run learns none."""
     return decode(read_json(root / _LEARNED) or {}, dict[str, Learned])
-
-
-def bodies_by_wiki(root: Path) -> tuple[tuple[str, str], ...]:
-    """Return the bodies of learned templates of each wiki as JSON, for `CorpusConfig.learned`."""
-    return tuple((wiki, json.dumps(learned.bodies)) for wiki, learned in read_learned(root).items())
 
 
 def restore(digests: Mapping[str, str], paths: Sequence[str], config: CorpusConfig) -> dict[str, str]:

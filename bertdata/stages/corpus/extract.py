@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace as replace_config
@@ -22,7 +23,7 @@ from ...storage.files import digest
 from ...storage.stamp import read_unchanged
 from ...storage.storage import storage_errors
 from ..counts import count_text, without_rare_templates
-from ..learning import bodies_by_wiki
+from ..learning import read_learned
 from ..listing import Listing
 from ..selection.facts import Facts
 from . import source_records
@@ -68,7 +69,8 @@ def _extract(root: Path, config: CorpusConfig, count: int, choosing: bool, task:
     most = quota(task.number, count, config.max_documents)  # of a trial
     # Facts are collected while the documents are in memory, so that no rule has to read them again.
     facts = Facts(config.choice, kind in PROJECTS) if choosing else None
-    counts, config = Counter[str](), replace_config(config, learned=bodies_by_wiki(root), unpacked=str(root / WORK))
+    learned = tuple((wiki, json.dumps(templates.bodies)) for wiki, templates in read_learned(root).items())
+    counts, config = Counter[str](), replace_config(config, learned=learned, unpacked=str(root / WORK))
     with Listing(root, f"rejects/{name}.jsonl") as rejects, Listing(root, f"dropped/{name}.jsonl") as drops:
         records = source_records.read(kind, task.parts, config, counts)
         batches = _batches(records, most, counts, rejects, drops, facts)

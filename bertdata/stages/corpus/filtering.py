@@ -14,7 +14,8 @@ from ...text.filters import Grams, check, read_examples
 
 def excluded(document: Document, config: CorpusConfig) -> Drop | None:
     """Return a Drop if the document's id is in a file of `exclude_ids`, else None."""
-    listed = config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(_ids(document))
+    ids = document.id, document.id.removeprefix(f"{document.source}:")  # a list may contain either form
+    listed = config.exclude_ids and not load_ids(config.exclude_ids).isdisjoint(ids)
     return Drop("excluded id", document.id) if listed else None
 
 
@@ -29,11 +30,6 @@ def reason_to_drop(document: Document, config: CorpusConfig) -> Drop | None:
     if config.exclude and (shared := load_grams(config.exclude).find(" ".join(document.sentences))):
         return Drop("evaluation overlap", document.id, f"shares with an evaluation set: {shared}")
     return None
-
-
-def _ids(document: Document) -> tuple[str, str]:
-    """Return a document's id with and without the source prefix, because a list may contain either form."""
-    return document.id, document.id.removeprefix(f"{document.source}:")
 
 
 @cache
