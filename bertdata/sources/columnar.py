@@ -48,13 +48,11 @@ def split(path: str, length: int, target: int, columns: Columns) -> list[tuple[i
 
 
 def _check_columns(path: str, kinds: dict[str, Any], columns: Columns) -> None:
-    options = {"`text_column`": columns.text, "`id_column`": columns.id, "`title_column`": columns.title}
-    if columns.title == Columns().title:
-        del options["`title_column`"]  # titles are optional unless requested
-    for option, name in options.items():
-        if name and name not in kinds:
+    for option, name in (("text_column", columns.text), ("id_column", columns.id), ("title_column", columns.title)):
+        is_optional = option == "title_column" and name == Columns().title  # titles are optional unless requested
+        if name and name not in kinds and not is_optional:
             there = ", ".join(map(repr, kinds)) or "none"
-            raise UsageError(f"{path} has no column {name!r}: set {option} to one of {there}{did_you_mean(name, kinds)}")
+            raise UsageError(f"{path} has no column {name!r}: set `{option}` to one of {there}{did_you_mean(name, kinds)}")
     if not _is_text(kinds[columns.text]):
         texts = ", ".join(repr(name) for name, kind in kinds.items() if _is_text(kind)) or "none has"
         problem = f"{path}: the column {columns.text!r} contains {kinds[columns.text]}, not text"
@@ -106,6 +104,8 @@ def read_parquet(table: Table) -> Rows:
                     for batch in file.iter_batches(at_once, row_groups=[number], columns=names, use_threads=False):
                         yield from _read_batch(table, batch, number, words, done, length)
                         done += batch.num_rows
+                    if done != group.num_rows:  # a damaged footer
+                        raise ValueError(f"{done} of {group.num_rows} rows")
                 except _FORMAT_ERRORS as error:
                     lost = length * max(0, group.num_rows - done) // rows
                     yield table.reject(number, words, "damaged", str(error).replace(part.path, part.name), lost)
