@@ -195,7 +195,7 @@ def _read_footnotes(blocks: list[Block], *, keep: bool) -> list[Block]:
     if not any("[" in line or _FOOTNOTES_HEADING.fullmatch(fold_case(line)) for block in blocks for line in block.lines):
         return blocks
     references = {mark for block in blocks for line in block.lines for mark in _REFERENCE.findall(line)}
-    marks: set[str] = set()  # of the notes: "[2]" in "It is [2] late" is none unless there is a note with this mark
+    marks: set[str] = set()  # of the notes found; "[2]" in "It is [2] late" stays unless a note has this mark
     read: list[Block] = []
     left, at, inset, is_section = (
         margin(blocks),

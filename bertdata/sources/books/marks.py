@@ -59,12 +59,12 @@ class Styles(NamedTuple):
 
 
 class Initial(NamedTuple):
-    """The first letter of a paragraph, its kind (``picture``, also if hidden, ``large`` or ``plain``), and what is before it."""
+    """The first letter of a paragraph, its kind (``picture``, also if hidden, ``large`` or ``plain``), and the text before it."""
 
     letter: str
     kind: str
     opening: str = ""
-    is_apart: bool = False  # in a box of its own
+    is_apart: bool = False  # in a separate box
 
 
 def is_note_mark(tags: list[Tag], text: str, before: str, ids: set[str], styles: Styles) -> bool:

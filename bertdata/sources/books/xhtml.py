@@ -122,7 +122,7 @@ def is_link_list(parts: list[Tag | str]) -> bool:
 
 
 class Page:
-    """Read the tags of a page in order, and skip the elements that are no prose."""
+    """Read the tags of a page in order, and skip the elements without prose."""
 
     def __init__(self, parts: list[Tag | str], name: str = "", styles: Styles | None = None) -> None:
         body = next((at for at, part in enumerate(parts) if part[0] == "body" and isinstance(part, Tag)), 0)
@@ -193,7 +193,7 @@ class Page:
             self._begin_with(picture_initial(part) if isinstance(part, Tag) else None)
 
     def _begin_with(self, initial: Initial | None) -> bool:
-        """Begin the paragraph with an initial if there is no text before. Drop its copies."""
+        """Begin the paragraph with an initial unless text precedes it. Drop its copies."""
         if not initial or self._beginning or re.search(r"\w", self._text):
             return False
         if self._initial:
@@ -257,7 +257,7 @@ class Page:
 
     @cached_property
     def _words(self) -> Counter[str]:
-        """The words of the page, which tell an initial from a word of one letter."""
+        """The words of the page, which distinguish an initial from a word of one letter."""
         texts = (part.lower() for part in self._parts if isinstance(part, str))
         return Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text))
 
