@@ -28,7 +28,7 @@ from ..run.progress import Progress, Reporter
 from ..sources.inputs import find
 from ..stages.corpus.filtering import load_grams, load_ids
 from ..stages.corpus.job import CorpusJob
-from ..stages.corpus.plan_tasks import packages, user_splitters
+from ..stages.corpus.plan_tasks import packages
 from ..stages.corpus.plan_tasks import plan as cut_input
 from ..stages.selection import facts
 from ..stages.selection.choose import check_memory, needed_bytes
@@ -238,7 +238,8 @@ def _with_functions(config: CorpusConfig, maps: Maps) -> CorpusConfig:
     names = (*config.map_functions, *(name_of(function, "maps") for function in maps))
     for name in names:
         load(name, "maps")
-    digests = tuple((name, source_digest(name)) for name in sorted({*names, *user_splitters(config)}))
+    functions = {*names, *([config.sentence_splitter] if ":" in config.sentence_splitter else [])}
+    digests = tuple((name, source_digest(name)) for name in sorted(functions))
     return dataclasses.replace(config, map_functions=names, functions=digests)
 
 

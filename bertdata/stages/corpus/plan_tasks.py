@@ -83,11 +83,6 @@ def packages(config: CorpusConfig) -> tuple[str, ...]:
     return names
 
 
-def user_splitters(config: CorpusConfig) -> tuple[str, ...]:
-    """Return the user-defined sentence splitters, as ``module:function``."""
-    return (config.sentence_splitter,) if ":" in config.sentence_splitter else ()
-
-
 def _by_project(sources: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
     """Split the dumps into one kind of input per project."""
     found = {kind: files for kind, files in sources.items() if not kind.startswith("wikipedia")}
