@@ -6,19 +6,13 @@ import html as escapes
 import json
 import lzma
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bertdata.text.rendered import read_rendered
-from bertdata.text.wikitext import Extractor, extract_paragraphs
+from bertdata.text.rendered import extract_rendered
+from bertdata.text.wikitext import extract_paragraphs
 
 NBSP, THIN, ZERO = "\u00a0", "\u2009", "\u200b"
-
-
-def extract(html: str, **options: Any) -> list[str]:
-    found = read_rendered(html, Extractor(**options))
-    return found.paragraphs if found else []
 
 
 def variant(**found: object) -> str:
@@ -134,19 +128,19 @@ CASES: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_page(name: str) -> None:
     html, paragraphs = CASES[name]
-    assert extract(f"<html><body>{html}</body></html>", language="zh" if "variant" in name else "en") == paragraphs
+    assert extract_rendered(f"<html><body>{html}</body></html>", language="zh" if "variant" in name else "en") == paragraphs
 
 
 def test_variants_by_the_option() -> None:
-    assert extract(f"<p>用{variant(twoway=WORDS)}</p>", language="zh", variant="zh-tw") == ["用電腦"]
+    assert extract_rendered(f"<p>用{variant(twoway=WORDS)}</p>", language="zh", variant="zh-tw") == ["用電腦"]
 
 
 def test_options_are_those_of_wikitext() -> None:
     page = f"<p>Kinds: {math('x_c')}</p><ul><li>a</li></ul>"
-    assert extract(page, math="tex", list_introductions="keep") == ["Kinds: x_c"]
-    assert extract(page, math="drop", list_introductions="keep") == ["Kinds:"]
+    assert extract_rendered(page, math="tex", list_introductions="keep") == ["Kinds: x_c"]
+    assert extract_rendered(page, math="drop", list_introductions="keep") == ["Kinds:"]
     with pytest.raises(ValueError, match="math"):
-        extract(page, math="all")
+        extract_rendered(page, math="all")
 
 
 def test_a_page_of_our_own_has_the_same_paragraphs_in_both_forms() -> None:
@@ -154,14 +148,14 @@ def test_a_page_of_our_own_has_the_same_paragraphs_in_both_forms() -> None:
     directory = Path(__file__).parent / "rendered"
     wikitext, html = ((directory / f"harrow_loch.{form}").read_text(encoding="utf-8") for form in ("wikitext", "html"))
     expected = extract_paragraphs(wikitext, language="en")
-    assert len(expected) >= 6 and extract(html, language="en") == expected
+    assert len(expected) >= 6 and extract_rendered(html, language="en") == expected
 
 
 def test_deep_and_long_pages_end() -> None:
-    assert extract("<div>" * 1500 + "<p>Tea is hot.") == ["Tea is hot."]
+    assert extract_rendered("<div>" * 1500 + "<p>Tea is hot.") == ["Tea is hot."]
     with pytest.raises(ValueError, match="nested more than 2,048 levels deep"):
-        extract("<div>" * 100_000 + "<p>Tea is hot.")
-    assert len(extract("<p>Tea is hot.</p>" * 20_000)) == 20_000
+        extract_rendered("<div>" * 100_000 + "<p>Tea is hot.")
+    assert len(extract_rendered("<p>Tea is hot.</p>" * 20_000)) == 20_000
 
 
 @pytest.mark.slow
@@ -172,7 +166,7 @@ def test_pages_rendered_by_mediawiki(shared: Path) -> None:
         for page in map(json.loads, file):
             if page["templates"] != "real":
                 continue
-            found = extract(page["html"], language=page["language"], math="drop", list_introductions="keep")
+            found = extract_rendered(page["html"], language=page["language"], math="drop", list_introductions="keep")
             expected = [" ".join(paragraph.split()) for paragraph in page["paragraphs"]]
             same += len({*found} & {*expected})
             total += len({*expected})
