@@ -18,7 +18,7 @@ import re
 import shutil
 import urllib.parse
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 from html import unescape
 from pathlib import Path
@@ -38,6 +38,8 @@ MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
 RATIO = 10  # unpacked bytes per byte of a .tar.gz, at the most; usual ones have 5 to 8, and their last pieces are empty
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+_MARK = b"\0"  # begins a reject in a piece; JSON never begins with it
+_NUMBER = re.compile("[0-9]{1,18}")
 _SPARE_BYTES = 1 << 30  # disk left over when a tar file is unpacked
 _HEAD_BYTES = 1 << 14  # of a page of the REST API that names its wiki
 _ATTRIBUTES = re.compile(r"""<(html|base|meta|link|title)\b((?:[^<>"']|"[^"]*"|'[^']*')*)>([^<]*)""")
@@ -135,8 +137,8 @@ def unpack(path: str, starts: list[int], directory: Path, max_bytes: int) -> Non
                 at, line = found
                 if line is None:
                     line = _too_large(part, f"{part.name}: byte {at} of the archive", "wikipedia", max_bytes)
-                if isinstance(line, Reject):  # the task of this piece reports it
-                    line = json.dumps({"reject": line._asdict()}).encode()
+                # The task of this piece reports a reject.
+                line = _MARK + json.dumps(line).encode() if isinstance(line, Reject) else line.lstrip(_MARK)
                 file.write(line + b"\n")
                 found = next(lines, None)
     os.rename(temporary, done)
@@ -172,7 +174,9 @@ def _read_lines(part: FileRange, path: str, length: int | None, max_bytes: int, 
             if not packed:
                 file.seek(part.start)
             for at, line in read_lines(file, None if packed else length, max_bytes):
-                if line is None or line.removeprefix(codecs.BOM_UTF8).strip():
+                if path != part.path and line and line.startswith(_MARK):
+                    yield Reject(*json.loads(line[1:]))
+                elif line is None or line.removeprefix(codecs.BOM_UTF8).strip():
                     yield _from_line(line, f"{part.name}: byte {part.start + at}", part, source, max_bytes)
     except BrokenFile as error:
         yield Reject(f"{source}:{part.name}", error.reason, error.where, error.lost)
@@ -190,16 +194,16 @@ def _from_line(line: bytes | Reject | None, where: str, part: FileRange, source:
         return _too_large(part, where, source, max_bytes)
     try:
         page = json.loads(line)
-        if "reject" in page:
-            return Reject(**page["reject"])
         dbname, number = str(page["is_part_of"]["identifier"]), int(page["identifier"])
         namespace, title = int((page.get("namespace") or {}).get("identifier") or 0), str(page["name"])
         url, language = str(page["url"]), str((page.get("in_language") or {}).get("identifier") or "")
         html = str((page.get("article_body") or {}).get("html") or "")
         revision = str((page.get("version") or {}).get("identifier", ""))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        "".join((dbname, title, url, language, html)).encode()  # JSON can contain half a character
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         where = f"{where}: {type(error).__name__}: {str(error)[:100]}"
-        return Reject(f"{source}:{part.name}", "malformed-json", where, len(line))
+        reason = "bad-utf-8" if isinstance(error, UnicodeError) else "malformed-json"
+        return Reject(f"{source}:{part.name}", reason, where, len(line))
     known = _DBNAME.fullmatch(dbname)
     project = known[2] if known and known[2] != "wiki" else PROJECTS[0]
     site = Site(dbname[:64], language, url[: url.rfind("/") + 1], {}, project)
@@ -215,16 +219,18 @@ def _from_head(html: bytes, part: FileRange, source: str) -> RenderedPage | Reje
         given = {key: first or second for key, first, second in _ATTRIBUTE.findall(attributes)}
         key = {"html": "about", "base": "base", "title": "title"}.get(name) or given.get("property") or given.get("rel") or ""
         found[key] = given.get("content") or given.get("about" if name == "html" else "href") or content
-    base = urllib.parse.urljoin("https://x/", found.get("dc:isVersionOf") or found.get("base") or "")
-    host = _HOST.search(urllib.parse.urlsplit(base).hostname or "")
+    host = None
+    with suppress(ValueError):  # an address such as https://[
+        base = urllib.parse.urljoin("https://x/", found.get("dc:isVersionOf") or found.get("base") or "")
+        host = _HOST.search(urllib.parse.urlsplit(base).hostname or "")
     number, title = found.get("mw:pageId", ""), unescape(found.get("title", "")).strip() or Path(part.name).stem
-    if host is None or not number.isdecimal():
+    if host is None or not _NUMBER.fullmatch(number):
         where = f"{part.name}: its head does not name a wiki and the number of the page, as pages of the REST API do"
         return Reject(f"{source}:{part.name}", "no-id", where, len(html))
     language, project = host[1], host[2]
     dbname = language.replace("-", "_") + ("wiki" if project == PROJECTS[0] else project)
     site = Site(dbname, language, f"https://{language}.{project}.org/wiki/", {}, project)
-    namespace = int(found["mw:pageNamespace"]) if found.get("mw:pageNamespace", "").isdecimal() else 0
+    namespace = int(found["mw:pageNamespace"]) if _NUMBER.fullmatch(found.get("mw:pageNamespace", "")) else 0
     url = site.url(title, found.get("about", "").rpartition("/")[2])
     revised = as_of(part.name, found.get("dc:modified", ""))
     return RenderedPage(f"{dbname}:{number}", site, title, url, text, namespace, revised, part.name)

@@ -56,7 +56,8 @@ OTHERS = b"\n".join([
     page(1, namespace={"identifier": 14}), page(2, article_body={"html": " "}), page(3, article_body=None), b"{broken", b"[1]",
     b"null", page(4, identifier="four"), page(5, is_part_of=None), page(6, name="x" * 30_000), page(7),
     page(8, article_body={"html": '<link rel="mw:PageProp/redirect" href="./A"/><p>A</p>'}),
-    page(9, article_body={"html": "<ul></ul>"}), page(10, article_body={"html": "<div>" * 5000}), b"",
+    page(9, article_body={"html": "<ul></ul>"}), page(10, article_body={"html": "<div>" * 5000}),
+    page(11, identifier=float("inf")), b'{"reject": {"id": 1, "reason": [], "where": ""}}', page(12, name="half \ud83d"), b"",
 ])  # fmt: skip
 # name of the file: (contents, its documents, its rejects by reason)
 FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
@@ -68,9 +69,10 @@ FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
     "truncated.tar.gz": (TAR[:-30], 0, {"truncated": 1}),
     "truncated.ndjson.gz": (gzip.compress(b"".join(LINES))[:-20], 30, {"truncated": 1}),
     "flipped.tar.gz": (TAR[:-6] + bytes([TAR[-6] ^ 1]) + TAR[-5:], 40, {"damaged": 1}),
-    "others.ndjson": (OTHERS, 1, {"malformed-json": 5, "too-large": 1, "extraction-failed": 1}),
+    "others.ndjson": (OTHERS, 1, {"malformed-json": 7, "bad-utf-8": 1, "too-large": 1, "extraction-failed": 1}),
     "en.html": (HEAD.format(host="en.wikipedia.org", namespace=0).encode(), 1, {}),
     "unknown.html": (b"<html><body><p>Tea is hot.</p></body></html>", 0, {"no-id": 1}),
+    "address.html": (HEAD.format(host="[en.wikipedia.org", namespace=0).encode(), 0, {"no-id": 1}),
 }
 
 
@@ -80,7 +82,7 @@ def test_a_file(name: str, build: Build, tmp_path: Path) -> None:
     (tmp_path / "first.html").write_bytes(HEAD.format(host="en.wikipedia.org", namespace=0).replace("12", "99").encode())
     (tmp_path / name).write_bytes(data)
     options = ("--max-rejects", 1, "--max-page-bytes", 27_000, "--dedup", "none")
-    if name == "unknown.html":
+    if name in ("unknown.html", "address.html"):
         with pytest.raises(UsageError, match="does not begin with a rendered page"):
             rendered.read_site(str(tmp_path / name))
         return
