@@ -6,18 +6,17 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ..codec import encode
 from ..dataset import manifest, shards
 from ..dataset.manifest_records import File
 from ..dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ..dataset.tasks import TaskReport
 from ..errors import UsageError, VerificationError
 from ..records import FileRange, Task
-from ..storage.files import digest, replacing, to_path
+from ..storage.files import digest, to_path
 from ..tally import StageCounts, Tally
 from ..tokens.vocab import Vocabulary
 
@@ -65,12 +64,12 @@ def read(directory: Path, split: str) -> tuple[ExportSource, list[Task]]:
     return ExportSource(str(directory.resolve()), digest(directory / manifest.NAME)), tasks
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shard:
     """Input and output of a format: where to write, the name (``data/train-00003-of-00016``), and the record batches.
 
     `manifest` is the dataset's; `vocabulary` is that of the rows, or the one used to tokenize the text.  `tally` counts
-    the rows read so far, and a format adds those it drops.
+    the rows read so far, and a format adds those it drops. `index` becomes its entry in the index of all files, if there is one.
     """
 
     root: Path
@@ -80,35 +79,24 @@ class Shard:
     vocabulary: Vocabulary | None
     batches: Iterator[pa.RecordBatch]
     tally: Tally
-
-
-class ExportFile(File, frozen=True, kw_only=True):
-    """A file of a shard, and its entry in the index of all files, for formats that have one."""
-
     index: Any = None
 
 
 class ExportReport(TaskReport, frozen=True, kw_only=True):
-    """The files of a shard, the one with the rows first, and its counts. A shard without rows has no files."""
+    """The files of a shard, the one with the rows first, its counts, and its index. A shard without rows has no files."""
 
-    files: Sequence[ExportFile]
+    files: Sequence[File]
     tally: StageCounts
+    index: Any
 
 
 class Format(NamedTuple):
     """A format: its input, and the functions that write it."""
 
     of: tuple[str, ...]  # kinds of datasets: documents, pairs
-    write: Callable[[Shard], list[ExportFile]]  # writes a shard; returns its files, the one with the rows first, or []
+    write: Callable[[Shard], list[str]]  # writes a shard; returns the names of its files, the one with the rows first, or []
     finish: Callable[[Path, Sequence[ExportReport]], list[str]] = lambda root, reports: []  # writes the index; returns its name
     refusal: Callable[[PairsManifest], str] = lambda contents: ""  # returns why rows cannot be written
     needs_vocabulary: bool = False  # the text is tokenized
     packages: tuple[str, ...] = ()  # whose versions affect the bytes
     has_card: bool = False  # `datasets` can read the files
-
-
-def write_file(root: Path, name: str, write: Callable[[IO[bytes]], None]) -> ExportFile:
-    """Write a file atomically with a function that receives the open file; return its entry."""
-    with replacing(root / name) as file:
-        write(file)
-    return ExportFile(**encode(manifest.entry(root, name)))

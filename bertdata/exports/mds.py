@@ -14,16 +14,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..codec import replace
 from ..dataset.shards import flat
 from ..errors import UsageError
-from ..storage.files import json_text, write_text
-from .base import ExportFile, ExportReport, Format, Shard, write_file
+from ..storage.files import json_text, replacing, write_text
+from .base import ExportReport, Format, Shard
 
 _SHARD_SIZE_LIMIT = 1 << 26  # shard size limit of streaming's writer; its readers ignore it
 _MAX_SHARD_BYTES = 1 << 32  # maximum 32-bit offset
@@ -45,21 +44,17 @@ def _encodings(schema: pa.Schema) -> dict[str, str]:
     """Return the encoding of each column of rows and of the two added columns, ordered by name."""
     encodings = {"id": "str", "len": "int"}
     for field in schema:
-        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
-        if pa.types.is_string(kind):
-            encodings[field.name] = "str"
-        else:
-            encoding = "uint8" if pa.types.is_boolean(kind) else str(kind)
-            encodings[field.name] = f"ndarray:{encoding}" if pa.types.is_list(field.type) else encoding
+        is_list = pa.types.is_list(field.type)
+        kind = field.type.value_type if is_list else field.type
+        encoding = {"string": "str", "bool": "uint8"}.get(str(kind), str(kind))
+        encodings[field.name] = f"ndarray:{encoding}" if is_list and encoding != "str" else encoding
     return dict(sorted(encodings.items()))
 
 
 def _values(batch: pa.RecordBatch, name: str, encoding: str) -> Iterable[bytes]:
     """Return a column's encoded values; the documents of a packed row are one text, separated by newlines."""
     if encoding == "str":
-        return (
-            "\n".join([value] if isinstance(value, str) else value).encode("utf-8") for value in batch.column(name).to_pylist()
-        )
+        return ((v if isinstance(v, str) else "\n".join(v)).encode() for v in batch.column(name).to_pylist())
     kind = np.dtype(encoding.removeprefix("ndarray:")).newbyteorder("<")
     if encoding.startswith("ndarray"):
         values, ends = flat(batch.column(name))
@@ -82,7 +77,7 @@ def _samples(shard: Shard, batch: pa.RecordBatch, encodings: dict[str, str]) -> 
         yield b"".join((np.array(sizes, "<u4").tobytes(), *values))
 
 
-def _write(shard: Shard) -> list[ExportFile]:
+def _write(shard: Shard) -> list[str]:
     samples: list[bytes] = []
     encodings: dict[str, str] = {}
     for batch in shard.batches:
@@ -106,18 +101,17 @@ def _write(shard: Shard) -> list[ExportFile]:
     if ends[-1] >= _MAX_SHARD_BYTES:
         raise UsageError(f"{shard.stem} has over 4 GB in MDS, which its offsets cannot name: make rows with more `shards`")
 
-    def write(file: IO[bytes]) -> None:
+    name = f"{shard.stem}.mds"
+    with replacing(shard.root / name) as file:
         file.write(len(samples).to_bytes(4, "little") + ends.astype("<u4").tobytes() + columns)
         file.writelines(samples)
-
-    entry = write_file(shard.root, f"{shard.stem}.mds", write)
-    raw = {"basename": Path(entry.name).name, "bytes": entry.bytes, "hashes": {}}
-    index = {**header, "raw_data": raw, "samples": len(samples), "zip_data": None}
-    return [replace(entry, index=index)]
+    raw = {"basename": Path(name).name, "bytes": int(ends[-1]), "hashes": {}}
+    shard.index = {**header, "raw_data": raw, "samples": len(samples), "zip_data": None}
+    return [name]
 
 
 def _finish(root: Path, reports: Sequence[ExportReport]) -> list[str]:
-    write_text(root / _INDEX_FILE, json_text({"shards": [report.files[0].index for report in reports], "version": 2}))
+    write_text(root / _INDEX_FILE, json_text({"shards": [report.index for report in reports], "version": 2}))
     return [_INDEX_FILE]
 
 

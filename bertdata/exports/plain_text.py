@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import chain
-from typing import IO
 
 import pyarrow as pa
 
 from ..records import PARAGRAPH, UNSPACED, Document
-from .base import ExportFile, Format, Shard, write_file
+from ..storage.files import replacing
+from .base import Format, Shard
 
 _FIELDS = ("id", "source", "language", "title", "url", "licence")
 _SCHEMA = pa.schema([(name, pa.string()) for name in (*_FIELDS, "text")])
@@ -43,15 +43,15 @@ def _documents(shard: Shard) -> Iterator[list[dict[str, str]]]:
         yield [{**{name: getattr(document, name) for name in _FIELDS}, "text": text_of(document)} for document in documents]
 
 
-def _write_json_lines(shard: Shard) -> list[ExportFile]:
-    def write(file: IO[bytes]) -> None:
+def _write_json_lines(shard: Shard) -> list[str]:
+    name = f"{shard.stem}.jsonl"
+    with replacing(shard.root / name) as file:
         for rows in _documents(shard):
             file.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8"))
+    return [name]
 
-    return [write_file(shard.root, f"{shard.stem}.jsonl", write)]
 
-
-def _write_parquet(shard: Shard) -> list[ExportFile]:
+def _write_parquet(shard: Shard) -> list[str]:
     import pyarrow.parquet as pq  # imported only if needed: it slows down every start
 
     batches = shard.batches
@@ -61,13 +61,11 @@ def _write_parquet(shard: Shard) -> list[ExportFile]:
     batches = (batch for batch in batches if batch.num_rows)
     if (first := next(batches, None)) is None:
         return []
-
-    def write(file: IO[bytes]) -> None:
-        with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
-            for batch in chain([first], batches):
-                writer.write_batch(batch)
-
-    return [write_file(shard.root, f"{shard.stem}.parquet", write)]
+    name = f"{shard.stem}.parquet"
+    with replacing(shard.root / name) as file, pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
+    return [name]
 
 
 JSON_LINES = Format(("documents",), _write_json_lines)

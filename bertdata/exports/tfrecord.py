@@ -11,21 +11,21 @@ CRC-32C: RFC 3720, appendix B.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..dataset.manifest_types import PairsManifest
 from ..dataset.shards import flat, padded
-from .base import ExportFile, Format, Shard, write_file
+from ..storage.files import replacing
+from .base import Format, Shard
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
 _FLOAT_COLUMN = "masked_lm_weights"
 _BATCH_ROWS = 2048  # rows per batch of arrays
 _COLUMNS = ("input_ids", "token_type_ids", "masked_lm_positions", "masked_lm_labels")
-
-
 _TABLE = np.arange(256, dtype=np.uint32)  # the remainder of each byte, computed bit by bit
 for _ in range(8):
     _TABLE = (_TABLE >> 1) ^ np.where(_TABLE & 1, np.uint32(_POLYNOMIAL), np.uint32(0))
@@ -35,7 +35,7 @@ def crc32c(texts: Sequence[bytes]) -> npt.NDArray[np.uint32]:
     """Return the CRC-32C of each string, computed byte by byte for all strings in parallel."""
     # Thousands of records are processed side by side, one byte position at a time, so that NumPy does the work. Shorter strings
     # keep their sum.
-    sizes = np.array([len(text) for text in texts])
+    sizes = np.array(list(map(len, texts)))
     width = int(sizes.max(initial=0))
     data = np.frombuffer(b"".join(text.ljust(width, b"\0") for text in texts), np.uint8).reshape(len(texts), width).T.copy()
     sums = np.full(len(texts), 0xFFFFFFFF, np.uint32)
@@ -51,6 +51,7 @@ def _masked(texts: Sequence[bytes]) -> list[bytes]:
     return [value.tobytes() for value in turned.astype("<u4")]
 
 
+@lru_cache(1 << 17)
 def _varint(value: int) -> bytes:
     """Encode a number in groups of seven bits, low groups first.
 
@@ -70,9 +71,6 @@ def _field(number: int, data: bytes) -> bytes:
     return bytes([number << 3 | 2]) + _varint(len(data)) + data
 
 
-_VARINTS = [_varint(value) for value in range(1 << 14)]
-
-
 def _list(name: str, values: list[int]) -> bytes:
     """Encode an entry of the feature map: its name, and a list of int64 (field 3) or float (field 2)."""
     # In Protocol Buffers' wire format, nested from the inside:
@@ -82,8 +80,7 @@ def _list(name: str, values: list[int]) -> bytes:
     if name == _FLOAT_COLUMN:
         feature = _field(2, _field(1, np.array(values, "<f4").tobytes()))
     else:
-        numbers = b"".join(_VARINTS[value] if value < len(_VARINTS) else _varint(value) for value in values)
-        feature = _field(3, _field(1, numbers))
+        feature = _field(3, _field(1, b"".join(map(_varint, values))))
     return _field(1, _field(1, name.encode()) + _field(2, feature))
 
 
@@ -105,15 +102,15 @@ def _examples(shard: Shard) -> Iterator[dict[str, npt.NDArray[Any]]]:
     for batch in shard.batches:
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             part = batch.slice(start, _BATCH_ROWS)
-            rows, columns = np.arange(part.num_rows), {name: flat(part.column(name)) for name in _COLUMNS}
-            ids, types, positions, labels = (columns[name] for name in _COLUMNS)
+            rows = np.arange(part.num_rows)
+            ids, types, positions, labels = (flat(part.column(name)) for name in _COLUMNS)
             yield {
                 "input_ids": padded(*ids, rows, length, pad),
                 "input_mask": np.arange(length) < np.diff(ids[1])[:, None],  # 1 for tokens, 0 for padding
                 "segment_ids": padded(*types, rows, length, 0),
                 "masked_lm_positions": padded(*positions, rows, predictions, 0),
                 "masked_lm_ids": padded(*labels, rows, predictions, 0),
-                "masked_lm_weights": np.arange(predictions) < np.diff(positions[1])[:, None],
+                _FLOAT_COLUMN: np.arange(predictions) < np.diff(positions[1])[:, None],
                 "next_sentence_labels": part.column("next_sentence_label").to_numpy(),
             }
 
@@ -129,11 +126,11 @@ def _records(shard: Shard) -> Iterator[bytes]:
             yield b"".join(parts)
 
 
-def _write(shard: Shard) -> list[ExportFile]:
-    def write(file: IO[bytes]) -> None:
+def _write(shard: Shard) -> list[str]:
+    name = f"{shard.stem}.tfrecord"
+    with replacing(shard.root / name) as file:
         file.writelines(_records(shard))
-
-    return [write_file(shard.root, f"{shard.stem}.tfrecord", write)]
+    return [name]
 
 
 TFRECORD = Format(("pairs",), _write, refusal=_refusal, packages=("tokenizers",))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..codec import encode
 from ..config import ExportConfig
 from ..dataset import manifest
 from ..dataset.manifest_records import RowFile
@@ -63,9 +64,9 @@ class ExportJob(Job):
         vocabulary = vocab.of_run(self.vocabulary) if self.vocabulary else None
         stem, batches = task.parts[0].name.rpartition(".")[0], self.source.batches(task, tally)
         shard = Shard(self.roots[0], task.number, stem, self.source.manifest(), vocabulary, batches, tally)
-        files = FORMATS[self.config.to].write(shard)
+        files = [manifest.entry(shard.root, name) for name in FORMATS[self.config.to].write(shard)]
         tally.left = tally.entered - tally.dropped.total()
-        return ExportReport(files=files, tally=tally.counts())
+        return ExportReport(files=files, tally=tally.counts(), index=shard.index)
 
     @property
     def _stage(self) -> str:
@@ -74,18 +75,16 @@ class ExportJob(Job):
     def finish(self) -> None:
         """Add up the counts; write the index of all files, the vocabulary, and finally the manifest."""
         root, format, source = self.roots[0], FORMATS[self.config.to], self.source.manifest()
-        tally, written = Tally(self._stage), list[ExportReport]()
-        reports: Iterable[list[ExportReport]] = self.reports("export", self.count, ExportReport)
-        for (report,) in reports:
+        tally, reports = Tally(self._stage), [report for (report,) in self.reports("export", self.count, ExportReport)]
+        for report in reports:
             tally.merge(Tally.of(report.tally))
-            written += [report] if report.files else []
+        written = [report for report in reports if report.files]
         if not tally.left:
             reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(tally.dropped.items()))
             raise EmptyResultError(f"{self.source.directory} produces no rows{f' (dropped: {reasons})' if reasons else ''}")
         vocabulary = vocab.of_run(self.vocabulary) if self.vocabulary else None
         names = format.finish(root, written) + (vocab.write(root, vocabulary) if vocabulary else [])
-        firsts = ((report.files[0], report.tally.left) for report in written)
-        shards = [RowFile(name=file.name, bytes=file.bytes, sha256=file.sha256, rows=rows) for file, rows in firsts]
+        shards = [RowFile(**encode(report.files[0]), rows=report.tally.left) for report in written]
         others = [file for report in written for file in report.files[1:]]
         contents = ExportManifest(
             **manifest.head("export", self.config, shards, [tally], format.packages),

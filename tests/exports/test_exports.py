@@ -180,7 +180,7 @@ def test_megatron_drops_and_counts_documents_without_tokens_and_large_ids_take_f
     vocabulary = from_tokens([*SPECIAL, *(f"w{number}" for number in range(65600)), "tea", "cup", "."], True, True)
     tally, manifest = Tally("documents"), Any
     shard = Shard(tmp_path, 0, "data/train-00000-of-00001", manifest, vocabulary, iter([batch.take()]), tally)  # type: ignore[arg-type]
-    assert [entry.name[-3:] for entry in FORMATS["megatron"].write(shard)] == ["bin", "idx"]
+    assert [name[-3:] for name in FORMATS["megatron"].write(shard)] == ["bin", "idx"]
     assert read_megatron(tmp_path) == [[[65605, 65607], [65606, 65607]], [[65606, 65607]]]
     assert tally.dropped == Counter({"no pieces": 1})
 
