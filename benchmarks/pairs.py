@@ -29,6 +29,7 @@ from inputs import corpus, heading, rows
 import bertdata
 from bertdata.dataset import shards
 from bertdata.reports.auc import auc
+from bertdata.tokens.encode import Encoder
 from bertdata.tokens.read import read_any
 
 LIMITS = {  # of bertdata's pairs: figure -> minimum and maximum
@@ -93,7 +94,7 @@ def main() -> int:
 
 def read_documents(corpus: Path, pairs: Path) -> dict[str, Document]:
     """Read the documents of a corpus that have two sentences or more, with the token ids of the rows' vocabulary."""
-    encoder, documents = read_any(pairs).encoder(), dict[str, Document]()
+    encoder, documents = Encoder(read_any(pairs)), dict[str, Document]()
     for shard in bertdata.open(corpus).shards:
         for batch in shards.read_batches(shard):
             sentences = batch.column("sentences")

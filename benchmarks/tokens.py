@@ -27,7 +27,7 @@ import bertdata
 from bertdata.dataset import shards
 from bertdata.exports.plain_text import text_of
 from bertdata.records import Document
-from bertdata.tokens.encode import choose
+from bertdata.tokens.encode import Encoder, choose
 from bertdata.tokens.read import read_any
 
 
@@ -52,7 +52,7 @@ def main() -> None:
 def measure(directory: Path, vocab: Path) -> tuple[float, float, float, bool]:
     """Return megabytes of text, CPU seconds of `tokenizers` and of bertdata, and whether all ids are equal."""
     vocabulary = choose(read_any(vocab))
-    encoder, library = vocabulary.encoder(), vocabulary.tokenizer()
+    encoder, library = Encoder(vocabulary), vocabulary.tokenizer()
     library.encode_special_tokens = True
     size, theirs, ours, equal = 0, 0.0, 0.0, True
     batches = [batch for shard in bertdata.open(directory).shards for batch in shards.read_batches(shard)]

@@ -166,8 +166,8 @@ def _notes(path: Path, vocabulary: Vocabulary, config: PairsConfig) -> tuple[str
     if problem := missing(vocabulary, config.objective):
         raise UsageError(f"the vocabulary {path} {problem}")
     if config.chinese_words != "none":
-        segment.require()
-        if not vocabulary.splits_chinese:
+        segment.packages()
+        if not vocabulary.normalizer.get("handle_chinese_chars"):
             raise UsageError(
                 f"`chinese_words` is for vocabularies that split Chinese into characters, as BERT does. {path} does not: omit it",
                 field="chinese_words",

@@ -16,6 +16,7 @@ from ..dataset import shards
 from ..dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..storage.files import open_file
+from ..tokens.encode import Encoder
 from ..tokens.read import read_any
 
 _WORD_BEFORE = "a"  # a word before the one to find
@@ -76,7 +77,7 @@ def _ends(lists: pa.ListArray) -> npt.NDArray[np.int64]:
 
 def _probes(directory: Path, text: str) -> set[bytes]:
     """Return the bytes of the ids of a text: first in a document, and behind a word."""
-    encoder = read_any(directory).encoder()
+    encoder = Encoder(read_any(directory))
     both = [encoder.encode_documents(pa.array([[*first, text]]), pa.array([[0]])) for first in ([], [_WORD_BEFORE])]
     return {both[0][0].tobytes(), both[1][0][both[1][1][0] :].tobytes()} - {b""}
 

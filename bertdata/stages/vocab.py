@@ -34,7 +34,7 @@ from ..storage.files import to_path
 from ..tally import StageCounts, Tally
 from ..text.language import among
 from ..tokens import train, vocab
-from ..tokens.encode import choose
+from ..tokens.encode import Encoder, choose
 from .corpus_reader import MAX_BATCHES, Corpus, DocumentReader
 
 _MAX_LANGUAGES = 1000  # maximum languages counted separately per task; the text of others counts as language ""
@@ -244,7 +244,7 @@ def _coverage(files: list[Path], config: VocabConfig, vocabulary: vocab.Vocabula
 def _word_encoder(vocabulary: vocab.Vocabulary) -> Callable[[list[str]], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
     """Return a function that encodes words: their ids concatenated, and the end of each word."""
     if vocabulary.splits_sentences:
-        return choose(vocabulary).encoder().encode
+        return Encoder(choose(vocabulary)).encode
     model = vocabulary.tokenizer().model  # words of byte-level BPE are already cut and in its alphabet
 
     def encode(words: list[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:

@@ -67,7 +67,7 @@ class Encoder:
     """Encode text with a vocabulary and its library.
 
     >>> from bertdata.tokens.vocab import SPECIAL, from_tokens
-    >>> encoder = from_tokens([*SPECIAL, "tea", "##s", "!"], lowercase=True, strip_accents=True).encoder()
+    >>> encoder = Encoder(from_tokens([*SPECIAL, "tea", "##s", "!"], lowercase=True, strip_accents=True))
     >>> ids, ends = encoder.encode(["Teas tea", "TEA!"])
     >>> ids.tolist(), ends.tolist()
     ([5, 6, 5, 5, 7], [3, 5])

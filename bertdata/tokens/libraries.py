@@ -67,7 +67,7 @@ class Nanotoken:
     """WordPiece by nanotoken, on the calling thread."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        if not (vocabulary.is_wordpiece and vocabulary.splits_sentences):
+        if not vocabulary.is_bert:
             raise NotImplementedError
         from nanotoken import WordPieceTokenizer, set_cache_entries
 

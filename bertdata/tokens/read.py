@@ -26,10 +26,9 @@ from ..extras import missing_package
 from ..pieces import BERT_TOKENS, ROLES
 from ..storage.model_directory import model_directory
 from .libraries import failures_as_exceptions
-from .vocab import SPECIAL, Vocabulary
+from .vocab import SETTINGS, SPECIAL, Vocabulary, resolved
 from .vocab_txt import MAX_BYTES, from_vocab_txt, is_cased, lines, read_text, unreadable
 
-_SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
 _DEFAULTS = {"lowercase": True, "strip_accents": None, "handle_chinese_chars": True}  # of transformers' BertTokenizer
 # Model types and, with "tokenizer", lowercased classes whose tokenizer is BERT's in transformers (tokenization_auto.py, 5.23).
 _BERT_TYPES = frozenset((
@@ -62,30 +61,29 @@ def read_any(
     path = model_directory(path)
     directory = path if path.is_dir() else path.parent
     form, tokens = _files(path)
-    settings = _settings(directory / "tokenizer_config.json")
+    stored = _json(directory / "tokenizer_config.json")
+    settings, defaults = _settings(directory, stored), _DEFAULTS if _is_bert(directory, stored) else {}
     options = {name: value for name, value in (("lowercase", lowercase), ("strip_accents", strip_accents)) if value is not None}
-    is_bert = _is_bert(directory)
-    if form is None and tokens is not None:
-        if special_tokens:
-            wrong = f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option"
-            raise UsageError(wrong, field="special_tokens")
-        return from_vocab_txt(tokens, settings, _DEFAULTS if is_bert else {}, options)
-    if form is None:
-        text, named = _read_by_transformers(path)
-        found = _from_tokenizer(path, text, named, special_tokens, {})
+    if form:
+        forced = {**defaults, **settings} if defaults else {}
+        found = _from_tokenizer(form, read_text(form), _named(directory, stored), special_tokens, forced)
+    elif not tokens:
+        found = _from_tokenizer(path, *_read_by_transformers(path), special_tokens, {})
+    elif not special_tokens:
+        return from_vocab_txt(tokens, settings, defaults, options)
     else:
-        forced = {**_DEFAULTS, **settings} if is_bert else {}
-        found = _from_tokenizer(form, read_text(form), _named(directory), special_tokens, forced)
+        wrong = f"`special_tokens` has no effect: {path} is a BERT vocabulary, with {', '.join(SPECIAL)}. Omit the option"
+        raise UsageError(wrong, field="special_tokens")
     for name, value in options.items():
-        if not found.normalizer or _resolved(name, found.normalizer) != value:
+        if found.normalizer.get(name) != value:
             wrong = f"`{name}={value}` is for a vocab.txt, but the tokenizer in {form or path} sets it itself. Omit it"
             raise UsageError(wrong, field=name)
-    notes = list(found.notes)
-    if form and tokens and set(lines(read_text(tokens))) != set(found.pieces):
-        notes.append(f"{tokens.name} and {form.name} have different tokens: {form.name} is used, as in transformers")
-    if form and tokens and found.normalizer.get("lowercase") is False and is_cased(found.pieces) is False:
+    notes = [*found.notes]
+    if tokens and set(lines(read_text(tokens))) != set(found.pieces):
+        notes.append("vocab.txt and tokenizer.json have different tokens: tokenizer.json is used, as in transformers")
+    if tokens and found.normalizer.get("lowercase") is False and is_cased(found.pieces) is False:
         notes.append(
-            f"{form.name} does not lowercase text, and is used as in transformers, but {tokens.name} has small letters only:"
+            "tokenizer.json does not lowercase text, and is used as in transformers, but vocab.txt has small letters only:"
             " words with capitals become [UNK]"
         )
     return replace(found, notes=tuple(notes))
@@ -111,9 +109,9 @@ def _files(path: Path) -> tuple[Path | None, Path | None]:
     return None, path
 
 
-def _is_bert(directory: Path) -> bool:
-    """Return True if the files of a directory name a model whose tokenizer is BERT's in transformers."""
-    name = _json(directory / "tokenizer_config.json").get("tokenizer_class")
+def _is_bert(directory: Path, stored: dict[str, Any]) -> bool:
+    """Return True if tokenizer_config.json or config.json names a model whose tokenizer is BERT's in transformers."""
+    name = stored.get("tokenizer_class")
     if not isinstance(name, str):
         return _json(directory / "config.json").get("model_type") in _BERT_TYPES
     return name.removesuffix("Fast").removesuffix("Tokenizer").lower() in {kind.replace("-", "") for kind in _BERT_TYPES}
@@ -128,20 +126,20 @@ def _json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    """Read the settings of a tokenizer_config.json by the names of BERT's normalizer. null means unspecified, as in Google's."""
-    stored = _json(path)
-    settings = {name: stored[key] for name, key in _SETTINGS.items() if stored.get(key) is not None}
+def _settings(directory: Path, stored: dict[str, Any]) -> dict[str, bool]:
+    """Return the settings of a tokenizer_config.json by the names of BERT's normalizer. null is none, as in Google's."""
+    settings = {name: stored[key] for name, key in SETTINGS.items() if stored.get(key) is not None}
     for name, value in settings.items():
         if type(value) is not bool:
-            raise UsageError(f"{path}: {_SETTINGS[name]} is {value!r}: write true or false there")
+            wrong = f"{directory / 'tokenizer_config.json'}: {SETTINGS[name]} is {value!r}: write true or false there"
+            raise UsageError(wrong)
     return settings
 
 
-def _named(directory: Path) -> dict[str, str]:
+def _named(directory: Path, stored: dict[str, Any]) -> dict[str, str]:
     """Read which tokens have which role, by keys such as ``cls_token``, from the files next to a tokenizer.json."""
-    settings = {**_json(directory / "special_tokens_map.json"), **_json(directory / "tokenizer_config.json")}
-    tokens = {key: value.get("content") if isinstance(value, dict) else value for key, value in settings.items()}
+    values = {**_json(directory / "special_tokens_map.json"), **stored}
+    tokens = {key: value.get("content") if isinstance(value, dict) else value for key, value in values.items()}
     return {key: token for key, token in tokens.items() if key.endswith("_token") and isinstance(token, str) and token}
 
 
@@ -168,7 +166,7 @@ def _from_tokenizer(where: Path, text: str, named: dict[str, str], option: str, 
         where: Name for messages.
         text: Contents of the tokenizer.json.
         named: Special tokens by keys such as ``cls_token``.
-        option: `special_tokens`. Tokens that the tokenizer lacks are added.
+        option: `special_tokens`, which are added if the tokenizer lacks them.
         forced: Settings of BERT's normalizer that replace those of the tokenizer.json.
     """
     try:
@@ -185,10 +183,9 @@ def _from_tokenizer(where: Path, text: str, named: dict[str, str], option: str, 
     if model.get("dropout"):
         raise UsageError(f"{where} drops merges by chance, so ids would differ from run to run: set its model's dropout to null")
     for name, value in forced.items() if normalizer.get("type") == "BertNormalizer" else ():
-        if _resolved(name, normalizer) != _resolved(name, {**normalizer, **forced}):
-            notes.append(
-                f"{_SETTINGS[name]} is {_shown(value)}, as transformers reads it, but {where.name} has {_shown(normalizer[name])}"
-            )
+        if resolved(normalizer)[name] != resolved({**normalizer, **forced})[name]:
+            used, other = json.dumps(value), json.dumps(normalizer[name])
+            notes.append(f"{SETTINGS[name]} is {used}, as transformers reads it, but {where.name} has {other}")
             normalizer[name] = value
     if notes:
         tokenizer = Tokenizer.from_str(json.dumps(form))
@@ -208,16 +205,6 @@ def _from_tokenizer(where: Path, text: str, named: dict[str, str], option: str, 
     return Vocabulary(tokenizer.to_str(), dict(sorted(named.items())), notes=tuple(notes))
 
 
-def _resolved(name: str, normalizer: dict[str, Any]) -> bool:
-    """Return a setting of BERT's normalizer, whose `strip_accents` null means as `lowercase`."""
-    value = normalizer[name]
-    return bool(normalizer["lowercase"] if value is None else value)
-
-
-def _shown(value: bool | None) -> str:
-    return {True: "true", False: "false", None: "null"}[value]
-
-
 def missing(vocabulary: Vocabulary, objective: str) -> str:
     """Return which special tokens a vocabulary lacks for rows, and how to add them, or an empty string.
 
@@ -225,16 +212,13 @@ def missing(vocabulary: Vocabulary, objective: str) -> str:
     """
     roles = OBJECTIVES[objective].roles
     ids = vocabulary.special._asdict()
-    absent = [role for role in roles if ids[role] < 0]
-    if not absent:
-        alike = [role for role in roles if role != "mask" and "mask" in roles and ids[role] == ids["mask"]]
-        return f"has one token for mask and {alike[0]}: name another with `special_tokens`" if alike else ""
-    shown = ",".join(f"{role}=[{role.upper()}]" for role in absent)
-    examples = [vocabulary.pieces[i] for i in vocabulary.special.others if vocabulary.pieces[i]][:8]
-    has = f"it has {', '.join(examples)}; " if examples else ""
-    return (
-        f"names no token for {', '.join(absent)}: {has}name one each with `special_tokens`, {shown} for instance, which adds it"
-    )
+    if absent := [role for role in roles if ids[role] < 0]:
+        shown = ",".join(f"{role}={BERT_TOKENS[role]}" for role in absent)
+        examples = ", ".join([vocabulary.pieces[i] for i in vocabulary.special.others if vocabulary.pieces[i]][:8])
+        has = f"names no token for {', '.join(absent)}: {f'it has {examples}; ' if examples else ''}"
+        return f"{has}name one each with `special_tokens`, {shown} for instance, which adds it"
+    alike = [role for role in roles if role != "mask" and "mask" in roles and ids[role] == ids["mask"]]
+    return f"has one token for mask and {alike[0]}: name another with `special_tokens`" if alike else ""
 
 
 def _read_by_transformers(path: Path) -> tuple[str, dict[str, str]]:

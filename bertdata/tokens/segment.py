@@ -8,8 +8,8 @@ segmented. Other languages, including Japanese, use only ``##``.
 
 A sentence is cut around words of two or more characters, and each part is encoded, with the same tokens as the full sentence.
 
-    segmenter.parts("他在清华大学读书。")  ->  [("他在", False), ("清华大学", True), ("读书", True), ("。", False)]
-    segmenter.parts("他在清華大學讀書。")  ->  [("他在", False), ("清華大學", True), ("讀書", True), ("。", False)]
+    parts("他在清华大学读书。")  ->  [("他在", False), ("清华大学", True), ("读书", True), ("。", False)]
+    parts("他在清華大學讀書。")  ->  [("他在", False), ("清華大學", True), ("讀書", True), ("。", False)]
 
 jieba's dictionary is mostly simplified. Traditional characters are converted one for one with OpenCC's tables, in the text and in
 the dictionary, so that 著名 and 看著, 乾隆 and 乾淨 are all found.
@@ -30,7 +30,6 @@ from ..extras import missing_package
 
 if TYPE_CHECKING:
     from .encode import Encoder
-    from .vocab import Vocabulary
 
 # Characters that BERT sets apart from each other.  No sentence has 1,000 without a mark between them; jieba takes quadratic time.
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -48,76 +47,60 @@ def is_chinese(language: str) -> bool:
     return language.lower().replace("_", "-").partition("-")[0] in _CHINESE
 
 
-def require() -> None:
-    """Raise UsageError where jieba or OpenCC is not installed."""
+def packages() -> tuple[Any, Any]:
+    """Import jieba and OpenCC. Raise UsageError where one is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # jieba 0.42 has escapes that newer Pythons warn of
-            import jieba  # noqa: F401
-            import opencc  # noqa: F401
+            import jieba
+            import opencc
     except ImportError as error:
         raise missing_package("Chinese words need jieba and OpenCC", "chinese", error) from None
+    return jieba, opencc
 
 
-class Segmenter:
-    """Cut Chinese sentences into words by jieba's dictionary and model; raise UsageError where it or OpenCC is not installed."""
-
-    def __init__(self) -> None:
-        require()
-        self._jieba, self._simplified = _jieba(), _simplified()
-
-    def parts(self, sentence: str) -> Iterator[tuple[str, bool]]:
-        """Yield the parts of a sentence, in order and complete, and of each whether it is a word of several characters."""
-        done = 0
-        for run in _RUN.finditer(sentence):
-            position = run.start()
-            for word in self._jieba.cut(run[0].translate(self._simplified)):
-                end = position + len(word)
-                if len(word) > 1:
-                    if done < position:
-                        yield sentence[done:position], False
-                    yield sentence[position:end], True
-                    done = end
-                position = end
-        if done < len(sentence):
-            yield sentence[done:], False
+def parts(sentence: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a Chinese sentence, in order and complete, and of each whether it is a word of several characters."""
+    done = 0
+    for run in _RUN.finditer(sentence):
+        position = run.start()
+        for word in _jieba().cut(run[0].translate(_simplified())):
+            end = position + len(word)
+            if len(word) > 1:
+                if done < position:
+                    yield sentence[done:position], False
+                yield sentence[position:end], True
+                done = end
+            position = end
+    if done < len(sentence):
+        yield sentence[done:], False
 
 
-class WordEncoder:
-    """Encode documents as `Encoder` does, with a flag for each token."""
+def encode_words(
+    encoder: Encoder, languages: Sequence[str], documents: Sequence[Sequence[str]]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
 
-    def __init__(self, encoder: Encoder, vocabulary: Vocabulary) -> None:
-        self._encoder, self._segmenter = encoder, Segmenter()
-        self._continues = vocabulary.continues()
-
-    def encode(
-        self, languages: Sequence[str], documents: Sequence[Sequence[str]]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Return all ids [T], where each sentence ends [S], and which tokens continue a word [T].
-
-        Sentences are encoded in segmented parts, which does not change the ids.
-        """
-        parts: list[tuple[str, bool]] = []
-        counts: list[int] = []
-        for language, sentences in zip(languages, documents, strict=True):
-            chinese = is_chinese(language)
-            for sentence in sentences:
-                parts += self._segmenter.parts(sentence) if chinese else [(sentence, False)]
-                counts.append(len(parts))
-        tokens, ends = self._encoder.encode([part for part, _ in parts])
-        words = np.array([word for _, word in parts], bool)
-        edges = np.append(0, ends)
-        inside = np.repeat(words, np.diff(edges))
-        inside[edges[edges < len(tokens)]] = False  # where a part begins
-        return tokens, edges[np.array(counts, np.int64)], self._continues[tokens] | inside
+    Sentences are encoded in segmented parts, which does not change the ids.
+    """
+    cut: list[tuple[str, bool]] = []
+    counts: list[int] = []
+    for language, sentences in zip(languages, documents, strict=True):
+        chinese = is_chinese(language)
+        for sentence in sentences:
+            cut += parts(sentence) if chinese else [(sentence, False)]
+            counts.append(len(cut))
+    tokens, ends = encoder.encode([part for part, _ in cut])
+    edges = np.append(0, ends)
+    inside = np.repeat(np.array([is_word for _, is_word in cut], bool), np.diff(edges))
+    inside[edges[edges < len(tokens)]] = False  # where a part begins
+    return tokens, edges[np.array(counts, np.int64)], encoder.vocabulary.continues[tokens] | inside
 
 
 @functools.cache
 def _jieba() -> Any:
     """Return jieba with its dictionary, of which a process has one: with OpenCC it takes a second, and 72 MB."""
-    import jieba
-
-    tokenizer = jieba.Tokenizer()
+    tokenizer = packages()[0].Tokenizer()
     # What `initialize` does, less its cache: a file in the shared temporary directory that anybody may have written.
     known, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     table = _simplified()
@@ -135,12 +118,10 @@ def _simplified() -> dict[int, str]:
 
     Of several simplified characters it is OpenCC's first; one that is itself simplified stays, as 么, which is 麼 in traditional.
     """
-    from opencc import OpenCC
-
-    characters = [character for character in map(chr, range(0x3400, 0xA000)) if _HAN.match(character)]
+    characters = _HAN.findall("".join(map(chr, range(0x3400, 0xA000))))
     found: dict[str, str] = {}
     for conversion in _CONVERSIONS:
-        simplified = OpenCC(conversion).convert("\n".join(characters)).split("\n")
+        simplified = packages()[1].OpenCC(conversion).convert("\n".join(characters)).split("\n")
         for old, new in zip(characters, simplified, strict=True):
             if len(new) == 1 and new != old:
                 found.setdefault(old, new)

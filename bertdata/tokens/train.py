@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors
 from tokenizers.models import BPE, WordPiece
@@ -80,28 +79,33 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     """
     if not words:
         raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
-    return (_train_wordpiece if config.model == "wordpiece" else _train_bpe)(words, config)
-
-
-def _train_wordpiece(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
-    special = [*special_tokens(config.layout), *config.extra_tokens]
-    most = max(1, (config.size - len(special)) // 2)  # characters: each may take two tokens, x and ##x
-    alphabet, inner = _alphabet(words, min(config.alphabet, most))
-    tokenizer = _merged(Tokenizer(WordPiece(unk_token="[UNK]")), WordPieceTrainer, words, alphabet, [*special, *inner], config)
-    strip = config.lowercase if config.strip_accents is None else config.strip_accents
-    return from_tokens(_filled(_by_id(tokenizer.get_vocab()), config), bool(config.lowercase), bool(strip))
-
-
-def _train_bpe(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
-    special = [*SPECIAL, *config.extra_tokens]
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trained = _merged(Tokenizer(BPE()), BpeTrainer, dict(sorted(words.items())), alphabet, special, config)
-    model = json.loads(trained.to_str())["model"]
-    vocabulary = {piece: i for i, piece in enumerate(_filled(_by_id(model["vocab"]), config))}
+    special, inner = [*special_tokens(config.layout), *config.extra_tokens], list[str]()
+    trained, alphabet = Tokenizer(BPE()), sorted(pre_tokenizers.ByteLevel.alphabet())
+    if config.model == "wordpiece":
+        most = max(1, (config.size - len(special)) // 2)  # characters: each may take two tokens, x and ##x
+        trained, (alphabet, inner) = Tokenizer(WordPiece(unk_token="[UNK]")), _alphabet(words, min(config.alphabet, most))
+    trained.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = (WordPieceTrainer if config.model == "wordpiece" else BpeTrainer)(
+        vocab_size=config.size,
+        min_frequency=config.min_frequency,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        special_tokens=[*special, *inner],
+        show_progress=False,
+    )
+    trained.train_from_iterator(_repeated(dict(sorted(words.items()))), trainer)
+    ids = trained.get_vocab()
+    pieces = sorted(ids, key=ids.__getitem__)
+    missing = -len(pieces) % (config.pad_to_multiple_of or 1)
+    unused = list(itertools.islice(unused_names(pieces), missing))
+    pieces += unused
+    if config.model == "wordpiece":
+        strip = config.lowercase if config.strip_accents is None else config.strip_accents
+        return from_tokens(pieces, bool(config.lowercase), bool(strip))
     tokenizer = blank(config)
-    tokenizer.model = BPE(vocabulary, [tuple(merge) for merge in model["merges"]])
-    unused = [piece for piece in sorted(vocabulary) if piece.startswith("[unused")]
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *unused]])
+    merges = json.loads(trained.to_str())["model"]["merges"]
+    tokenizer.model = BPE({piece: i for i, piece in enumerate(pieces)}, [tuple(merge) for merge in merges])
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special, *sorted(unused)]])
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -118,39 +122,12 @@ def special_tokens(layout: str) -> list[str]:
     return [SPECIAL[0], *unused[:99], *SPECIAL[1:], *unused[99:]]
 
 
-def _merged(
-    tokenizer: Tokenizer, trainer: type[Any], words: Mapping[str, int], alphabet: list[str], first: list[str], config: VocabConfig
-) -> Tokenizer:
-    """Train a tokenizer whose tokens are merged from characters; `first` are the tokens with the first ids."""
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    how = trainer(
-        vocab_size=config.size,
-        min_frequency=config.min_frequency,
-        initial_alphabet=alphabet,
-        limit_alphabet=len(alphabet),
-        special_tokens=first,
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(_repeated(words), how)
-    return tokenizer
-
-
 def _repeated(words: Mapping[str, int]) -> Iterator[str]:
     """Yield every word as often as it was counted, in texts of limited size."""
     for word, count in words.items():
         most = max(1, _TEXT_CHARS // (len(word) + 1))
         for start in range(0, count, most):
             yield f"{word} " * min(most, count - start)
-
-
-def _by_id(ids: dict[str, int]) -> list[str]:
-    return sorted(ids, key=ids.__getitem__)
-
-
-def _filled(pieces: list[str], config: VocabConfig) -> list[str]:
-    """Append ``[unusedN]`` tokens up to a multiple of `config.pad_to_multiple_of`."""
-    missing = -len(pieces) % config.pad_to_multiple_of if config.pad_to_multiple_of else 0
-    return [*pieces, *itertools.islice(unused_names(pieces), missing)]
 
 
 def _alphabet(words: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:

@@ -1,7 +1,7 @@
 """A vocabulary: the contents of a tokenizer.json, and which of its tokens are special. A vocab.txt of BERT becomes one.
 
     vocabulary = from_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "tea", "##s"], lowercase=True, strip_accents=True)
-    vocabulary.encoder().encode(["Teas tea"])        # ids [T], and the end of each sentence in them [S]
+    Encoder(vocabulary).encode(["Teas tea"])         # ids [T], and the end of each sentence in them [S]
 
 The directory that `write` makes loads with `transformers.AutoTokenizer`, and its tokenizer.json with `tokenizers`, both with the
 same ids.
@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,9 @@ from ..dataset.tasks import StoredValue
 from ..pieces import BERT_TOKENS, ROLES, Special, VocabularyEntries, continues_word, of_tokenizer
 from ..storage.files import write_json, write_text
 
-if TYPE_CHECKING:
-    from .encode import Encoder
-
 SPECIAL = tuple(BERT_TOKENS.values())
 NAMED = {f"{role}_token": token for role, token in BERT_TOKENS.items()}  # by the keys of a tokenizer_config.json
+SETTINGS = {"lowercase": "do_lower_case", "strip_accents": "strip_accents", "handle_chinese_chars": "tokenize_chinese_chars"}
 _MAX_WORD_CHARS = 100  # a longer word is [UNK], as in google-research/bert's WordpieceTokenizer
 
 
@@ -57,39 +55,35 @@ class Vocabulary:
         return dict(json.loads(self.form))
 
     @functools.cached_property
-    def _tokens(self) -> tuple[list[str], Special]:
-        return of_tokenizer(self.parsed, dict(self.named))
-
-    @property
     def pieces(self) -> list[str]:
         """The tokens by id [V]. An id without a token has ""."""
-        return self._tokens[0]
+        return of_tokenizer(self.parsed, dict(self.named))[0]
 
-    @property
+    @functools.cached_property
     def special(self) -> Special:
         """The ids of the special tokens."""
-        return self._tokens[1]
+        return of_tokenizer(self.parsed, dict(self.named))[1]
 
-    @property
-    def is_wordpiece(self) -> bool:
-        """Whether a vocab.txt can hold its tokens."""
-        return bool(self.parsed["model"]["type"] == "WordPiece")
+    @functools.cached_property
+    def continues(self) -> npt.NDArray[np.bool_]:
+        """Whether each token [V] continues a word (``##ing``)."""
+        return np.array([continues_word(piece, self.special.mark) for piece in self.pieces])
 
     @property
     def normalizer(self) -> dict[str, Any]:
         """The settings of BERT's normalizer, or an empty dictionary if it has another one."""
         found = self.parsed.get("normalizer") or {}
-        return found if found.get("type") == "BertNormalizer" else {}
-
-    @property
-    def splits_chinese(self) -> bool:
-        """Whether each Chinese character is a word for it, as in BERT."""
-        return bool(self.normalizer.get("handle_chinese_chars"))
+        return resolved(found) if found.get("type") == "BertNormalizer" else {}
 
     @property
     def splits_sentences(self) -> bool:
         """Whether the ids of a sentence never depend on the text around it: words end at spaces and at punctuation."""
         return bool(self.normalizer) and (self.parsed.get("pre_tokenizer") or {}).get("type") == "BertPreTokenizer"
+
+    @property
+    def is_bert(self) -> bool:
+        """Whether it cuts words as BERT does, into pieces that a vocab.txt can hold."""
+        return self.splits_sentences and bool(self.parsed["model"]["type"] == "WordPiece")
 
     def special_tokens(self) -> dict[str, str]:
         """Return the special tokens by role. Missing ones are omitted."""
@@ -98,12 +92,6 @@ class Vocabulary:
     def tokenizer(self) -> Tokenizer:
         """Return the vocabulary as a tokenizer of `tokenizers`."""
         return Tokenizer.from_str(self.form)
-
-    def encoder(self) -> Encoder:
-        """Return an encoder of sentences and documents."""
-        from .encode import Encoder
-
-        return Encoder(self)
 
     def stored(self) -> dict[str, object]:
         """Return the fields that a job stores for its workers."""
@@ -118,15 +106,17 @@ class Vocabulary:
         """Return the vocabulary's entries for the manifest of rows or ids."""
         return {"vocab_size": len(self.pieces), "special_tokens": self.special_tokens(), "word_mark": self.special.mark}
 
-    def continues(self) -> npt.NDArray[np.bool_]:
-        """Return whether each token [V] continues a word (``##ing``)."""
-        return np.array([continues_word(piece, self.special.mark) for piece in self.pieces])
-
 
 @functools.lru_cache(maxsize=2)
 def of_run(stored: StoredValue) -> Vocabulary:
     """Return the vocabulary that the driver of a run has stored for its workers; it is read once in a process."""
     return Vocabulary(**stored.read())
+
+
+def resolved(normalizer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of BERT's normalizer, whose `strip_accents` null means as `lowercase`."""
+    strip = normalizer["strip_accents"]
+    return {**normalizer, "strip_accents": normalizer["lowercase"] if strip is None else strip}
 
 
 def from_tokens(tokens: Sequence[str], lowercase: bool, strip_accents: bool | None) -> Vocabulary:
@@ -155,20 +145,13 @@ def write(directory: Path, vocabulary: Vocabulary) -> list[str]:
 
     A WordPiece vocabulary also gets a vocab.txt, which older programs read.
     """
-    config: dict[str, object] = {"tokenizer_class": "PreTrainedTokenizerFast", **vocabulary.named}
+    config: dict[str, object] = {"tokenizer_class": "PreTrainedTokenizerFast"}
     names = ["tokenizer.json", "tokenizer_config.json"]
-    if vocabulary.is_wordpiece and vocabulary.splits_sentences and "" not in vocabulary.pieces:
-        normalizer = vocabulary.normalizer
-        lowercase, strip_accents = normalizer["lowercase"], normalizer["strip_accents"]
-        config = {
-            "tokenizer_class": "BertTokenizer",
-            "do_lower_case": lowercase,
-            "strip_accents": lowercase if strip_accents is None else strip_accents,
-            "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
-            **vocabulary.named,
-        }
+    if vocabulary.is_bert and "" not in vocabulary.pieces:
+        settings = {key: vocabulary.normalizer[name] for name, key in SETTINGS.items()}
+        config = {"tokenizer_class": "BertTokenizer", **settings}
         write_text(directory / "vocab.txt", "".join(f"{piece}\n" for piece in vocabulary.pieces))
         names.insert(0, "vocab.txt")
     write_text(directory / "tokenizer.json", vocabulary.tokenizer().to_str(pretty=True) + "\n")
-    write_json(directory / "tokenizer_config.json", config)
+    write_json(directory / "tokenizer_config.json", {**config, **vocabulary.named})
     return names

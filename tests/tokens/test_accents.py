@@ -16,7 +16,7 @@ from tokenizers.normalizers import BertNormalizer
 import bertdata
 from bertdata.config import VocabConfig
 from bertdata.stages import vocab as building
-from bertdata.tokens.encode import choose
+from bertdata.tokens.encode import Encoder, choose
 from bertdata.tokens.read import read_any
 from bertdata.tokens.train import blank, count_parts, parts_to_words, train
 
@@ -69,7 +69,7 @@ def test_ids_of_every_script_are_those_of_the_library(strip: bool) -> None:
     texts = [text for text, *_ in SCRIPTS.values()]
     words = Counter({word: 3 for text in texts for word in count_words([text], bare(strip))})
     vocabulary = choose(train(words, VocabConfig(size=600, strip_accents=strip)))
-    found = split(*vocabulary.encoder().encode(texts))
+    found = split(*Encoder(vocabulary).encode(texts))
     assert found == by_library(vocabulary, texts) and vocabulary.special.unk not in sum(found, [])
 
 

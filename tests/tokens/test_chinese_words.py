@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from bertdata import rows as pairs
 from bertdata.config import PairsConfig
-from bertdata.tokens.encode import choose
+from bertdata.tokens.encode import Encoder, choose
 from bertdata.tokens.read import read_any
-from bertdata.tokens.segment import Segmenter, WordEncoder, is_chinese
+from bertdata.tokens.segment import encode_words, is_chinese, parts
 from bertdata.tokens.vocab import SPECIAL, from_tokens
 
 pytest.importorskip("jieba", reason="the extra `chinese` is not installed")
@@ -32,38 +32,37 @@ TEXT = st.text(
 
 
 @pytest.fixture(scope="module")
-def encoder() -> WordEncoder:
-    return WordEncoder(VOCABULARY.encoder(), VOCABULARY)
+def encoder() -> Encoder:
+    return Encoder(VOCABULARY)
 
 
-def test_a_sentence_by_hand(encoder: WordEncoder) -> None:
+def test_a_sentence_by_hand(encoder: Encoder) -> None:
     text = ["我们的abs北京大学。", "", "ab 北京大学"]
-    tokens, ends, continues = encoder.encode(["zh"], [text])
+    tokens, ends, continues = encode_words(encoder, ["zh"], [text])
     flags = zip((PIECES[i] for i in tokens), continues.tolist(), strict=True)
     told = " ".join(f"+{piece}" if flag else piece for piece, flag in flags)
     assert told == "我 +们 的 a +##b +##s 北 +京 +大 +学 。 a +##b 北 +京 +大 +学"
     assert ends.tolist() == [11, 11, 17]
-    continues = encoder.encode(["ja"], [text])[2]
+    continues = encode_words(encoder, ["ja"], [text])[2]
     assert np.flatnonzero(continues).tolist() == [4, 5, 12], "only ## tells in other languages"
-    tokens, ends, continues = encoder.encode([], [])
+    tokens, ends, continues = encode_words(encoder, [], [])
     assert len(tokens) == len(ends) == len(continues) == 0
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(["zh", "zh-tw", "en", ""]), st.lists(TEXT, max_size=4)), max_size=4))
 @pytest.mark.slow
-def test_ids_are_those_of_the_whole_sentences(encoder: WordEncoder, documents: list[tuple[str, list[str]]]) -> None:
+def test_ids_are_those_of_the_whole_sentences(encoder: Encoder, documents: list[tuple[str, list[str]]]) -> None:
     languages, texts = [language for language, _ in documents], [text for _, text in documents]
-    tokens, ends, continues = encoder.encode(languages, texts)
-    whole = VOCABULARY.encoder().encode([sentence for text in texts for sentence in text])
+    tokens, ends, continues = encode_words(encoder, languages, texts)
+    whole = encoder.encode([sentence for text in texts for sentence in text])
     assert tokens.tolist() == whole[0].tolist() and ends.tolist() == whole[1].tolist()
     expected: list[bool] = []
-    tokenizer, segmenter = VOCABULARY.tokenizer(), encoder._segmenter
+    tokenizer = VOCABULARY.tokenizer()
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     for language, text in documents:
         for sentence in text:
-            parts = list(segmenter.parts(sentence)) if is_chinese(language) else [(sentence, False)]
-            for part, word in parts:
+            for part, word in parts(sentence) if is_chinese(language) else [(sentence, False)]:
                 pieces = tokenizer.encode(part, add_special_tokens=False).tokens
                 expected += [bool(word and position) or piece.startswith("##") for position, piece in enumerate(pieces)]
     assert continues.tolist() == expected
@@ -142,8 +141,7 @@ def test_words_are_a_column(run: Run, corpus: Path, words: Path, tmp_path: Path)
     assert len(rows) > 100
     found = {word for row in rows for word in _words(pieces, row)}
     assert {"北京大学", "图书馆", "火车站", "研究", "[SEP]", "的"} <= found and not found & {"北", "京", "研"}
-    segmenter = Segmenter()
-    segmented = {word for i in range(60) for word, whole in segmenter.parts(_chinese(i)) if whole}
+    segmented = {word for i in range(60) for word, whole in parts(_chinese(i)) if whole}
     assert {word for word in found if len(word) > 1 and word[0] > "一"} <= segmented
     manifest = json.loads((words / "manifest.json").read_text())
     assert manifest["config"]["chinese_words"] == "jieba" and manifest["versions"]["jieba"]

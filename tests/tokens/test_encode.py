@@ -96,15 +96,15 @@ def test_doctests() -> None:
 @given(sentences=st.lists(SENTENCE, max_size=6))
 def test_equal_to_tokenizers_sentence_by_sentence(vocabulary: Vocabulary, sentences: list[str]) -> None:
     """Text never gives a special token other than [UNK], and no sentence begins inside a word."""
-    found = split(*vocabulary.encoder().encode(sentences))
+    found = split(*Encoder(vocabulary).encode(sentences))
     assert found == by_library(vocabulary, sentences)
     assert not {i for ids in found for i in ids} & vocabulary.special.never
-    assert not any(vocabulary.continues()[ids[0]] for ids in found if ids)
+    assert not any(vocabulary.continues[ids[0]] for ids in found if ids)
 
 
 def test_worked_by_hand(vocabulary: Vocabulary) -> None:
     """Greedy longest match: sunset = sun ##set; Chinese characters are words; an unknown word is one [UNK]."""
-    encoder = vocabulary.encoder()
+    encoder = Encoder(vocabulary)
     ids, ends = encoder.encode(["sunset, 茶树茶.", "", "qqq tea", "\u200b\x00"])
     assert [PIECES[i] for i in ids] == ["sun", "##set", ",", "茶", "树", "茶", ".", "[UNK]", "tea"]
     assert ends.tolist() == [7, 7, 9, 9] and ids.dtype == np.uint16 and ends.dtype == np.int64
@@ -154,7 +154,7 @@ def swept(vocabulary: Vocabulary, codes: Sequence[int]) -> None:
     ]
     for start in range(0, len(sentences), 500):
         part = sentences[start : start + 500]
-        found = split(*choose(vocabulary).encoder().encode(part))
+        found = split(*Encoder(choose(vocabulary)).encode(part))
         for sentence, ours, theirs in zip(part, found, by_library(vocabulary, part), strict=True):
             assert ours == theirs, ascii(sentence)
 
@@ -313,7 +313,7 @@ def test_ids_are_those_of_the_whole_text(kind: str, documents: list[Document]) -
 
 def test_a_document_by_hand() -> None:
     """A space begins the sentence behind it, and line feeds end the paragraph before them."""
-    tokenizer, encoder = tokenizer_of("byte level"), choose(vocabulary_of("byte level")).encoder()
+    tokenizer, encoder = tokenizer_of("byte level"), Encoder(choose(vocabulary_of("byte level")))
     ids, ends = encoder.encode_documents(pa.array([["a.", "b.", "c."], ["。", "x"]]), pa.array([[0, 2], [0]]))
     found = ["".join(tokenizer.id_to_token(i) for i in own) for own in np.split(ids, ends[:-1])]
     assert found == ["a.", "Ġb.ĊĊ", "c.", "ãĢĤ", "x"]
@@ -404,7 +404,7 @@ def test_real_text_and_random_strings(real_text: list[str], kind: str) -> None:
     assert all(
         map(
             np.array_equal,
-            vocabulary.encoder().encode_documents(*columns),
+            Encoder(vocabulary).encode_documents(*columns),
             Encoder(replace(vocabulary, library="tokenizers")).encode_documents(*columns),
         )
     )

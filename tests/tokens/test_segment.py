@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bertdata.tokens.segment import Segmenter, _simplified, is_chinese
+from bertdata.tokens.segment import _simplified, is_chinese, parts
+
+for module in ("jieba", "opencc"):
+    pytest.importorskip(module, reason="the extra `chinese` is not installed")
 
 
-@pytest.fixture(scope="module")
-def segmenter() -> Segmenter:
-    for module in ("jieba", "opencc"):
-        pytest.importorskip(module, reason="the extra `chinese` is not installed")
-    return Segmenter()
-
-
-def test_words_of_a_sentence(segmenter: Segmenter) -> None:
-    parts = list(segmenter.parts("他在北京大学读书，not for long。"))
-    assert parts == [("他在", False), ("北京大学", True), ("读书", True), ("，not for long。", False)]
+def test_words_of_a_sentence() -> None:
+    found = list(parts("他在北京大学读书，not for long。"))
+    assert found == [("他在", False), ("北京大学", True), ("读书", True), ("，not for long。", False)]
 
 
 BOTH = (  # sentences in simplified characters and in those of Taiwan or Hong Kong
@@ -31,21 +27,20 @@ BOTH = (  # sentences in simplified characters and in those of Taiwan or Hong Ko
 
 
 @pytest.mark.parametrize(("simplified", "traditional"), BOTH)
-def test_traditional_sentences_are_cut_as_simplified_ones(segmenter: Segmenter, simplified: str, traditional: str) -> None:
-    parts, others = (list(segmenter.parts(sentence)) for sentence in (simplified, traditional))
-    assert [(len(part), word) for part, word in others] == [(len(part), word) for part, word in parts]
+def test_traditional_sentences_are_cut_as_simplified_ones(simplified: str, traditional: str) -> None:
+    words, others = (list(parts(sentence)) for sentence in (simplified, traditional))
+    assert [(len(part), word) for part, word in others] == [(len(part), word) for part, word in words]
     assert "".join(part for part, _ in others) == traditional, "its own characters stay"
 
 
 @pytest.mark.parametrize(
     "word", ["著名", "看着", "看著", "乾隆", "乾淨", "干净", "文徵明", "什么", "什麼", "哪吒", "衞生", "衛生"]
 )
-def test_words_whose_characters_both_scripts_have(segmenter: Segmenter, word: str) -> None:
-    assert list(segmenter.parts(word)) == [(word, True)]
+def test_words_whose_characters_both_scripts_have(word: str) -> None:
+    assert list(parts(word)) == [(word, True)]
 
 
 def test_each_character_becomes_one_that_stays() -> None:
-    pytest.importorskip("opencc", reason="the extra `chinese` is not installed")
     table = _simplified()
     assert len(table) > 3000 and all(len(new) == 1 for new in table.values())
     assert not {ord(new) for new in table.values()} & table.keys()

@@ -27,6 +27,7 @@ from bertdata.dataset.manifest_types import CorpusManifest, VocabManifest
 from bertdata.errors import EmptyResultError
 from bertdata.reports import coverage
 from bertdata.tokens import read, train, vocab, vocab_txt
+from bertdata.tokens.encode import Encoder
 from bertdata.tokens.read import read_any
 from bertdata.tokens.vocab import SPECIAL
 
@@ -159,7 +160,7 @@ def test_bpe_encodes_every_text_and_pads() -> None:
         ids = library.encode(text, add_special_tokens=False).ids
         assert 1 not in ids and library.decode(ids) == text
     assert library.encode("a<|two|>b").ids.count(6) == 1
-    ids, _ = made.encoder().encode(["a<|two|>b [unused1] [SEP]"])
+    ids, _ = Encoder(made).encode(["a<|two|>b [unused1] [SEP]"])
     assert not set(ids.tolist()) & made.special.never
 
 

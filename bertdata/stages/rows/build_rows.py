@@ -109,7 +109,7 @@ def _partition(
     stored: StoredValue, partners: Partners, documents: pa.RecordBatch, origins: list[DocumentOrigin]
 ) -> rows.Partition:
     tokens, sizes, words = (documents.column(name).flatten().to_numpy(False) for name in ("ids", "sizes", "continues"))
-    continues = words if len(words) else _continues_of_run(stored).take(tokens)
+    continues = words if len(words) else vocab.of_run(stored).continues.take(tokens)
     sentences = np.append(0, np.cumsum(sizes, dtype=np.int64))
     begin = sentences[sentences < len(tokens)]
     if continues[begin].any():  # the first token of a sentence always begins a word
@@ -128,12 +128,6 @@ def _variants_of_run(vocabulary: StoredValue) -> npt.NDArray[np.int8]:
     """Return, for each vocabulary id, its number of traditional minus simplified characters [V]."""
     known = vocab.of_run(vocabulary)
     return writing.signs([bare(piece, known.special.mark) for piece in known.pieces])
-
-
-@functools.lru_cache(maxsize=2)
-def _continues_of_run(vocabulary: StoredValue) -> npt.NDArray[np.bool_]:
-    """Return a mask of the vocabulary ids that continue a word [V]."""
-    return vocab.of_run(vocabulary).continues()
 
 
 def _numbered(origins: list[DocumentOrigin], function: Callable[[DocumentOrigin], T]) -> Numbered[T]:

@@ -24,7 +24,7 @@ from ...dataset.tasks import StoredValue
 from ...records import Task
 from ...tokens import vocab
 from ...tokens.encode import Encoder
-from ...tokens.segment import WordEncoder
+from ...tokens.segment import encode_words
 from ...tokens.vocab import Vocabulary
 from ..corpus_reader import DocumentReader
 from .partners import MIN_DOCUMENTS_PER_PARTITION, DocumentOrigin, Partners, origins
@@ -108,10 +108,8 @@ def joined(pieces: Iterable[bytes], schema: pa.Schema) -> pa.RecordBatch:
 
 
 @lru_cache(maxsize=2)  # a cluster worker may alternate between two runs
-def _encoder(stored: StoredValue, chinese_words: str) -> Encoder | WordEncoder:
-    vocabulary = vocab.of_run(stored)
-    encoder = vocabulary.encoder()
-    return encoder if chinese_words == "none" else WordEncoder(encoder, vocabulary)
+def _encoder(stored: StoredValue) -> Encoder:
+    return Encoder(vocab.of_run(stored))
 
 
 def tokenize(
@@ -135,11 +133,10 @@ def _tokenized(
     most = 0 if chinese_words == "none" else _SEGMENTED_BYTES
     for ids, sources, languages, documents, paragraphs in reader.columns(task, *names, most=most):
         with _encoding:
-            encoder = _encoder(stored, chinese_words)
-            if isinstance(encoder, WordEncoder):
-                tokens, ends, continues = encoder.encode(languages.to_pylist(), documents.to_pylist())
+            if chinese_words == "none":
+                (tokens, ends), continues = _encoder(stored).encode_documents(documents, paragraphs), np.zeros(0, bool)
             else:
-                (tokens, ends), continues = encoder.encode_documents(documents, paragraphs), np.zeros(0, bool)
+                tokens, ends, continues = encode_words(_encoder(stored), languages.to_pylist(), documents.to_pylist())
         found = origins(sources, languages, documents, layout.partners.scripts)
         sentences = np.append(0, np.cumsum(documents.value_lengths().to_numpy()))
         edges, sizes = np.append(0, ends)[sentences], np.diff(ends, prepend=0)
