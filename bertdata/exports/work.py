@@ -43,7 +43,7 @@ class ExportJob(Job):
     ) -> ExportJob:
         """Return the job of `export`."""
         (root,) = filter(None, roots)
-        stored = StoredValue.written(root, "vocabulary", vocabulary.stored()) if vocabulary else None
+        stored = StoredValue.written(root, "vocabulary", vocabulary) if vocabulary else None
         return cls(
             roots=(root,), packages=FORMATS[config.to].packages, source=source, config=config, vocabulary=stored, count=len(tasks)
         )

@@ -79,7 +79,8 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
     """
     if not words:
         raise EmptyResultError("the sample has no text to train on. Use a larger corpus, or a larger `sample_bytes`")
-    special, inner = [*special_tokens(config.layout), *config.extra_tokens], list[str]()
+    around = [f"[unused{i}]" for i in range(_UNUSED_TOKENS)] if config.layout == "bert" else []
+    special, inner = [SPECIAL[0], *around[:99], *SPECIAL[1:], *around[99:], *config.extra_tokens], list[str]()
     trained, alphabet = Tokenizer(BPE()), sorted(pre_tokenizers.ByteLevel.alphabet())
     if config.model == "wordpiece":
         most = max(1, (config.size - len(special)) // 2)  # characters: each may take two tokens, x and ##x
@@ -112,14 +113,6 @@ def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
     return Vocabulary(tokenizer.to_str(), dict(sorted(NAMED.items())))
-
-
-def special_tokens(layout: str) -> list[str]:
-    """Return the tokens that come first: as ids 0 to 4, or with the ids of BERT's vocabulary and ``[unusedN]`` around them."""
-    if layout == "compact":
-        return list(SPECIAL)
-    unused = [f"[unused{i}]" for i in range(_UNUSED_TOKENS)]
-    return [SPECIAL[0], *unused[:99], *SPECIAL[1:], *unused[99:]]
 
 
 def _repeated(words: Mapping[str, int]) -> Iterator[str]:

@@ -93,10 +93,6 @@ class Vocabulary:
         """Return the vocabulary as a tokenizer of `tokenizers`."""
         return Tokenizer.from_str(self.form)
 
-    def stored(self) -> dict[str, object]:
-        """Return the fields that a job stores for its workers."""
-        return {"form": self.form, "named": dict(self.named), "library": self.library}
-
     def about(self) -> dict[str, object]:
         """Return the properties that the ids of rows depend on."""
         digest = hashlib.sha256(self.form.encode()).hexdigest()

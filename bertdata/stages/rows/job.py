@@ -51,7 +51,7 @@ class PairsJob(Job):
             roots=tuple(by_length.values()),
             packages=config.packages,
             outputs=[RowsOutput(root, replace(config, max_seq_length=length)) for length, root in by_length.items()],
-            vocabulary=StoredValue.written(first, "vocabulary", vocabulary.stored()),
+            vocabulary=StoredValue.written(first, "vocabulary", vocabulary),
             reader=source.reader,
             layout=layout,
             origins=tuple(origins_of(source.manifest)),
