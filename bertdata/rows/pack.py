@@ -26,20 +26,13 @@ def pack(built: Pairs, most: int, seed: int) -> Pairs:
     order, ends = arrange(sizes, most, seed)
     parts = np.append(0, np.cumsum(sizes[order]))
 
-    # Move values of tokens (ids, segment ids, flags) to the new order of rows.
-    def moved(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return placed(values, built.ends[order], sizes[order], parts[:-1], len(values))
-
-    return built._replace(
-        input_ids=moved(built.input_ids),
-        token_type_ids=moved(built.token_type_ids),
-        continues=None if built.continues is None else moved(built.continues),
-        ends=ends,
-        labels=None if built.labels is None else built.labels[order],
-        a_documents=built.a_documents[order],
-        b_documents=None if built.b_documents is None else built.b_documents[order],
-        parts=parts,
-    )
+    columns: dict[str, Any] = built._asdict()
+    for name in ("input_ids", "token_type_ids", "continues"):  # values of tokens move with their row
+        if (values := columns[name]) is not None:
+            columns[name] = placed(values, built.ends[order], sizes[order], parts[:-1], len(values))
+    for name in ("labels", "a_documents", "b_documents"):
+        columns[name] = None if columns[name] is None else columns[name][order]
+    return Pairs(**{**columns, "ends": ends, "parts": parts})
 
 
 def arrange(sizes: Ints, most: int, seed: int) -> tuple[Ints, Ints]:

@@ -67,23 +67,18 @@ class Partition:
         signs = np.zeros(1, np.int8) if self.variants is None else self.variants[self.tokens]
         return np.concatenate([np.zeros(1, np.int32), np.cumsum(signs, dtype=np.int32)])
 
+    @cached_property
+    def words(self) -> Ints:
+        """Where each word begins, and T."""
+        return np.append(np.flatnonzero(~self.continues), len(self.tokens))
+
     def word_start(self, positions: Ints) -> Ints:
         """Return where the words begin that hold `positions`; the end of the tokens stays as it is."""
-        return self._walk(positions, -1)
+        return self.words[np.searchsorted(self.words, positions, "right") - 1]
 
     def next_word(self, positions: Ints) -> Ints:
         """Return the first word beginnings at or after `positions`, or the end of the tokens."""
-        return self._walk(positions, 1)
-
-    def _walk(self, positions: Ints, step: int) -> Ints:
-        end = len(self.tokens)
-        walked: Ints = positions.copy()
-        # All positions take a step at the same time, and those that have reached a boundary drop
-        # out. Words have few pieces, so a few rounds are enough for any number of positions.
-        inside = np.arange(len(positions))  # positions that are still inside a word
-        while len(inside := inside[(walked[inside] < end) & self.continues[np.minimum(walked[inside], end - 1)]]):
-            walked[inside] += step
-        return walked
+        return self.words[np.searchsorted(self.words, positions)]
 
     def keys(self, seed: int, max_tokens: int, copy: int) -> keys.Bits:
         """Return a random key for each document [D] of a copy; documents of one id get different ones, so no rows are equal."""
