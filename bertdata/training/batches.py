@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -18,9 +18,9 @@ from ..errors import UsageError
 from ..labels import IGNORED
 from ..rows import masking
 from .attention import for_transformers
-from .epoch_plan import Batch, plan_of
+from .epoch_plan import Batch, EpochPlan
 from .masks import MaskConfig
-from .models import target_for
+from .models import Target
 
 HOW_TO = "docs/how-to/training.md shows how"
 _TOKENS_AHEAD = 1 << 17  # tokens of the steps built together: their arrays still fit in a CPU cache
@@ -28,45 +28,28 @@ Arrays = dict[str, npt.NDArray[Any]]
 Tensors = dict[str, torch.Tensor]
 
 
+@dataclass(eq=False)
 class Batches(Dataset[Tensors]):
-    """The batches of all epochs by step, or one rank's share of them. The arguments are those of `loader.batches`."""
+    """The batches of all epochs by step, or the share of them that belongs to `rank`. `plan_rows` makes the plan of the rows."""
 
-    def __init__(
-        self,
-        shards: Shards,
-        batch_size: int,
-        *,
-        seed: int = 12345,
-        rank: int = 0,
-        world_size: int = 1,
-        whole: bool = False,
-        masks: MaskConfig | None = None,
-        for_model: Any = None,
-        widths: Sequence[int] = (),
-        unpadded: bool = False,
-        dense_labels: bool = True,
-    ) -> None:
-        if not isinstance(shards, Shards):
-            kind = type(shards).__name__
-            raise UsageError(f"`shards` is {kind}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=kind)
-        if not 0 <= rank < world_size or batch_size % world_size:
-            ranks = f"rank {rank} of {world_size}, global batches of {batch_size}"
-            raise UsageError(f"{ranks}: it must be a multiple of the ranks")
-        self.shards, self._rank, self._ranks, self._unpadded, self._dense = shards, rank, world_size, unpadded, dense_labels
-        self.masks = MaskConfig.with_options(masks)
-        self.masks.check(shards)
-        self._target = target_for(for_model, shards, unpadded=unpadded, dense_labels=dense_labels)
-        self.plan = plan_of(shards, batch_size, seed=seed, widths=widths, whole=whole)
-        self._vocabulary = masking.mask_vocabulary(shards.pieces, shards.special)
+    shards: Shards
+    plan_rows: Callable[[], EpochPlan]
+    rank: int
+    ranks: int
+    masks: MaskConfig
+    target: Target | None
+    unpadded: bool
+    dense_labels: bool
+
+    def __post_init__(self) -> None:
+        self.plan = self.plan_rows()
+        self._vocabulary = masking.mask_vocabulary(self.shards.pieces, self.shards.special)
         self._last, self._stride, self._built = -1, 0, dict[int, Arrays]()
-        # A pickled dataset, as spawned workers get it, has only its arguments: they build it again and map
-        # the same shard files, so neither rows nor weights are copied to workers.
-        options: dict[str, Any] = {"seed": seed, "rank": rank, "world_size": world_size, "whole": whole, "masks": masks}
-        options |= {"for_model": self._target or for_model, "widths": widths, "unpadded": unpadded, "dense_labels": dense_labels}
-        self._rebuild = partial(Batches, shards, batch_size, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._rebuild, ()
+        # Spawned workers get the arguments only: they build the dataset again and map the same shard files,
+        # so neither rows nor weights are copied to workers.
+        return Batches, tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def identity(self) -> dict[str, object]:
@@ -104,9 +87,9 @@ class Batches(Dataset[Tensors]):
             name: values if isinstance(values, int) else torch.from_numpy(values.astype(np.int64))
             for name, values in self._built.pop(step).items()
         }
-        if self._unpadded:
+        if self.unpadded:
             tensors["cu_seqlens"] = tensors["cu_seqlens"].int()
-        return tensors if self._target is None else for_transformers(tensors, self._target)
+        return tensors if self.target is None else for_transformers(tensors, self.target)
 
     def _together(self, step: int, stride: int) -> list[Batch]:
         """Return the batch of a step and, if the stride is over 0, of later steps at this stride in the same epoch and width."""
@@ -121,17 +104,17 @@ class Batches(Dataset[Tensors]):
         """Return the arrays of this rank's share of batches of one epoch and width."""
         # Every rank plans the global batch, and takes its slice. With another number of ranks, the
         # slices change, and the global batch of a step does not. Several steps are built as one array.
-        mine = [batch.share(self._rank, self._ranks) for batch in batches]
+        mine = [batch.share(self.rank, self.ranks) for batch in batches]
         rows, copies = np.concatenate([batch.rows for batch in mine]), np.concatenate([batch.copies for batch in mine])
         arrays = self._masked(mine[0]._replace(rows=rows, copies=copies))
         ends = np.cumsum([0, *(len(batch.rows) for batch in mine)]).tolist()
-        if self._unpadded:
+        if self.unpadded:
             return _unpadded(arrays, ends)
         if "document_starts" in arrays:
             _number_documents(arrays)
         if "masked_lm_labels" not in arrays:
             arrays["labels"] = _next_labels(arrays)
-        elif self._dense:
+        elif self.dense_labels:
             arrays["labels"] = _dense_labels(arrays)
         return [{name: values[begin:end] for name, values in arrays.items()} for begin, end in pairwise(ends)]
 

@@ -19,6 +19,7 @@ continues with the next epoch:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, cast
 
@@ -26,7 +27,9 @@ from ..dataset.rows import Shards
 from ..errors import UsageError
 from ..extras import missing_package
 from ..storage.process import obey_parent
+from .epoch_plan import plan_of
 from .masks import MaskConfig
+from .models import target_for
 
 try:
     import torch
@@ -97,10 +100,17 @@ def batches(
     # because the plan decides everything: which rows, in which order, at which width. The sampler
     # only counts steps, and there is nothing to collate. Workers and pinned memory are PyTorch's
     # own.
-    dataset = Batches(
-        shards, batch_size, seed=seed, rank=rank, world_size=world_size, whole=whole, masks=masks, for_model=for_model,
-        widths=widths, unpadded=unpadded, dense_labels=dense_labels,
-    )  # fmt: skip
+    if not isinstance(shards, Shards):
+        kind = type(shards).__name__
+        raise UsageError(f"`shards` is {kind}. Pass bertdata.Shards(DIRECTORY)", field="shards", value=kind)
+    if not 0 <= rank < world_size or batch_size % world_size:
+        ranks = f"rank {rank} of {world_size}, global batches of {batch_size}"
+        raise UsageError(f"{ranks}: it must be a multiple of the ranks")
+    masks = MaskConfig.with_options(masks)
+    masks.check(shards)
+    target = target_for(for_model, shards, unpadded=unpadded, dense_labels=dense_labels)
+    plan_rows = partial(plan_of, shards, batch_size, seed=seed, widths=widths, whole=whole)
+    dataset = Batches(shards, plan_rows, rank, world_size, masks, target, unpadded, dense_labels)
     return Loader(
         dataset,
         Steps(dataset.plan.batches, start_step, steps, repeat=whole, world_size=world_size),

@@ -11,6 +11,7 @@ import torch
 from tiny import write_pairs
 
 from bertdata import Shards
+from bertdata.training import loader
 from bertdata.training.batches import Batches
 from bertdata.training.masks import MaskConfig
 
@@ -50,18 +51,18 @@ def _calls(batches: Batches, steps: list[int], monkeypatch: pytest.MonkeyPatch) 
 def test_steps_in_order_are_gathered_together(
     shards: Shards, unpadded: bool, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches = Batches(shards, 8, widths=(64,), unpadded=unpadded, **options)  # type: ignore[arg-type]
+    batches = loader.batches(shards, 8, widths=(64,), unpadded=unpadded, **options).dataset  # type: ignore[arg-type]
     each = 8 // int(str(options.get("world_size", 1)))
     assert batches.plan.batches == 11
     assert _calls(batches, list(range(13)), monkeypatch)[:12] == [[each], [10 * each], *[[]] * 9, [11 * each]]  # of one epoch
 
 
 def test_steps_of_a_worker_are_gathered_together(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(shards, 8, widths=(64,))
+    batches = loader.batches(shards, 8, widths=(64,)).dataset
     assert _calls(batches, [1, 4, 7, 10, 2, 3], monkeypatch) == [[8], [8], [16], [], [8], [8]]
 
 
 def test_batches_of_other_widths_are_not_gathered_with_them(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = Batches(shards, 8)
+    batches = loader.batches(shards, 8).dataset
     assert len({batches.plan[step].width for step in range(11)}) > 1
     assert sum(map(sum, _calls(batches, list(range(11)), monkeypatch))) == 88
