@@ -17,9 +17,6 @@ from .encoder import Encoder, plan_encoder
 from .epoch_plan import EpochPlan, plan_of
 from .masks import MaskConfig
 
-# Fields that MaskConfig has, too.
-_SAME = ("max_predictions", "unit", "mask_shares")
-
 
 class PhaseRows(NamedTuple):
     """A phase with its rows. `first` is its first step, counted over the run. `validation` is None without a validation split."""
@@ -74,7 +71,12 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         shards = Shards(phase.shards, weights=phase.weights or None)
         options = {"seed": keys.key(config.seed, "phase", index), "widths": phase.widths}
         begin, rows = parts[-1].end if parts else 0, config.rows_of(phase)
-        masks = _masks(config, phase)
+        masks = MaskConfig(
+            phase.masked_lm_prob or config.masked_lm_prob,
+            max_predictions=config.max_predictions,
+            unit=config.unit,
+            mask_shares=config.mask_shares,
+        )
         of_phase = masks if shards.masking == "none" else None
         parts.append(PhaseRows(phase, begin, shards, _validation(shards), options, rows, of_phase))
     if all(part.shards.masking == "static" for part in parts):
@@ -91,12 +93,6 @@ def prepare(config: TrainConfig, processes: int = 1) -> Recipe:
         str(index): {**part.phase.identity(), "shards": part.shards.identity} for index, part in enumerate(parts)
     }
     return Recipe(config, encoder, parts, {**identity, "model": encoder.identity()})
-
-
-def _masks(config: TrainConfig, phase: Phase) -> MaskConfig:
-    """Return the masking of a phase."""
-    prob = phase.masked_lm_prob or config.masked_lm_prob
-    return MaskConfig(prob, **{name: getattr(config, name) for name in _SAME})
 
 
 def _validation(rows: Shards) -> Shards | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,17 +21,6 @@ from .world import World
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _MAX_GRAPHS = 64  # torch.compile makes one graph per width; torch's default limit is 8
-
-
-class StepResult(NamedTuple):
-    """The SUMS and gradient norm of a global batch, whether any process has to stop, and whether loss and gradient are finite."""
-
-    # If not `finite`, the weights are unchanged, and the run fails. With fp16, a gradient that is not
-    # finite is normal: the loss scaler skips the update.
-    sums: list[float]
-    norm: float
-    stop: bool
-    finite: bool
 
 
 class MaskedModel(nn.Module):
@@ -108,11 +97,8 @@ class Learner:
         # Weight decay pulls matrices towards zero. Norm weights and biases have one dimension and
         # no decay.
         groups = [
-            {
-                "params": [values for values in self.named.values() if values.ndim > 1],
-                "weight_decay": config.optimizer.weight_decay,
-            },
-            {"params": [values for values in self.named.values() if values.ndim < 2], "weight_decay": 0.0},
+            {"params": [values for values in self.named.values() if (values.ndim > 1) == matrices], "weight_decay": decay}
+            for matrices, decay in ((True, config.optimizer.weight_decay), (False, 0.0))
         ]
         betas = config.optimizer.beta_1, config.optimizer.beta_2
         self.optimizer = torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=config.optimizer.epsilon, fused=True)
@@ -123,8 +109,13 @@ class Learner:
             torch._dynamo.config.cache_size_limit = _MAX_GRAPHS
             self._forward = torch.compile(self._forward, dynamic=config.unpadded)
 
-    def step(self, number: int, batch: dict[str, Tensor], micro_batches: int, stop: Callable[[], bool]) -> StepResult:
-        """Train on a batch, split into `micro_batches` for gradient accumulation. If `stop` returns True, all processes stop."""
+    def step(
+        self, number: int, batch: dict[str, Tensor], micro_batches: int, stop: Callable[[], bool]
+    ) -> tuple[list[float], float, bool, bool]:
+        """Train on a batch, split into `micro_batches` for gradient accumulation. If `stop` returns True, all processes stop.
+
+        Return the SUMS and gradient norm of the global batch, whether any process has to stop, and whether the step was taken.
+        """
         config, device, ranks = self.config, self.world.device, self.world.size
         # Dropout: seeded by step and rank, so step 1000 drops the same units in a resumed run.
         torch.manual_seed(keys.key(config.seed, "dropout", number, self.world.rank))
@@ -162,7 +153,7 @@ class Learner:
             self.scaler.step(self.optimizer)
             self.scaler.update()
         self.model.zero_grad()
-        return StepResult(totals, gradient, stops > 0, finite)
+        return totals, gradient, stops > 0, finite
 
     def _logits(self, forward: Any, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         """Return the logits of words and of pairs, computed by `forward`: the model, or its distributed or compiled wrapper."""

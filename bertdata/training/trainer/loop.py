@@ -109,22 +109,22 @@ class _Run:
         for batch in loader:
             stop = functools.partial(self.stop, self.step, self.saved)
             stop()
-            result = self.learner.step(self.step, batch, part.phase.accumulation, stop)
-            if not result.finite:
+            sums, norm, stopping, taken = self.learner.step(self.step, batch, part.phase.accumulation, stop)
+            if not taken:
                 self._fail(loader.dataset.plan[self.step - part.first].rows.tolist())
-            self.window.add(result.sums)
+            self.window.add(sums)
             self.step += 1
             last = self.step == part.end
             if self.step % self.config.log_every == 0 or last:
-                self._log(result.norm)
+                self._log(norm)
             # Evaluation and saving are not training: subtract their time from the reported speed.
             since = time.perf_counter()
             if part.validation is not None and (self.step % self.config.evaluate_every == 0 or last):
                 self._evaluate(part, part.validation)
-            if self.step % self.config.save_every == 0 or last or result.stop:
+            if self.step % self.config.save_every == 0 or last or stopping:
                 self._save()
             self.window.pause(time.perf_counter() - since)
-            if result.stop:
+            if stopping:
                 break
         return bool(self.step == part.end)
 
