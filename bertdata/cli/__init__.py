@@ -31,15 +31,18 @@ _COMMANDS = {
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
+def load(name: str) -> click.Command:
+    """Import a command."""
+    module = importlib.import_module(f"{__name__}.{'run_file' if name == 'run' else name.replace('-', '_')}")
+    command: click.Command = module.command
+    return command
+
+
 class _Lazy(click.Group):
     """List commands by name. Import a command only when it runs or shows its help."""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"{__name__}.{'run_file' if name == 'run' else name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
+        return load(name) if name in _COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

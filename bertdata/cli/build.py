@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -22,31 +22,23 @@ from ..storage.signals import Answer, stopped
 from ..tokens.read import read_any
 from . import console
 from .console import ProgressPrinter, echo
-from .options import with_option_names
+from .options import Function, with_option_names
 
-F = TypeVar("F", bound=Callable[..., Any])
+_WORKERS = "Number of local workers; 1 for little input.  [default: one per CPU]"
+workers_option = click.option("--workers", type=click.IntRange(min=1), metavar="N", help=_WORKERS)
 
 
-def output_options(command: F) -> F:
+def output_options(command: Function) -> Function:
     """Add the options that control what a command prints. `Command` handles them."""
-    for decorate in (
-        click.option("-v", "--verbose", is_flag=True, help="Show the engine's log and tracebacks."),
-        click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
-    ):
-        command = decorate(command)
-    return command
+    command = click.option("-v", "--verbose", is_flag=True, help="Show the engine's log and tracebacks.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Print only errors.")(command)
 
 
-def common_options(command: F) -> F:
+def common_options(command: Function) -> Function:
     """Add the options of every command that builds a dataset."""
     for decorate in (
         output_options,
-        click.option(
-            "--workers",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Number of local workers; 1 for little input.  [default: one per CPU]",
-        ),
+        workers_option,
         click.option("--dry-run", is_flag=True, help="Print the plan, and estimates of time, memory and disk. Write nothing."),
         click.option("--overwrite", is_flag=True, help="Replace --output once the new dataset is complete."),
     ):
@@ -54,7 +46,7 @@ def common_options(command: F) -> F:
     return command
 
 
-def beam_options(command: F) -> F:
+def beam_options(command: Function) -> Function:
     """Add the arguments for Beam after ``--``, to a command that also runs on a cluster."""
     return click.argument("beam_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM OPTIONS]")(command)
 

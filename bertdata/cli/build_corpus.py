@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -12,25 +10,21 @@ from ..config import CorpusConfig
 from ..config.filters import DROPPED
 from ..config.input_kinds import INPUTS
 from .build import beam_options, build, common_options
-from .options import Command, Option, config_options, to_path
-
-F = TypeVar("F", bound=Callable[..., Any])
-_option = partial(click.option, cls=Option)
+from .options import Command, Function, config_options, option, to_path
 
 
-def _input_options(command: F) -> F:
+def _input_options(command: Function) -> Function:
     """Add an option for each kind of input."""
     for name, kind in reversed(INPUTS.items()):
-        command = _option(f"--{name.replace('_', '-')}", multiple=True, metavar=kind.metavar, section="Input", help=kind.help)(
-            command
-        )
+        flag = f"--{name.replace('_', '-')}"
+        command = option(flag, multiple=True, metavar=kind.metavar, section="Input", help=kind.help)(command)
     return command
 
 
 @click.command("build-corpus", cls=Command, arrow=True)
 @_input_options
 @config_options(CorpusConfig)
-@_option(
+@option(
     "--map",
     "maps",
     multiple=True,
@@ -40,7 +34,7 @@ def _input_options(command: F) -> F:
     help="Edit documents with your own function before they are filtered. It takes a document, and returns it edited or the "
     "reason to drop it.",
 )
-@_option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
+@option("--output", required=True, type=to_path, metavar="PATH", section="Output", help="Directory for the corpus.")
 @beam_options
 @common_options
 def command(**values: Any) -> None:

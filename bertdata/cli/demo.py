@@ -12,8 +12,9 @@ import click
 
 from ..extras import install
 from ..storage.files import write_text
+from . import load
 from .console import echo
-from .options import Command, local_path, sibling
+from .options import Command, local_path
 
 _STEPS = 1000  # of the training
 
@@ -57,7 +58,7 @@ def _run(ctx: click.Context, name: str, *words: object) -> None:
     """Print a command and run it, quick and again if it is complete."""
     echo(f"$ bertdata {shlex.join([name, *map(str, words)])}")
     arguments = ["--overwrite", *["--workers=1"] * (name != "train"), *map(str, words)]
-    with sibling(ctx, name).make_context(name, arguments, parent=ctx.parent) as inner:
+    with load(name).make_context(name, arguments, parent=ctx.parent) as inner:
         inner.command.invoke(inner)
     echo()
 

@@ -47,19 +47,18 @@ def command() -> None:
 
 def _is_installed(requirement: Requirement) -> bool:
     """Return True if a package is installed, and all packages of its requested extras, such as Dask's for apache-beam[dask]."""
-    if not _version(requirement.name):
-        return False
-    of_extras = map(Requirement, metadata.requires(requirement.name) or () if requirement.extras else ())
-    markers = [(each.name, extra, each.marker) for each in of_extras for extra in requirement.extras if each.marker]
-    return all(_version(name) for name, extra, marker in markers if marker.evaluate({"extra": extra}))
+    of_extras = map(
+        Requirement, (requirement.extras and _version(requirement.name) and metadata.requires(requirement.name)) or ()
+    )
+    needed = (
+        each for each in of_extras for extra in requirement.extras if each.marker and each.marker.evaluate({"extra": extra})
+    )
+    return all(_version(each.name) for each in (requirement, *needed))
 
 
 def _version(name: str) -> str:
     """Return the installed version of a package, or an empty string."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
+    return next((found.version for found in metadata.distributions(name=name)), "")
 
 
 def _show(name: str, value: str, advice: str = "") -> None:

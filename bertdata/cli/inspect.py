@@ -6,27 +6,29 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.text import Text
 
+from ..commands.inspect import Order, inspect
 from ..config.languages import problem_of
 from ..dataset.build import is_complete
 from ..dataset.manifest import check_files, read, steady
-from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, ReadableManifest, VocabManifest
+from ..dataset.manifest_types import CorpusManifest, ExportManifest, Manifest, PairsManifest, VocabManifest
 from ..errors import UsageError, did_you_mean, few
 from ..pieces import shown
 from ..records import Document
+from ..reports import coverage, examples
 from ..reports.card import settings
-from ..reports.select import reason_of
+from ..reports.select import example, explain, reason_of
 from ..reports.summary import describe
 from ..run.state import run_state
 from ..storage.terminal import clean
+from ..tokens.read import read_any
+from ..tokens.vocab import Vocabulary
 from .console import echo, print_wrapped
 from .options import Command, to_path
-
-if TYPE_CHECKING:
-    from ..commands.inspect import Order
 
 _MAX_CODES = 12  # languages listed in the error for a missing language
 _RANDOM = r"\(random: [^)]{1,100}\)"
@@ -45,9 +47,9 @@ _RANDOM = r"\(random: [^)]{1,100}\)"
 @click.option("--reason", default="", help="List the records that were dropped or rejected for this reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per example, for scripts.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="Epoch to show masks of.")
-@click.option("--explain", metavar="ID", default="", help="Explain what happened to the document with this id.")
+@click.option("--explain", "name", metavar="ID", default="", help="Explain what happened to the document with this id.")
 def command(
-    directory: Path, n: int, row: int | None, random: bool, longest: bool, as_json: bool, epoch: int, explain: str, **wanted: str
+    directory: Path, n: int, row: int | None, random: bool, longest: bool, as_json: bool, epoch: int, name: str, **wanted: str
 ) -> None:
     """Show a summary of the dataset in DIRECTORY, and decoded examples.
 
@@ -58,27 +60,31 @@ def command(
     Use `bertdata verify` to check the contents. --title, --language, --reason and --explain need a corpus, and
     --epoch needs rows.
     """
-    from ..commands.inspect import explained, inspect
-
     if (state := run_state(directory)) not in ("complete", ""):
         echo(f"{directory}: {state}", err=as_json)
         if not is_complete(directory):
             return
-    filters = {f"--{name}": text for name, text in wanted.items() if text}
-    ways = ["--row"] * (row is not None) + ["--explain"] * bool(explain) + ["--random"] * random + ["--longest"] * longest
-    ways += ["--reason"] * bool(wanted["reason"]) + [name for name in filters if name != "--reason"][:1]
-    if len(ways := ways + ["--json"] * bool(as_json and explain)) > 1:
+    filters = {f"--{option}": text for option, text in wanted.items() if text}
+    ways = ["--row"] * (row is not None) + ["--explain"] * bool(name) + ["--random"] * random + ["--longest"] * longest
+    ways += ["--reason"] * bool(wanted["reason"]) + [option for option in filters if option != "--reason"][:1]
+    if len(ways := ways + ["--json"] * bool(as_json and name)) > 1:
         raise UsageError(f"{ways[0]} and {ways[1]} cannot be combined. Use one of them")
     order: Order = "longest" if longest else "random" if random else "spread"
     with steady(directory):
         contents = read(directory)
-        if explain:
-            for line in explained(directory, explain):
+        if epoch and not (isinstance(contents, PairsManifest) and contents.settings.masking == "none"):
+            fixed = f"the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
+            none = f"{directory} has no rows. Omit --epoch, or inspect what make-pairs wrote"
+            raise UsageError(f"--epoch {epoch}: {fixed if isinstance(contents, PairsManifest) else none}")
+        if name:
+            for line in explain(directory, contents, name):
                 echo(line)
         elif not (as_json or filters or row is not None):
-            show(directory, count=n, epoch=epoch, order=order, contents=contents)
+            show(directory, count=n, epoch=epoch, order=order)
         elif isinstance(contents, VocabManifest) and row is not None:
-            _show_pieces(directory, [row])
+            if not 0 <= row < contents.size:
+                raise UsageError(f"--row {row}: {directory} has pieces 0 to {contents.size - 1}")
+            _show_pieces(read_any(directory), [row])
         else:
             for record in (records := inspect(directory, n=n, row=row, order=order, **wanted)):
                 if as_json:
@@ -86,16 +92,14 @@ def command(
                 elif wanted["reason"]:
                     echo(f"{record['id']}  {reason_of(record)}")
                 else:
-                    show_row(directory, record, epoch, wanted["search"], contents)
+                    _show_row(directory, contents, record, epoch, wanted["search"])
             if filters and not records and n:
-                named = ", ".join(f"{name} {text}" for name, text in filters.items())
+                named = ", ".join(f"{option} {text}" for option, text in filters.items())
                 raise UsageError(f"{directory} contains nothing with {named}{_meant(directory, contents, wanted)}")
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     """Suggest a language, or show an id, if there is no match."""
-    from ..reports.select import example
-
     if not isinstance(contents, CorpusManifest):
         return ""
     known = sorted({code for source in contents.sources.values() for code in source.languages})
@@ -105,25 +109,9 @@ def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
     return f": ids here look like {example(directory, contents)}" if wanted["id"] else ""
 
 
-def show(
-    directory: Path,
-    *,
-    count: int,
-    epoch: int = 0,
-    order: Order = "spread",
-    summary: bool = True,
-    contents: Manifest | None = None,
-) -> None:
-    """Print a summary of a dataset, and examples in this order. `contents` is its manifest, if it has been read."""
-    from ..commands.inspect import inspect
-
-    contents = contents or read(directory)
-    if epoch and not isinstance(contents, PairsManifest):
-        raise UsageError(f"--epoch {epoch}: {directory} has no rows. Omit --epoch, or inspect what make-pairs wrote")
-    if epoch and isinstance(contents, PairsManifest) and contents.settings.masking == "static":
-        raise UsageError(
-            f"--epoch {epoch}: the rows of {directory} have static masks, which are the same in every epoch. Omit --epoch"
-        )
+def show(directory: Path, *, count: int, epoch: int = 0, order: Order = "spread", summary: bool = True) -> None:
+    """Print a summary of a dataset, and examples in this order."""
+    contents = read(directory)
     check_files(directory, contents.listed)
     if summary:
         echo(describe(contents, directory))
@@ -133,38 +121,28 @@ def show(
         for name, value in made_with:
             echo(f"    {name:{width}} {value}")
     if isinstance(contents, VocabManifest):
-        _show_pieces(directory, None, 20 * count)
+        vocabulary = read_any(directory)
+        _show_pieces(vocabulary, sorted({*range(8), *examples.pick(contents.size, 20 * count)}))
+        echo(coverage.table(contents.coverage, vocabulary.special.mark))
     elif not isinstance(contents, ExportManifest):  # show rows of the dataset that was exported instead
         for record in inspect(directory, n=count, order=order):
             echo()
-            show_row(directory, record, epoch, contents=contents)
+            _show_row(directory, contents, record, epoch)
 
 
-def _show_pieces(directory: Path, numbers: list[int] | None, count: int = 0) -> None:
-    """Print tokens of a vocabulary, or `count` of them and the table of its languages."""
-    from ..reports import coverage, examples
-    from ..tokens.read import read_any
-
-    vocabulary, contents = read_any(directory), read(directory)
-    pieces, mark = vocabulary.pieces, vocabulary.special.mark
-    chosen = numbers or sorted({*range(8), *examples.pick(len(pieces), count)})
-    if not all(0 <= number < len(pieces) for number in chosen):
-        raise UsageError(f"--row {chosen[0]}: {directory} has pieces 0 to {len(pieces) - 1}")
-    _print([(2, "  ".join(f"{number} {shown(pieces[number], mark)}" for number in chosen))])
-    if numbers is None and isinstance(contents, VocabManifest):
-        echo(coverage.table(contents.coverage, mark))
+def _show_pieces(vocabulary: Vocabulary, numbers: Iterable[int]) -> None:
+    """Print tokens of a vocabulary."""
+    names = (f"{number} {shown(vocabulary.pieces[number], vocabulary.special.mark)}" for number in numbers)
+    _print([(2, "  ".join(names))])
 
 
-def show_row(directory: Path, record: dict[str, Any], epoch: int = 0, search: str = "", contents: Manifest | None = None) -> None:
+def _show_row(directory: Path, contents: Manifest, record: dict[str, Any], epoch: int, search: str = "") -> None:
     """Print an example of `inspect`, with masks of `epoch` in color. `search` selects sentences."""
-    from ..reports import examples
-    from ..tokens.read import read_any
-
-    contents, row = contents or read(directory), {name: value for name, value in record.items() if name not in ("row", "text")}
-    assert isinstance(contents, ReadableManifest)
+    row = {name: value for name, value in record.items() if name not in ("row", "text")}
     if isinstance(contents, CorpusManifest):
         _print(examples.document_lines(Document(**row), search=search), search=search)
         return
+    assert isinstance(contents, PairsManifest)
     vocabulary = read_any(directory)
     mask = vocabulary.pieces[vocabulary.special.mask] if vocabulary.special.mask >= 0 else ""
     _print(examples.pair_lines(row, record["row"], vocabulary, contents.settings, epoch), mask, search)
@@ -172,18 +150,11 @@ def show_row(directory: Path, record: dict[str, Any], epoch: int = 0, search: st
 
 def _print(lines: Iterable[tuple[int, str]], mask: str = "", search: str = "") -> None:
     """Print indented lines, wrapped to the terminal's width, with the `mask` token and `search` highlighted."""
-    from rich.text import Text
-
-    found = re.compile(r"\s*".join(map(re.escape, search.split())), re.IGNORECASE)
-
-    def coloured(line: str) -> Text:
-        text = Text(clean(line))
-        if mask:
-            text.highlight_words([mask], "bold cyan")
-        text.highlight_regex(_RANDOM, "magenta")
-        text.highlight_words(["(kept)"], "green")
-        if search:
-            text.highlight_regex(found, "bold reverse")
-        return text
-
-    print_wrapped((indent, indent, coloured(line)) for indent, line in lines)
+    found = r"(?i)" + r"\s*".join(map(re.escape, search.split()))
+    styles = {re.escape(mask): "bold cyan", _RANDOM: "magenta", r"\(kept\)": "green", found * bool(search): "bold reverse"}
+    texts = [(indent, indent, Text(clean(line))) for indent, line in lines]
+    for _, _, text in texts:
+        for pattern, style in styles.items():
+            if pattern:
+                text.highlight_regex(pattern, style)
+    print_wrapped(texts)

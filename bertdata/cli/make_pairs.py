@@ -9,14 +9,13 @@ import click
 
 from ..config import PairsConfig
 from .build import beam_options, build, common_options
-from .options import Command, Option, config_options, to_path
+from .options import Command, config_options, option, to_path
 
 
 @click.command("make-pairs", cls=Command, arrow=True)
 @click.argument("corpus", type=to_path)
-@click.option(
+@option(
     "--vocab",
-    cls=Option,
     section="Rows",
     required=True,
     type=to_path,
@@ -25,25 +24,22 @@ from .options import Command, Option, config_options, to_path
     "of a model of the Hugging Face Hub.",
 )
 @config_options(PairsConfig, multiple=("max_seq_length",))
-@click.option(
+@option(
     "--lowercase/--cased",
-    cls=Option,
     section="Rows",
     folded=True,
     default=None,
     help="Whether to lowercase text, for a bare vocab.txt.  [default: detected from its tokens]",
 )
-@click.option(
+@option(
     "--strip-accents/--no-strip-accents",
-    cls=Option,
     section="Rows",
     folded=True,
     default=None,
     help="Whether to strip accents and other marks from letters, for a bare vocab.txt.  [default: on if lowercase, as in BERT]",
 )
-@click.option(
+@option(
     "--output",
-    cls=Option,
     section="Output",
     required=True,
     metavar="PATH",

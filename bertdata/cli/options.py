@@ -7,6 +7,7 @@ import re
 import textwrap
 import typing
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from ..storage.process import import_arrow_without_pandas
 from ..storage.stores import check_url
 from . import console
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 _HELP_ALL = f"{__name__}.all"  # key in a context: show the help of all options
 
 
@@ -29,6 +30,9 @@ class Option(click.Option):
     def __init__(self, *args: Any, section: str = "Options", folded: bool = False, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.section, self.folded = section, folded
+
+
+option = partial(click.option, cls=Option)
 
 
 class Command(click.Command):
@@ -107,18 +111,10 @@ def with_option_names(message: str) -> str:
     return context.command.with_option_names(message) if context and isinstance(context.command, Command) else message
 
 
-def sibling(ctx: click.Context, name: str) -> click.Command:
-    """Return another command of the command line."""
-    assert ctx.parent is not None and isinstance(ctx.parent.command, click.Group)
-    command = ctx.parent.command.get_command(ctx, name)
-    assert command is not None
-    return command
-
-
-def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable[[F], F]:
+def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable[[Function], Function]:
     """Add an option for each field of a configuration and of those nested in it. Options in `multiple` can be repeated."""
 
-    def decorate(command: F) -> F:
+    def decorate(command: Function) -> Function:
         for field in reversed(dataclasses.fields(kind)):
             hint = hints_of(kind)[field.name]
             if isinstance(hint, type) and issubclass(hint, Config):
@@ -130,7 +126,7 @@ def config_options(kind: type[Config], multiple: Sequence[str] = ()) -> Callable
     return decorate
 
 
-def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> Callable[[F], F]:
+def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> Callable[[Function], Function]:
     option, default, flag = field.metadata["option"], field.default, f"--{field.name.replace('_', '-')}"
     kind, bounds = hint, list[Any]()
     while typing.get_origin(kind) not in (None, tuple, typing.Literal):  # int in Annotated[int, Meta(…)] | None
@@ -153,13 +149,8 @@ def _click_option(field: dataclasses.Field[Any], hint: Any, multiple: bool) -> C
         metavar, most = "N" if kind is int else "X", bounds[0].le if bounds else None
         if most is not None and most < 1 << 60:  # a larger one only keeps the number in 64 bits
             kind = (click.IntRange if kind is int else click.FloatRange)(bounds[0].ge, most)
-    settings |= {
-        "type": kind,
-        "default": (default,) if multiple and default else default,
-        "multiple": multiple,
-        "metavar": metavar,
-    }
-    return click.option(flag, field.name, **settings)
+    default = (default,) if multiple and default else default
+    return click.option(flag, field.name, type=kind, default=default, multiple=multiple, metavar=metavar, **settings)
 
 
 def _split(value: Any) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import click
 from ..config import read_toml
 from ..config.train import read_training
 from ..errors import NoInputError, UsageError, did_you_mean
+from . import load
 from .console import echo
-from .options import Command, local_path, sibling
+from .options import Command, local_path
 
 _COMMANDS = ("build-corpus", "train-vocab", "make-pairs", "export", "verify", "train")  # in this order
 
@@ -45,7 +46,7 @@ def command(ctx: click.Context, file: Path | None, dry_run: bool, example: bool)
     commands = []  # all are parsed before the first one runs for hours
     for name in (name for name in _COMMANDS if name in tables):
         try:
-            command = sibling(ctx, name)
+            command = load(name)
             words = [str(file)] if name == "train" and read_training(file) else _words(command, tables[name])
             if not (dry_run and name == "verify"):
                 commands.append((name, command.make_context(name, ["--dry-run"] * dry_run + words, parent=ctx.parent)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from ..reports.summary import count
 from ..storage.terminal import clean
@@ -14,11 +16,7 @@ from .console import print_wrapped
 from .options import Command, to_path
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from ..stages.trace import Trace
-
-_MAX_CHANGES, _MAX_LINE_CHARS, _MAX_SENTENCES = 6, 240, 12  # limits without --full
 
 
 @click.command("trace", cls=Command, arrow=True, writes=False)
@@ -41,32 +39,31 @@ def command(corpus: Path, name: str, wikipedia: tuple[str, ...], full: bool) -> 
 
 def _lines(traced: Trace, full: bool) -> Iterator[tuple[int, int, Text]]:
     """Yield the lines of the trace."""
+    max_changes, max_chars, max_sentences = (sys.maxsize,) * 3 if full else (6, 240, 12)
     yield _line("bold", f"{traced.id}  {traced.title}  {traced.language}")
     yield from (_line("", line) for line in traced.fate)
     for step in traced.steps:
         summary = f"{count(max(0, step.removed), 'character')} removed, {count(len(step.changes), 'change')}"
         yield _line("bold", f"{step.name}: {summary}")
-        for change in step.changes[: None if full else _MAX_CHANGES]:
+        for change in step.changes[:max_changes]:
             for sign, style, text in zip("-+", ("red", "green"), change, strict=True):
                 if text:
-                    short = text if full or len(text) <= _MAX_LINE_CHARS else f"{text[:_MAX_LINE_CHARS]}…"
+                    short = text[:max_chars] + "…" * (len(text) > max_chars)
                     yield _line(style, f"{sign} {' ⏎ '.join(short.splitlines())}", 2, 4)
-        if len(step.changes) > _MAX_CHANGES and not full:
-            yield _line("", f"… {len(step.changes) - _MAX_CHANGES} more; --full shows them", 2)
+        if more := len(step.changes[max_changes:]):
+            yield _line("", f"… {more} more; --full shows them", 2)
     if traced.lost:
         names = ", ".join(f"{name} {times}" for name, times in traced.lost)
         yield _line("yellow", f"templates without text: {names}")
     sentences = [(not index, text) for paragraph in traced.paragraphs for index, text in enumerate(paragraph)]
-    for number, (is_first, sentence) in enumerate(sentences[: None if full else _MAX_SENTENCES]):
+    for number, (is_first, sentence) in enumerate(sentences[:max_sentences]):
         yield _line("", f"{'¶ ' if is_first else '  '}{number:3d}  {sentence}", 0, 7)
-    if len(sentences) > _MAX_SENTENCES and not full:
-        yield _line("", f"… {len(sentences) - _MAX_SENTENCES} more sentences", 2)
+    if more := len(sentences[max_sentences:]):
+        yield _line("", f"… {more} more sentences", 2)
     if full and traced.wikitext:
         yield _line("bold", "wikitext:")
         yield from (_line("", line) for line in traced.wikitext.split("\n"))
 
 
 def _line(style: str, line: str, indent: int = 0, hanging: int = 2) -> tuple[int, int, Text]:
-    from rich.text import Text
-
     return indent, max(indent, hanging), Text(clean(line), style=style)

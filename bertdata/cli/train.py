@@ -7,14 +7,12 @@ import dataclasses
 import os
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..config.base import options_of
 from ..config.train import TrainConfig, read_training
 from ..errors import BertDataError
 from ..reports.metrics import Record
@@ -26,7 +24,7 @@ from ..training.recipe import Recipe, prepare
 from ..training.resume import changes, checkpoints, local_output, steps_of
 from .build import output_options
 from .console import ProgressPrinter, echo
-from .options import Command, local_path, with_option_names
+from .options import Command, config_options, local_path, with_option_names
 
 _MAX_USEFUL_EPOCHS = 100  # warn above this; BERT was trained for 40 (section A.2)
 _FIGURES = {  # of a record of metrics
@@ -42,7 +40,6 @@ _FIGURES = {  # of a record of metrics
     "tokens_per_second": "{:,.0f} tokens/s",
     "padding_share": "padding {:.1%}",
 }
-_INIT_FROM = options_of(TrainConfig)["init_from"]
 _GO_ON = "continue with the same command"
 
 
@@ -56,11 +53,7 @@ _GO_ON = "continue with the same command"
     help="Train a masked language model of transformers from random weights, with the configuration of this model: a directory, "
     "a config.json, or a model of the Hugging Face Hub.  [default: model in RUN.TOML]",
 )
-@click.option(
-    "--init-from",
-    metavar=_INIT_FROM.metavar,
-    help=f"{_INIT_FROM.help}  [default: init_from in RUN.TOML]",
-)
+@config_options(TrainConfig)
 @click.option("--dry-run", is_flag=True, help="Print the training plan without writing anything.")
 @output_options
 def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **options: Any) -> None:
@@ -73,7 +66,7 @@ def command(configuration: Path, output: str, overwrite: bool, dry_run: bool, **
     \b
         torchrun --nproc-per-node 8 -m bertdata train run.toml --output run
     """
-    fields = {name: value for name, value in options.items() if value is not None}
+    fields = {name: value for name, value in options.items() if value}
     config = dataclasses.replace(read_training(configuration), **fields)
     if not dry_run:
         local_output(output or config.output)
@@ -154,25 +147,24 @@ class _Position(ProgressPrinter):
     def __init__(self, chief: bool, total: int) -> None:
         super().__init__()
         self._chief, self._total, self._together = chief, total, int(os.environ.get("WORLD_SIZE", 1)) > 1
-        self._first = self._done = self._saved = -1  # steps
-        self._begun, self._rate = time.monotonic(), ""
+        self._done = self._saved = -1  # steps
+        self._rates: Record = {}  # of the last record that has them
 
     def move(self, done: int, saved: int) -> None:
         """Record the start or the end of a step."""
-        if self._first < 0:
-            self._first, self._begun = done, time.monotonic()
         self._done, self._saved = done, saved
-        each = (time.monotonic() - self._begun) / max(1, done - self._first)
-        if self._chief and done > self._first:
-            facts = f"{done:,} of {count(self._total, 'step')}{self._rate}"
-            self.show("train", done, self._total, facts, each * (self._total - done))
+        if self._chief:
+            rate = f"  {self._rates['tokens_per_second']:,.0f} tokens/s" if self._rates else ""
+            facts = f"{done:,} of {count(self._total, 'step')}{rate}"
+            self.show("train", done, self._total, facts, self._rates.get("seconds_left"))
 
     def report(self, record: Record) -> None:
         """Print a record of metrics as a line."""
-        if "tokens_per_second" in record:
-            self._rate = f"  {record['tokens_per_second']:,.0f} tokens/s"
+        if "seconds_left" in record:
+            self._rates = record
         if self._chief:
-            self.line(_line(record))
+            kind = "" if record["kind"] == "train" else f"{record['kind']}: "
+            self.line(f"{record['step']:>9,}  {kind}{_figures(record)}")
 
     def answer(self) -> Answer:
         """Return the response to a signal: stop at once if all finished steps are saved, otherwise save first.
@@ -192,12 +184,6 @@ class _Position(ProgressPrinter):
 def _stopped(done: int) -> str:
     """Return the message for a stopped run, with the step that it continues from."""
     return f"stopped after step {done:,}: {_GO_ON}" if done else f"stopped in step 1, before there was anything to save: {_GO_ON}"
-
-
-def _line(record: Record) -> str:
-    """Format a record of metrics as one line."""
-    kind = "" if record["kind"] == "train" else f"{record['kind']}: "
-    return f"{record['step']:>9,}  {kind}{_figures(record)}"
 
 
 def _figures(record: Record) -> str:

@@ -10,6 +10,7 @@ import click
 
 from ..errors import NoInputError, VerificationError
 from ..reports.summary import count, size
+from .build import workers_option
 from .console import ProgressPrinter, bytes_of, echo
 from .options import Command, to_path
 
@@ -18,11 +19,7 @@ _MAX_PROBLEM_LINES = 50  # per dataset; further problems are only counted
 
 @click.command("verify", cls=Command, arrow=True, writes=False)
 @click.argument("directories", nargs=-1, required=True, type=to_path, metavar="DIRECTORY...")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of local worker processes.  [default: one per CPU, fewer for little input]",
-)
+@workers_option
 def command(directories: tuple[Path, ...], workers: int | None) -> None:
     """Check each DIRECTORY for corruption and inconsistent contents: a corpus, a vocabulary, rows or an export.
 

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..dataset.versions import versions
 from ..errors import UsageError
 from ..records import Document
 from ..reports.summary import count, size
-from ..run.estimate import Estimate, of_files
+from ..run.estimate import of_files
 from ..run.plan import Plan, run
 from ..run.progress import Progress, Reporter
 from ..sources.inputs import find
@@ -37,7 +37,6 @@ from ..storage.stamp import stamp
 from ..storage.storage import storage_errors
 from ..storage.user_functions import load, name_of, source_digest
 
-_FILES = ("exclude", "exclude_ids")
 _MAX_LISTED = 8  # input files listed in a plan
 # Average bytes of input per document and per paragraph of 100 characters, as in English Wikipedia (compressed), Project Gutenberg
 # and FineWeb, which differ from other input by a factor of two or more: the task checks again when it knows the numbers.
@@ -100,19 +99,14 @@ def build_corpus(
         ('documents', 3, ['books'])
     """
     inputs = {"wikipedia": wikipedia, "wikipedia_html": wikipedia_html, "books": books, "text": text}
-    if options.get("templates") and not wikipedia:
-        raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
-    settings = _with_functions(CorpusConfig.with_options(config, _with_files(options)), maps)
+    if templates := options.get("templates"):
+        if not wikipedia:
+            raise UsageError("`templates` does nothing without `wikipedia`", field="templates")
+        options["templates"] = _tables(templates)
+    options |= {name: _named_files(paths, name) for name in ("exclude", "exclude_ids") if (paths := options.get(name))}
+    settings = _with_functions(CorpusConfig.with_options(config, options), maps)
     plan = _plan(to_path(str(output)), {kind: paths_of(paths) for kind, paths in inputs.items()}, settings, overwrite)
     return run(plan, workers=workers, overwrite=overwrite, beam_args=beam_args, progress=progress)[0]
-
-
-def _with_files(options: Mapping[str, Any]) -> dict[str, object]:
-    """Replace paths in options: `templates` by file contents, `exclude` and `exclude_ids` by paths and digests."""
-    return {
-        name: named_files(value, name) if name in _FILES else tables(value) if name == "templates" else value
-        for name, value in options.items()
-    }
 
 
 def _plan(directory: Path, paths: Mapping[str, tuple[str, ...]], settings: CorpusConfig, overwrite: bool) -> Plan:
@@ -128,22 +122,18 @@ def _plan(directory: Path, paths: Mapping[str, tuple[str, ...]], settings: Corpu
     identity["inputs"] = [{"name": entry.name, "source": entry.source, "bytes": entry.bytes} for entry in cut.inputs]
     sizes, unread = [entry.bytes for entry in cut.inputs], sum(sum(suffixes.values()) for suffixes in ignored.values())
     left_out = f"; {count(unread, 'file')} ignored" if unread else ""
+    choice, names = settings.choice, [(entry.source, entry.name, entry.bytes) for entry in cut.inputs]
+    is_limit = bool(settings.max_documents or choice.mix.strip() or choice.sample_documents or choice.word_limits)
     return Plan(
         outputs={directory: identity},
         tasks=cut.tasks,
         bytes=sum(sizes),
-        estimate=_estimate(cut.inputs, settings),
+        estimate=of_files(names, choice.dedup == "near", is_limit),
         job=partial(CorpusJob.of, cut, settings),
         summary=f"build-corpus: {_amount(sizes)}, in {count(len(cut.tasks), 'task')}{left_out} -> {directory}",
         notes=(*_listed(cut.inputs), *_choosing(cut.inputs, settings), *_excluded(settings)),
         warnings=partial(_warnings, settings),
     )
-
-
-def _estimate(inputs: Sequence[Input], config: CorpusConfig) -> Estimate:
-    choice = config.choice
-    is_limit = bool(config.max_documents or choice.mix.strip() or choice.sample_documents or choice.word_limits)
-    return of_files([(entry.source, entry.name, entry.bytes) for entry in inputs], choice.dedup == "near", is_limit)
 
 
 def _listed(inputs: Sequence[Input]) -> Iterator[str]:
@@ -215,22 +205,19 @@ def _amount(sizes: Sequence[int]) -> str:
 
 
 def _files(paths_by_kind: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, list[tuple[str, str]]], dict[str, dict[str, int]]]:
-    """Find the input files of each kind. Also count the files that are not read, by kind and suffix."""
+    """Find the input files of each kind. Also count the files that are not read, by kind and suffix.
+
+    The count excludes files that a run uses otherwise: code of the user, and checksum files and indexes of dumps.
+    """
     unread: dict[str, set[str]] = {kind: set() for kind, paths in paths_by_kind.items() if paths}
     files = {kind: find(paths_by_kind[kind], INPUTS[kind].suffixes, f"`{kind}`", unread[kind]) for kind in unread}
     read = {path for found in files.values() for _, path in found}
-    counts = {kind: Counter(map(_suffix, filter(_is_input, paths - read))) for kind, paths in unread.items()}
-    return files, {kind: dict(sorted(suffixes.items())) for kind, suffixes in counts.items() if suffixes}
-
-
-def _is_input(path: str) -> bool:
-    """Return False for files that a run uses otherwise: code of the user, and checksum files and indexes of dumps."""
-    return not re.search(r"\.pyc?$|sums?(?:\.txt)?$|-multistream-index[^/]*$", path)
-
-
-def _suffix(path: str) -> str:
-    suffix = to_path(path).suffix.lower()
-    return suffix if re.fullmatch(r"\.[a-z]\w{0,11}", suffix) else "no suffix"
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind, path in sorted((kind, path) for kind, paths in unread.items() for path in paths - read):
+        if not re.search(r"\.pyc?$|sums?(?:\.txt)?$|-multistream-index[^/]*$", path):
+            suffix = re.search(r"(?<=[^/])\.[a-z]\w{0,11}$", path.lower())
+            counts[kind][suffix[0] if suffix else "no suffix"] += 1
+    return files, {kind: dict(sorted(suffixes.items())) for kind, suffixes in counts.items()}
 
 
 def _with_functions(config: CorpusConfig, maps: Maps) -> CorpusConfig:
@@ -243,7 +230,7 @@ def _with_functions(config: CorpusConfig, maps: Maps) -> CorpusConfig:
     return dataclasses.replace(config, map_functions=names, functions=digests)
 
 
-def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
+def _tables(paths: Paths) -> tuple[tuple[str, str], ...]:
     """Return the name and contents of each template file, for `CorpusConfig.templates`, so that workers need not read the files.
 
     Raise UsageError if a file cannot be read, or if two files have the same name.
@@ -259,7 +246,7 @@ def tables(paths: Paths) -> tuple[tuple[str, str], ...]:
     return tuple(contents.items())
 
 
-def named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
+def _named_files(paths: Paths, field: str) -> tuple[tuple[str, str, str], ...]:
     """Return name, path and SHA-256 of each file, for `CorpusConfig.exclude` or `exclude_ids`.
 
     Raise UsageError if a file cannot be read. `field` is the option that names the files.

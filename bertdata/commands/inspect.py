@@ -14,7 +14,7 @@ from ..dataset.manifest_types import CorpusManifest, Manifest, ReadableManifest
 from ..errors import UsageError
 from ..pieces import join
 from ..reports import examples
-from ..reports.select import explain, longest, records, select
+from ..reports.select import longest, records, select
 from ..storage.files import to_path
 from ..storage.storage import storage_errors
 from ..tokens.read import read_any
@@ -79,21 +79,12 @@ def inspect(
         if row is not None:
             numbers: Iterable[int] = [row]
         else:
-            numbers = islice(select(path, contents, wanted), n) if any(wanted.values()) else choose(path, contents, n, order)
+            numbers = islice(select(path, contents, wanted), n) if any(wanted.values()) else _choose(path, contents, n, order)
         vocabulary = None if isinstance(contents, CorpusManifest) else read_any(path)
         return [{"row": number, **_example(path, contents, number, vocabulary)} for number in numbers]
 
 
-def explained(directory: Path, name: str) -> Iterator[str]:
-    """Yield lines that say why the documents of a corpus with this id were kept, dropped or rejected."""
-    contents = manifest.read(directory)
-    if not isinstance(contents, CorpusManifest):
-        raise UsageError(f"{directory} contains {contents.kind}: pass the corpus that they were built from, to explain {name}")
-    manifest.check_files(directory, contents.listed)
-    yield from explain(directory, contents, name)
-
-
-def choose(directory: Path, contents: ReadableManifest, count: int, order: Order) -> list[int]:
+def _choose(directory: Path, contents: ReadableManifest, count: int, order: Order) -> list[int]:
     """Return the numbers of the examples to show, in ascending order; for the longest, in descending order of length."""
     if order == "longest":
         return longest(directory, contents, count)

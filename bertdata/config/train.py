@@ -103,6 +103,8 @@ class TrainConfig(Config):
         "Masked-language model of transformers to continue from: a directory, or a model of the Hugging Face Hub.",
         identity=False,  # the identity of a run has the model's contents
         metavar="DIR",
+        unset="init_from in RUN.TOML",
+        first=True,
     )
     seed: Seed = 12345
     masked_lm_prob: Annotated[float, Meta(gt=0, le=1)] = 0.15

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..dataset import shards
-from ..dataset.manifest_types import CorpusManifest, PairsManifest, ReadableManifest
+from ..dataset.manifest import check_files
+from ..dataset.manifest_types import CorpusManifest, Manifest, PairsManifest, ReadableManifest
 from ..errors import UsageError, VerificationError
 from ..storage.files import open_file
 from ..tokens.encode import Encoder
@@ -120,8 +121,11 @@ def longest(directory: Path, manifest: ReadableManifest, count: int) -> list[int
     return found
 
 
-def explain(directory: Path, manifest: CorpusManifest, id: str) -> Iterator[str]:
-    """Yield a line for each document, drop and reject with this id. Raise UsageError if there is none."""
+def explain(directory: Path, manifest: Manifest, id: str) -> Iterator[str]:
+    """Yield a line for each document, drop and reject of a corpus with this id. Raise UsageError if there is none."""
+    if not isinstance(manifest, CorpusManifest):
+        raise UsageError(f"{directory} contains {manifest.kind}: pass the corpus that they were built from, to explain {id}")
+    check_files(directory, manifest.listed)
     found = False
     for number in select(directory, manifest, {"id": id}):
         found = True

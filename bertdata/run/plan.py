@@ -60,11 +60,9 @@ class Plan:
 def reused_tasks(plan: Plan) -> Iterator[str]:
     """Yield a message for each output with finished tasks that this run reuses from an earlier run."""
     for directory, identity in plan.outputs.items():
-        tasks = ", ".join(
-            f"{count(number, 'task')} of {name}" for name, number in unfinished(directory, identity).items() if number
-        )
+        tasks = [f"{count(done, 'task')} of {name}" for name, done in unfinished(directory, identity).items() if done]
         if tasks:
-            yield f"{directory}: an earlier run finished {tasks}, which this run reuses"
+            yield f"{directory}: an earlier run finished {', '.join(tasks)}, which this run reuses"
 
 
 def run(
