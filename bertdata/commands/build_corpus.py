@@ -213,7 +213,7 @@ def _files(paths_by_kind: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, list
     files = {kind: find(paths_by_kind[kind], INPUTS[kind].suffixes, f"`{kind}`", unread[kind]) for kind in unread}
     read = {path for found in files.values() for _, path in found}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for kind, path in sorted((kind, path) for kind, paths in unread.items() for path in paths - read):
+    for kind, path in ((kind, path) for kind, paths in unread.items() for path in paths - read):
         if not re.search(r"\.pyc?$|sums?(?:\.txt)?$|-multistream-index[^/]*$", path):
             suffix = re.search(r"(?<=[^/])\.[a-z]\w{0,11}$", path.lower())
             counts[kind][suffix[0] if suffix else "no suffix"] += 1
