@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from ..config.input_kinds import ARCHIVES
 from ..records import Drop, FileRange, Reject
-from ..storage.files import open_file
+from ..storage.files import open_file, size
 from .lines import ranges_at, read_lines
 from .packed import BrokenFile, check_package, open_packed
 from .zip_list import BROKEN_ZIP, TooLarge, open_zip
@@ -61,7 +61,8 @@ def cut(path: str, length: int, target: int) -> list[tuple[int, int]]:
     places: list[int] = []
     if path.lower().endswith(".zip") and length > target:
         with contextlib.suppress(*BROKEN_ZIP), open_file(path) as file:  # the reader of the file reports the damage
-            places = [info.header_offset for info in open_zip(file, _MAX_LIST_BYTES).infolist()]
+            offsets = (info.header_offset for info in open_zip(file, _MAX_LIST_BYTES).infolist())
+            places = [offset for offset in offsets if offset < length]
     elif not path.lower().endswith((".tar", ".zip")):
         check_package(path)
     return ranges_at(places, length, target)
@@ -111,8 +112,10 @@ def _read_zip(part: FileRange, wanted: Wanted) -> Iterator[Entry]:
     with open_file(part.path) as file:
         try:
             archive = open_zip(file, _MAX_LIST_BYTES)
+            last = size(part.path) - 1  # the last range rejects members that a damaged list places beyond the end of the file
             for info in archive.infolist():
-                if part.start <= info.header_offset < part.end and (member := _zip_member(archive, info, part, wanted)):
+                is_here = part.start <= min(info.header_offset, last) < part.end
+                if is_here and (member := _zip_member(archive, info, part, wanted)):
                     left -= len(member.data) if isinstance(member, Member) else 0
                     if left < 0:  # many small members, or one whose bytes are listed many times, can unpack to terabytes
                         yield Reject(id, "too-large", f"{part.name}: more than {_MAX_RATIO} times its size when unpacked")

@@ -139,6 +139,14 @@ def encrypted() -> bytes:
     return bytes(data)
 
 
+def beyond() -> bytes:
+    """A list of members that places the second one beyond the end of the file."""
+    data = bytearray(zipped(("0.txt", b"Before."), ("1.txt", b"Tea.")))
+    at = data.rindex(b"PK\1\2") + 42
+    data[at : at + 4] = b"\xf0\xff\xff\xff"
+    return bytes(data)
+
+
 def backslashed() -> zipfile.ZipInfo:
     info = zipfile.ZipInfo("notes\\a.txt")
     info.filename = "notes\\a.txt"
@@ -164,6 +172,7 @@ ZIPS = [  # a zip file, and its records
     (zipped(("a.txt", b"Tea."), method=zipfile.ZIP_BZIP2), ["unsupported-compression"]),
     (encrypted(), ["encrypted"]),
     (STORED.replace(b"tea tea", b"tea_tea", 1), ["0.txt", "damaged", "2.txt"]),
+    (beyond(), ["0.txt", "damaged"]),
     (STORED[:-30], ["damaged"]),
     (b"no zip file", ["damaged"]),
 ]
