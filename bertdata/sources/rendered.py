@@ -194,7 +194,9 @@ def _from_line(line: bytes | Reject | None, where: str, part: FileRange, source:
         return _too_large(part, where, source, max_bytes)
     try:
         page = json.loads(line)
-        dbname, number = str(page["is_part_of"]["identifier"]), int(page["identifier"])
+        dbname, number = page["is_part_of"]["identifier"], int(page["identifier"])
+        if not re.fullmatch(r"[\w.-]{1,64}", dbname, re.ASCII) or number < 0:
+            raise ValueError("it names no wiki, or has no number")
         namespace, title = int((page.get("namespace") or {}).get("identifier") or 0), str(page["name"])
         url, language = str(page["url"]), str((page.get("in_language") or {}).get("identifier") or "")
         html = str((page.get("article_body") or {}).get("html") or "")
@@ -206,7 +208,7 @@ def _from_line(line: bytes | Reject | None, where: str, part: FileRange, source:
         return Reject(f"{source}:{part.name}", reason, where, len(line))
     known = _DBNAME.fullmatch(dbname)
     project = known[2] if known and known[2] != "wiki" else PROJECTS[0]
-    site = Site(dbname[:64], language, url[: url.rfind("/") + 1], {}, project)
+    site = Site(dbname, language, url[: url.rfind("/") + 1], {}, project)
     revised = as_of(part.name, str(page.get("date_modified") or ""))
     return RenderedPage(f"{site.dbname}:{number}", site, title, site.url(title, revision), html, namespace, revised, where)
 

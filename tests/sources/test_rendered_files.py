@@ -58,6 +58,7 @@ OTHERS = b"\n".join([
     page(8, article_body={"html": '<link rel="mw:PageProp/redirect" href="./A"/><p>A</p>'}),
     page(9, article_body={"html": "<ul></ul>"}), page(10, article_body={"html": "<div>" * 5000}),
     page(11, identifier=float("inf")), b'{"reject": {"id": 1, "reason": [], "where": ""}}', page(12, name="half \ud83d"), b"",
+    page(13, is_part_of={"identifier": "../x"}), page(14, is_part_of={"identifier": None}), page(-1),
 ])  # fmt: skip
 # name of the file: (contents, its documents, its rejects by reason)
 FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
@@ -69,7 +70,7 @@ FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
     "truncated.tar.gz": (TAR[:-30], 0, {"truncated": 1}),
     "truncated.ndjson.gz": (gzip.compress(b"".join(LINES))[:-20], 30, {"truncated": 1}),
     "flipped.tar.gz": (TAR[:-6] + bytes([TAR[-6] ^ 1]) + TAR[-5:], 40, {"damaged": 1}),
-    "others.ndjson": (OTHERS, 1, {"malformed-json": 7, "bad-utf-8": 1, "too-large": 1, "extraction-failed": 1}),
+    "others.ndjson": (OTHERS, 1, {"malformed-json": 10, "bad-utf-8": 1, "too-large": 1, "extraction-failed": 1}),
     "en.html": (HEAD.format(host="en.wikipedia.org", namespace=0).encode(), 1, {}),
     "unknown.html": (b"<html><body><p>Tea is hot.</p></body></html>", 0, {"no-id": 1}),
     "address.html": (HEAD.format(host="[en.wikipedia.org", namespace=0).encode(), 0, {"no-id": 1}),
