@@ -128,7 +128,7 @@ def small_checkpoint(directory: Path) -> None:
     config = transformers.ModernBertConfig(vocab_size=len(tokens), max_position_embeddings=1024, **size, **special)
     transformers.ModernBertForMaskedLM(config).save_pretrained("new")
     tokens.save_pretrained("new")
-    optimizer = OptimizerConfig(algorithm="adamw", learning_rate=3e-3, warmup_steps=20)
+    optimizer = OptimizerConfig(learning_rate=3e-3, warmup_steps=20)
     settings: dict[str, Any] = {"batch_size": 16, "workers": 0, "masked_lm_prob": 0.3, "optimizer": optimizer}
     phases = (Phase(shards=("general-rows",), steps=400),)
     done = bertdata.train(TrainConfig(phases=phases, init_from="new", **settings), "pretrained")
