@@ -80,7 +80,7 @@ def _train(ctx: click.Context, output: Path, corpus: Path) -> None:
     scores = [record for record in read_metrics(run / "metrics.jsonl") if record["kind"] == "evaluation"][-1]
     echo(
         f"On held-out documents, the loss of masked words is {scores['mlm_loss']:.2f} (unigram baseline: "
-        f"{scores['unigram_entropy']:.2f}), and the NSP accuracy is {scores['nsp_accuracy']:.0%} (baseline: 50 %). The sample is "
+        f"{scores['unigram_entropy']:.2f}), and the NSP accuracy is {scores['nsp_accuracy']:.0%} (baseline: 50%). The sample is "
         "too small to learn NSP."
     )
     echo(f"Learning curve: {run / 'report.html'}")

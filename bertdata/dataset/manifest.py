@@ -153,8 +153,8 @@ def _refuse(directory: Path) -> NoReturn:
         raise NoInputError(f"{directory}: the new dataset is not in place yet. Run the command again")
     if local and not unfinished and any((directory / name).exists() for name in DATA):
         raise NoInputError(f"{directory}: manifest.json is missing. Restore it, or build the dataset again with `overwrite`")
-    more = "It keeps its finished tasks. Run" if unfinished or not local else "It kept nothing. Fix its error, then run"
-    raise NoInputError(f"{directory}: the run that writes this dataset did not finish. {more} the command again")
+    more = "It keeps its finished tasks" if unfinished or not local else "It kept nothing"
+    raise NoInputError(f"{directory}: the run that writes this dataset did not finish. {more}. Run the command again")
 
 
 def check_files(directory: Path, files: Iterable[File]) -> None:

@@ -130,13 +130,19 @@ def _classify(text: str) -> tuple[str, float, float]:
     weights = np.log1p(np.fromiter(features.values(), np.float64, len(features)))
     scores = weights @ library.nb_ptc[list(features)].astype(np.float64) + library.nb_pc.astype(np.float64)
     shares = np.exp((scores - scores.max()) / math.sqrt(len(data)))  # as in the library: makes up for related features
-    by_language: dict[str, float] = {}
-    for code, share in zip(library.nb_classes, shares.tolist(), strict=True):
-        code = ALIKE.get(code, code)
-        by_language[code] = by_language.get(code, 0.0) + share
-    language = max(by_language, key=by_language.__getitem__)
+    languages, columns = _languages()
+    by_language = np.bincount(columns, shares)
+    best = int(by_language.argmax())
     likelihood = float(scores.max() / weights.sum()) if features else -math.inf
-    return language, by_language[language] / float(shares.sum()), likelihood
+    return languages[best], float(by_language[best] / shares.sum()), likelihood
+
+
+@cache
+def _languages() -> tuple[list[str], list[int]]:
+    """Return the languages without those that are alike, and the number of the language of each of the library's columns."""
+    codes = [ALIKE.get(code, code) for code in _library().nb_classes]
+    languages = list(dict.fromkeys(codes))
+    return languages, [languages.index(code) for code in codes]
 
 
 @cache
