@@ -123,7 +123,7 @@ def compare(title: str, pages: list[Page], names: tuple[str, ...], rounds: int, 
     print("| | MB/s | word F1 | paragraph F1 | markup left, per 10,000 words | pages that fail |\n|---|---:|---:|---:|---:|---:|")
     seconds = {name: [float("inf")] * len(pages) for name in ready}
     for extract in ready.values():
-        attempt(extract, pages[0])  # loads what is loaded once
+        attempt(extract, pages[0])  # loads everything that is loaded once
     for _ in range(rounds):
         for number, page in enumerate(pages):
             for name, extract in ready.items():

@@ -99,7 +99,7 @@ def command(
 
 
 def _meant(directory: Path, contents: Manifest, wanted: dict[str, str]) -> str:
-    """Suggest a language, or show an id, if there is no match."""
+    """Suggest a language, or show an id, if nothing matches."""
     if not isinstance(contents, CorpusManifest):
         return ""
     known = sorted({code for source in contents.sources.values() for code in source.languages})

@@ -142,7 +142,7 @@ def _named_losses() -> Iterator[None]:
 
 
 class _Position(ProgressPrinter):
-    """The position of a run, for the progress bar, the lines of metrics and signals."""
+    """The position of a run: for the progress bar, the lines of metrics and signals."""
 
     def __init__(self, chief: bool, total: int) -> None:
         super().__init__()

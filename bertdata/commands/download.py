@@ -41,7 +41,7 @@ def download_wikipedia(
 
     Raises:
         UsageError: `language` or `date` is invalid.
-        NoInputError: There is no such wiki, date or complete dump.
+        NoInputError: The wiki, date or complete dump does not exist.
         TransferError, VerificationError, StorageError: The server or the disk fails, or a file differs from its checksum.
 
     Examples:

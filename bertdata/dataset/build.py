@@ -192,7 +192,7 @@ def _begin(root: Path, identity: dict[str, Any], overwrite: bool) -> None:
         write_json(root / _TOKEN, uuid.uuid4().hex, PRIVATE_MODE)
     write_json(root / STATE / RUN, identity, PRIVATE_MODE)
     if overwrite or (root / _REFUSED).exists():
-        # This file tells the workers, which may run on other machines, to accept inputs that have changed.
+        # This file shows the workers, which may run on other machines, to accept inputs that have changed.
         write_text(root / REPLACING, "")
     else:
         remove(root / REPLACING)
@@ -234,7 +234,7 @@ def put_in_place(build: Path) -> None:
     if not is_complete(build):
         return
     # A process may be killed before any of these steps. The next command repeats them from the start: without the marker, the new
-    # build is complete, and what is left of the old dataset is removed. With it, all data in the directory comes from this build.
+    # build is complete, and the rest of the old dataset is removed. With it, all data in the directory comes from this build.
     if not (build / _CLEARED).exists():
         remove_temporary(build)  # of killed workers, on an engine that continues without them
         for name in (MANIFEST, *DATA):  # the old manifest goes first

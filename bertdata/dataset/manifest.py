@@ -114,7 +114,7 @@ def read(directory: Path, kind: type[Manifest] = Manifest, *, sha256: str = "") 
 
 
 def read_bytes(directory: Path) -> bytes:
-    """Read the file of a manifest. Raise NoInputError if there is none."""
+    """Read the file of a manifest. Raise NoInputError if it is missing."""
     path = directory / NAME
     with storage_errors(f"cannot read {path}"):
         if not path.is_file():

@@ -177,7 +177,7 @@ class ExportManifest(Manifest, frozen=True, kw_only=True):
 
     Attributes:
         of: Kind of the exported dataset, ``documents`` or ``pairs``.
-        vocab_size: Number of tokens in the vocabulary of the exported ids; None if there are no ids.
+        vocab_size: Number of tokens in the vocabulary of the exported ids; None without ids.
         special_tokens: Special tokens by role, as in `PairsManifest`.
         word_mark: Marker of word starts or continuations, as in `PairsManifest`.
         files: Files other than shards, such as an index.

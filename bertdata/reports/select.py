@@ -122,7 +122,7 @@ def longest(directory: Path, manifest: ReadableManifest, count: int) -> list[int
 
 
 def explain(directory: Path, manifest: Manifest, id: str) -> Iterator[str]:
-    """Yield a line for each document, drop and reject of a corpus with this id. Raise UsageError if there is none."""
+    """Yield a line for each document, drop and reject of a corpus with this id. Raise UsageError if it is missing."""
     if not isinstance(manifest, CorpusManifest):
         raise UsageError(f"{directory} contains {manifest.kind}: pass the corpus that they were built from, to explain {id}")
     check_files(directory, manifest.listed)

@@ -1,4 +1,4 @@
-"""Tell whether the run that writes a directory is complete, running or unfinished."""
+"""Find whether the run that writes a directory is complete, running or unfinished."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def read_size(session: requests.Session, url: str) -> int | None:
 def _request(method: str, session: requests.Session, url: str, *accepted: int, **headers: str) -> Iterator[requests.Response]:
     """Yield a response, whose body the caller reads. Raise TransferError without parts of an address that may be secret.
 
-    `accepted` are statuses that are no errors, besides 200 and 206.
+    `accepted` are statuses that are not errors, besides 200 and 206.
     """
     import requests
 
@@ -211,7 +211,7 @@ def _continue(file: RemoteFile, part: Path, session: requests.Session, progress:
             raise BrokenConnection(f"{file.url}: the server does not continue at byte {at}")
         at = at if response.headers.get("Content-Range", "").startswith(f"bytes {at}-") else 0
         with storage_errors(f"cannot write {part}"):
-            output = open(part, "ab" if at else "wb")  # noqa: SIM115  # errors of the disk and the network are told apart
+            output = open(part, "ab" if at else "wb")  # noqa: SIM115  # errors of the disk and the network are kept apart
         with output:
             for block in response.iter_content(_BLOCK_BYTES):
                 at += len(block)

@@ -40,7 +40,7 @@ _SCANNED_BYTES = 1 << 22  # bytes examined for runs
 _OTHERS = ["cp932", "euc_jp", "cp949", "gb18030", "big5", "big5hkscs", "cp1251", "koi8_r", "cp866", "iso8859_5", "cp1253"]
 _MAX_DAMAGED_SHARE = 0.001  # maximum share of broken characters in a text whose encoding is otherwise clear
 
-_JSON_LINES, _MAX_JSON_CHARACTERS = 3, 1 << 20  # lines that tell JSON lines from prose, and characters of one that is parsed
+_JSON_LINES, _MAX_JSON_CHARACTERS = 3, 1 << 20  # lines that show JSON, and characters of one that is parsed
 
 # Names of error handlers: one reads a stray byte in UTF-8 as Windows-1252, the other marks undecodable bytes.
 REPAIR, MARK_BROKEN = "bertdata-windows-1252", "bertdata-broken"

@@ -170,7 +170,7 @@ def _are_utterances(text: str) -> bool:
 
 
 def drop_controls(text: str) -> str:
-    r"""Drop control characters, except whitespace, and code points that are no characters.
+    r"""Drop control characters, except whitespace, and code points that are not characters.
 
     >>> drop_controls("The tow\0n.\x07\n\ufffe")
     'The town.\n'

@@ -1,4 +1,4 @@
-"""Drop what is not running text from plain files: lists and tables, and from Markdown also headings, code and link targets."""
+"""Drop all but running text from plain files: lists and tables, and from Markdown also headings, code and link targets."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _MARKDOWN_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?=\S)")
 _DEFINITION = re.compile(r" {0,3}\[[^\[\]]{1,200}\]:")
 _QUOTE = re.compile(r"^ {0,3}>+[ \t]?")
 _FRONT = re.compile(r"[ \t]*(---|\+\+\+)[ \t]*\n(?:.*\n){0,198}?[ \t]*\1[ \t]*(?:\n|\Z)")  # metadata at the beginning
-_INLINE = [  # what is shown of each kind of markup
+_INLINE = [  # the shown part of each kind of markup
     (re.compile(r"!\[[^\[\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"), ""),  # a picture
     (re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),  # a link of a wiki
     (re.compile(r"\[\^[^\[\]]*\]"), ""),  # the mark of a note
@@ -161,6 +161,6 @@ def drop_markdown(text: str, dropped: Counter[str]) -> str:
 
 
 def _without(text: str, begin: str, end: str) -> str:
-    """Remove what is between two marks; one without an end is text."""
+    """Remove the text between two marks; one without an end is text."""
     first, *parts = text.split(begin)
     return first + "".join(part.partition(end)[2] if end in part else begin + part for part in parts)

@@ -36,7 +36,7 @@ from .packed import PACKED, BrokenFile, open_packed
 
 MAX_TAR_BYTES = 1 << 30  # of a tar file that one task reads
 PIECE_BYTES = 256 << 20  # unpacked, of a task of a larger one
-RATIO = 10  # unpacked bytes per byte of a .tar.gz, at the most; usual ones have 5 to 8, and their last pieces are empty
+RATIO = 10  # unpacked bytes per byte of a .tar.gz, at most; usual ones have 5 to 8, and their last pieces are empty
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 _MARK = b"\0"  # begins a reject in a piece; JSON never begins with it
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -70,7 +70,7 @@ def is_rendered(name: str) -> bool:
 
 
 def read_site(path: str) -> Site:
-    """Read the wiki of a file's first page, once per process and version of the file. Raise UsageError if there is none."""
+    """Read the wiki of a file's first page, once per process and version of the file. Raise UsageError if it has none."""
     return _read_site(path, stamp(path))
 
 

@@ -38,7 +38,7 @@ _BLOCKS = frozenset((
     "address",
 ))  # fmt: skip
 _MARKED = {"b": "b", "strong": "b", "sup": "sup", "sub": "sub"}  # kept as tags until the last step
-# Tokens of `typeof`. What a tag extension shows is no prose, except for these.
+# Tokens of `typeof`. The output of a tag extension is not prose, except for these.
 _PROSE = frozenset(
     f"mw:Extension/{name}" for name in ("poem", "section", "onlyinclude", "span", "nowiki", "langconvert", "tabber")
 )
@@ -216,7 +216,7 @@ def _is_poem(node: Any) -> bool:
 
 
 def _is_dropped(node: Any, types: list[str]) -> bool:
-    """Return True if an element is no prose, with all that it contains."""
+    """Return True if an element is not prose, with all that it contains."""
     if node.tag in _DROPPED or node.get("hidden") is not None or node.get("role") in ("note", "navigation"):
         return True
     if any((name.startswith("mw:Extension/") and name not in _PROSE) or _IMAGE.match(name) for name in types):
@@ -238,7 +238,7 @@ def _parsed(html: str) -> Any:
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_pis=True)
     try:
         root = etree.fromstring(html.encode("utf-8", "replace"), parser)
-    except etree.XMLSyntaxError:  # nothing but white space or comments
+    except etree.XMLSyntaxError:  # only white space or comments
         root = None
     if any("depth" in entry.message for entry in parser.error_log.filter_from_level(etree.ErrorLevels.FATAL)):
         raise ValueError("elements are nested more than 2,048 levels deep")

@@ -118,7 +118,7 @@ def _is_bert(directory: Path, stored: dict[str, Any]) -> bool:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Read the JSON object in a file, which is empty if there is none."""
+    """Read the JSON object in a file, which is empty if it has none."""
     try:
         value = json.loads(read_small(path, MAX_BYTES).decode("utf-8")) if path.exists() else {}
     except (OSError, ValueError, RecursionError) as error:

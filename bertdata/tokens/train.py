@@ -73,7 +73,7 @@ def parts_to_words(parts: Counter[str], tokenizer: Tokenizer) -> Counter[str]:
 
 
 def train(words: Mapping[str, int], config: VocabConfig) -> Vocabulary:
-    """Train on counted words. Raise EmptyResultError if there are none.
+    """Train on counted words. Raise EmptyResultError without any.
 
     Words of WordPiece have accents unless `config.strip_accents` is set. None follows `lowercase`, as in BERT.
     """

@@ -29,7 +29,7 @@ class State(Record, frozen=True, kw_only=True):
 
 
 def local_output(output: str | Path) -> Path:
-    """Return the directory of a run. Raise UsageError if there is none, or if it is in a store."""
+    """Return the directory of a run. Raise UsageError if it has none, or if it is in a store."""
     if not str(output):
         raise UsageError("`output` is missing. Pass a directory for checkpoints and metrics, such as `run`", field="output")
     if "://" in str(output):
@@ -48,7 +48,7 @@ def steps_of(checkpoint: Path) -> int:
 
 
 def changes(output: Path, identity: dict[str, object]) -> list[str] | None:
-    """List the differences to the run whose files are in `output`, or return None if there is no record of it.
+    """List the differences to the run whose files are in `output`, or return None if no record of it exists.
 
     The last checkpoint has the record, even if it was copied from another machine. Before the first checkpoint, it is in the file
     that `begin` wrote. A finished run with more phases, or more steps in its last one, counts as the same run and continues.
@@ -79,7 +79,7 @@ def _extended(finished: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 def begin(output: Path, identity: dict[str, object], *, used: bool) -> None:
     """Record the identity of a run. Raise an error if another run has `used` the directory.
 
-    Raise ResumeError with the differences, or OutputExistsError if there is no record of the earlier run.
+    Raise ResumeError with the differences, or OutputExistsError if no record of the earlier run exists.
     """
     changed = changes(output, identity) if used else []
     if changed is None:

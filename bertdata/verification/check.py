@@ -85,7 +85,7 @@ def verify(directory: str | Path, *, workers: int | None = None, progress: Calla
     """Read and check a complete dataset. `progress` gets the bytes done and the total.
 
     `workers` is the number of processes; by default one per usable CPU, or fewer for little input. Raise NoInputError or
-    UsageError if there is no dataset that this version can read, and StorageError if the disk or the store fails.
+    UsageError if this version can read no dataset there, and StorageError if the disk or the store fails.
     """
     directory = to_path(str(directory))
     with steady(directory):

@@ -49,7 +49,7 @@ class RowSample(NamedTuple):
 
 
 def read_documents(directory: Path, manifest: CorpusManifest) -> DocumentSample | None:
-    """Read documents. Return None if there are none, or if their record batches in a store are too large."""
+    """Read documents. Return None without any, or if their record batches in a store are too large."""
     batches = [(before, batch) for before, _, batch in _first_batches(directory, manifest)]
     if not batches:
         return None

@@ -174,7 +174,7 @@ def _near(documents: Documents, left: Array, threshold: float) -> tuple[Array, A
     """
     signatures = documents.column("signature", left)
     count, rows = len(signatures), np.flatnonzero(left)
-    with_words = np.flatnonzero(signatures.any(1)).astype(np.uint32)  # a text without words is no copy
+    with_words = np.flatnonzero(signatures.any(1)).astype(np.uint32)  # a text without words is not a copy
     bands, width = minhash.layout(threshold)
     earliest = np.arange(count, dtype=np.uint32)
     for band in range(bands):

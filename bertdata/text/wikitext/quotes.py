@@ -46,7 +46,7 @@ def drop_quotes(line: str) -> str:
 
 
 def _apostrophe(parts: list[str], lengths: list[int]) -> int | None:
-    """Return the bold run that is an apostrophe and italics, or None if there is no bold.
+    """Return the bold run that is an apostrophe and italics, or None without bold.
 
     It is the first after a one-letter word, otherwise after a longer word, otherwise after a space.
     """

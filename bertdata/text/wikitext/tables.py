@@ -4,7 +4,7 @@
     'before\\n----\\n\\nafter'
 
 Templates often close a table.  An unclosed one ends at a blank line or a heading; later
-lines that look like rows are dropped with the other lines that are no prose:
+lines that look like rows are dropped with the other lines that are not prose:
 
     >>> drop_tables("{|\\n| cell\\nmore\\n\\ntext")
     '----\\n\\n\\n\\ntext'

@@ -80,7 +80,7 @@ class Templates:
 
     @cached_property
     def lookup(self) -> Callable[[str], Body | None]:
-        """Return what is known of a call by name: a template, a variable or, with a colon at the end, a function."""
+        """Return the known facts of a call by name: a template, a variable or, with a colon at the end, a function."""
 
         @lru_cache(maxsize=1 << 13)  # pages share names
         def lookup(name: str) -> Body | None:
