@@ -32,7 +32,7 @@ from . import manifest
 from .fetch import local_copy
 from .manifest_records import RowFile
 from .manifest_types import PairsManifest
-from .shards import READ, Column, map_rows, view
+from .shards import READ, map_rows, view
 from .stored_vocabulary import read_vocabulary
 
 __all__ = ["Origin", "Shards"]
@@ -249,8 +249,8 @@ class Shards:
         arrays = {"attention_mask": np.arange(width) < lengths[:, None]}
         for name in self.columns:
             if name == "next_sentence_label" and not self.packed:
-                columns = self._views[name]
-                arrays[name] = np.array([columns[batch].values[row] for batch, row in zip(batches, numbers, strict=True)], np.int8)
+                labels = self._views[name]
+                arrays[name] = np.array([labels[batch].values[row] for batch, row in zip(batches, numbers, strict=True)], np.int8)
             else:
                 arrays[name] = self._padded(name, batches, numbers, widths.get(name, width), fills.get(name, 0))
         if self.packed and (arrays["document_starts"] >= np.maximum(lengths, 1)[:, None]).any():

@@ -180,8 +180,11 @@ def _replace(
 def _ranks(order_keys: keys.Bits, allowed: Flags) -> keys.Bits:
     """Return a distinct random number for each allowed position [B, L], with its column in the last 16 bits, else the maximum."""
     columns = np.arange(allowed.shape[1], dtype=np.uint64)
-    draws = keys.stream(order_keys, allowed.shape[1])
-    return np.asarray(np.where(allowed, (draws & ~np.uint64(0xFFFF)) | columns, ~np.uint64(0)), np.uint64)
+    ranks = keys.stream(order_keys, allowed.shape[1])
+    ranks &= ~np.uint64(0xFFFF)
+    ranks |= columns
+    ranks[~allowed] = ~np.uint64(0)
+    return ranks
 
 
 def _smallest(ranks: Ids, most: int) -> Ids:

@@ -84,7 +84,7 @@ class Batches(Dataset[Tensors]):
         self._last, self._stride = step, stride
         # `cu_seqlens` stays in int32, and `max_seqlen` is a number, as flash attention takes them.
         tensors: Any = {
-            name: values if isinstance(values, int) else torch.from_numpy(values.astype(np.int64))
+            name: values if isinstance(values, int) else torch.from_numpy(values.astype(np.int64, copy=False))
             for name, values in self._built.pop(step).items()
         }
         if self.unpadded:
@@ -134,11 +134,11 @@ class Batches(Dataset[Tensors]):
         return arrays
 
 
-def _dense_labels(arrays: Arrays) -> npt.NDArray[np.int32]:
+def _dense_labels(arrays: Arrays) -> npt.NDArray[np.int64]:
     """Replace masked positions and their labels [B, P] by labels of all positions [B, L]."""
     positions, values = arrays.pop("masked_lm_positions"), arrays.pop("masked_lm_labels")
     row, nth = np.nonzero(values != IGNORED)  # an unused entry must not replace the label at position 0
-    labels = np.full(arrays["input_ids"].shape, IGNORED, np.int32)
+    labels = np.full(arrays["input_ids"].shape, IGNORED, np.int64)
     labels[row, positions[row, nth]] = values[row, nth]
     return labels
 
@@ -199,7 +199,7 @@ def _unpadded(arrays: Arrays, rows: list[int]) -> list[Arrays]:
     }
     if "masked_lm_labels" in arrays:
         # A masked position p of row i is the flat position ends[i] + p.
-        flat["labels"] = np.full(len(flat["input_ids"]), IGNORED, np.int32)
+        flat["labels"] = np.full(len(flat["input_ids"]), IGNORED, np.int64)
         used = arrays["masked_lm_labels"] != IGNORED
         flat["labels"][(ends[:-1, None] + arrays["masked_lm_positions"])[used]] = arrays["masked_lm_labels"][used]
     else:
